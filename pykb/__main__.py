@@ -1,0 +1,31 @@
+"""The command ``pykb``. ``version`` is answered here: it must cost no more than starting Python."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line; says which extra to install where a plain install lacks it."""
+    if sys.argv[1:] in (["version"], ["--version"]):
+        from pykb import __version__
+
+        print(f"pykb {__version__}")  # noqa: T201 - this is the command's output
+        return
+    try:
+        import typer as _typer  # noqa: F401 - asked for by name, so that the message below is about the extra
+    except ModuleNotFoundError as error:
+        if error.name != "typer":
+            raise
+        print(  # noqa: T201
+            'error: the command line is not installed, only pykb\'s run time\nhelp: pip install "pykubebuilder[cli]"',
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    from pykb.cli.app import main as run
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""What pykb tells people about a mistake: plain frozen values, made anywhere, printed only by ``pykb.cli``.
+
+A mistake of the user is a value, not an exception. Functions return ``(value, Diagnostics)`` or take a
+:class:`~pykb.diagnostics.sink.Diagnostics` to add to, so that one run reports everything at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad a finding is. Only an error makes a command fail."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A piece of a file. Lines and columns are 1-based, columns count characters (not UTF-8 bytes).
+
+    ``end_column`` is exclusive: a one-character span at column 3 ends at column 4.
+    """
+
+    path: str
+    line: int
+    column: int
+    end_line: int = 0
+    end_column: int = 0
+
+    def __post_init__(self) -> None:
+        if self.end_line == 0:
+            object.__setattr__(self, "end_line", self.line)
+        if self.end_column == 0:
+            object.__setattr__(self, "end_column", self.column + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A secondary place, with what is to be seen there (the other party of a conflict)."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A kind of mistake: a slug that is never reused, a title, and the text of ``pykb explain <slug>``."""
+
+    slug: str
+    title: str
+    explanation: str
+    severity: Severity = Severity.ERROR
+
+    def at(
+        self,
+        span: Span | None,
+        message: str,
+        *,
+        label: str = "",
+        labels: tuple[Label, ...] = (),
+        notes: tuple[str, ...] = (),
+        help: tuple[str, ...] = (),  # noqa: A002 - the word the output uses
+        severity: Severity | None = None,
+    ) -> Diagnostic:
+        """Make a diagnostic of this kind."""
+        return Diagnostic(
+            code=self,
+            message=message,
+            span=span,
+            label=label,
+            labels=labels,
+            notes=notes,
+            help=help,
+            severity=severity or self.severity,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding.
+
+    Attributes:
+        code: The kind of mistake.
+        message: The headline: one line, no full stop, back-ticks around literals, what was found and what was expected.
+        span: The text to change (the marker, not the field it stands on); ``None`` where there is no file.
+        label: What to see at ``span``, a few words.
+        labels: Other places that take part.
+        notes: Why, or what state things were left in ("nothing was written").
+        help: What to type, exactly. A help with line breaks is shown as an indented block.
+        severity: Error, warning or note.
+    """
+
+    code: Code
+    message: str
+    span: Span | None = None
+    label: str = ""
+    labels: tuple[Label, ...] = ()
+    notes: tuple[str, ...] = ()
+    help: tuple[str, ...] = field(default=())
+    severity: Severity = Severity.ERROR
+
+    @property
+    def sort_key(self) -> tuple[str, int, int, str, str]:
+        """Order of the output: by path and position; findings without a place come first."""
+        if self.span is None:
+            return ("", 0, 0, self.code.slug, self.message)
+        return (self.span.path, self.span.line, self.span.column, self.code.slug, self.message)

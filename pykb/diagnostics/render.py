@@ -1,0 +1,179 @@
+"""Diagnostics as text: the full form with source excerpts, one line each, JSON, and GitHub's annotations.
+
+Rendering reads the source files it quotes and nothing else; it neither prints nor decides exit codes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+
+from pykb.diagnostics.model import Diagnostic, Label, Severity, Span
+
+
+class Format(StrEnum):
+    """The values of ``--format``."""
+
+    FULL = "full"
+    CONCISE = "concise"
+    JSON = "json"
+    GITHUB = "github"
+
+
+ReadLines = Callable[[str], list[str]]
+"""Gives the lines of a file by the path in a span; empty when it cannot be read."""
+
+_COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
+
+
+def read_lines(path: str, *, root: Path | None = None) -> list[str]:
+    """Lines of a source file for an excerpt; empty when it is gone or no text."""
+    try:
+        return (root / path if root else Path(path)).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+def render(
+    diagnostics: Iterable[Diagnostic],
+    *,
+    style: Format = Format.FULL,
+    colour: bool = False,
+    root: Path | None = None,
+) -> str:
+    """All findings as one text that ends with a line break, or an empty text when there are none.
+
+    Args:
+        diagnostics: What to show, already in order.
+        style: One of the four forms.
+        colour: Whether ANSI colours may be used; only the full form has them.
+        root: Folder that relative paths in spans start from; the working directory when not given.
+    """
+    found = list(diagnostics)
+    if style is Format.JSON:
+        return json.dumps([_as_json(d) for d in found], indent=2, ensure_ascii=False) + "\n"
+    if style is Format.CONCISE:
+        return "".join(_concise(d) + "\n" for d in found)
+    if style is Format.GITHUB:
+        return "".join(_github(d) + "\n" for d in found)
+    read = partial(read_lines, root=root)
+    return "\n".join(_full(d, colour=colour, read=read) for d in found)
+
+
+def _paint(text: str, code: str, *, colour: bool) -> str:
+    return f"\x1b[{code}m{text}\x1b[0m" if colour else text
+
+
+def _full(diagnostic: Diagnostic, *, colour: bool, read: ReadLines) -> str:
+    accent = _COLOURS[diagnostic.severity]
+    head = _paint(f"{diagnostic.severity}[{diagnostic.code.slug}]", accent, colour=colour)
+    out = [f"{head}: {_paint(diagnostic.message, '1', colour=colour)}"]
+    if diagnostic.span is not None:
+        out += _excerpt(diagnostic, diagnostic.span, colour=colour, read=read)
+    for word, texts in (("note", diagnostic.notes), ("help", diagnostic.help)):
+        for text in texts:
+            first, _, rest = text.partition("\n")
+            out.append(f"{_paint(word, '1;36', colour=colour)}: {first}")
+            out += [f"          {line}".rstrip() for line in rest.splitlines()]
+    return "\n".join(out) + "\n"
+
+
+def _excerpt(diagnostic: Diagnostic, span: Span, *, colour: bool, read: ReadLines) -> list[str]:
+    here = [Label(span, diagnostic.label), *(x for x in diagnostic.labels if x.span.path == span.path)]
+    elsewhere = [x for x in diagnostic.labels if x.span.path != span.path]
+    gutter = len(str(max(x.span.line for x in (*here, *elsewhere))))
+    accent = _COLOURS[diagnostic.severity]
+    out = [f"{' ' * gutter}--> {span.path}:{span.line}:{span.column}"]
+    out += _lines(here, read(span.path), gutter=gutter, accent=accent, colour=colour)
+    for label in elsewhere:
+        place = label.span
+        out.append(f"{' ' * gutter}::: {place.path}:{place.line}:{place.column}")
+        out += _lines([label], read(place.path), gutter=gutter, accent=None, colour=colour)
+    return out
+
+
+def _lines(labels: list[Label], source: list[str], *, gutter: int, accent: str | None, colour: bool) -> list[str]:
+    shown = [x for x in labels if 0 < x.span.line <= len(source)]
+    if not shown:
+        return [f"{' ' * gutter} = {x.text}" for x in labels if x.text]
+    empty = f"{' ' * gutter} |"
+    out = [empty]
+    previous = 0
+    for label in sorted(shown, key=lambda x: x.span.line):
+        line = label.span.line
+        text = source[line - 1]
+        if previous and line > previous + 1:
+            out.append(f"{' ' * gutter} ...")
+        if line != previous:
+            out.append(f"{line:>{gutter}} | {text.expandtabs(4)}".rstrip())
+        previous = line
+        primary = accent is not None and label is labels[0]
+        start = len(text[: label.span.column - 1].expandtabs(4))
+        end = label.span.end_column if label.span.end_line == line else len(text) + 1
+        width = max(1, min(end - label.span.column, len(text) - label.span.column + 1))
+        marks = ("^" if primary else "-") * width
+        note = f"{marks} {label.text}".rstrip()
+        out.append(f"{empty} {' ' * start}{_paint(note, accent if primary and accent else '1;34', colour=colour)}")
+    out.append(empty)
+    return out
+
+
+def _place(span: Span | None) -> str:
+    return f"{span.path}:{span.line}:{span.column}: " if span else ""
+
+
+def _concise(diagnostic: Diagnostic) -> str:
+    return f"{_place(diagnostic.span)}{diagnostic.severity}[{diagnostic.code.slug}]: {diagnostic.message}"
+
+
+def _github(diagnostic: Diagnostic) -> str:
+    # https://docs.github.com/actions/reference/workflow-commands: % CR LF must be escaped in the message,
+    # and also : and , in the properties.
+    kind = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}[diagnostic.severity]
+    text = "\n".join(
+        (diagnostic.message, *(f"note: {n}" for n in diagnostic.notes), *(f"help: {h}" for h in diagnostic.help))
+    )
+    properties = {"title": diagnostic.code.slug}
+    if diagnostic.span:
+        span = diagnostic.span
+        properties = {
+            "file": span.path,
+            "line": str(span.line),
+            "col": str(span.column),
+            "endLine": str(span.end_line),
+            "endColumn": str(span.end_column),
+        } | properties
+    joined = ",".join(f"{k}={_escape(v, also=':,')}" for k, v in properties.items())
+    return f"::{kind} {joined}::{_escape(text)}"
+
+
+def _escape(text: str, *, also: str = "") -> str:
+    for char in "%\r\n" + also:
+        text = text.replace(char, f"%{ord(char):02X}")
+    return text
+
+
+def _as_json(diagnostic: Diagnostic) -> dict[str, object]:
+    return {
+        "code": diagnostic.code.slug,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        "span": _span_json(diagnostic.span) if diagnostic.span else None,
+        "label": diagnostic.label,
+        "labels": [{"span": _span_json(x.span), "text": x.text} for x in diagnostic.labels],
+        "notes": list(diagnostic.notes),
+        "help": list(diagnostic.help),
+    }
+
+
+def _span_json(span: Span) -> dict[str, object]:
+    return {
+        "path": span.path,
+        "line": span.line,
+        "column": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }

@@ -1,0 +1,40 @@
+"""Did-you-mean over a set of names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def edit_distance(left: str, right: str, *, limit: int) -> int:
+    """Optimal string alignment distance (insert, delete, replace, swap neighbours); ``limit + 1`` when beyond it."""
+    if abs(len(left) - len(right)) > limit:
+        return limit + 1
+    before_last: list[int] = []
+    last = list(range(len(right) + 1))
+    for row, left_char in enumerate(left, start=1):
+        current = [row]
+        for column, right_char in enumerate(right, start=1):
+            cost = 0 if left_char == right_char else 1
+            best = min(last[column] + 1, current[column - 1] + 1, last[column - 1] + cost)
+            swapped = row > 1 and column > 1 and left_char == right[column - 2] and left[row - 2] == right_char
+            if swapped:
+                best = min(best, before_last[column - 2] + 1)
+            current.append(best)
+        if min(current) > limit:
+            return limit + 1
+        before_last, last = last, current
+    return last[-1]
+
+
+def closest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate nearest to ``name``, or ``None`` when none is within a third of its length.
+
+    Case does not count; among equals the first in alphabetical order wins, so the answer is stable.
+    """
+    limit = max(1, len(name) // 3)
+    best: tuple[int, str] | None = None
+    for candidate in sorted(candidates):
+        distance = edit_distance(name.casefold(), candidate.casefold(), limit=limit)
+        if distance <= limit and (best is None or distance < best[0]):
+            best = (distance, candidate)
+    return best[1] if best else None
