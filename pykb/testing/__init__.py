@@ -1,0 +1,1 @@
+"""What tests of operators need: fixtures on a real control plane."""
