@@ -1,0 +1,89 @@
+# Two commands do everything on a fresh machine with Python >= 3.11, make and git:
+#   make demo   the whole main job, from an empty directory to a reconciled object
+#   make test   every test but the slow ones
+SHELL := /usr/bin/env bash
+.SHELLFLAGS := -o pipefail -ec
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Extra arguments for pytest: make test ARGS="-k names -x"
+ARGS ?=
+
+##@ Use
+
+.PHONY: help
+help: ## Show this text.
+	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make \033[36m<target>\033[0m\n"} \
+	  /^[a-zA-Z0-9_-]+:.*##/ {printf "  \033[36m%-16s\033[0m %s\n", $$1, $$2} \
+	  /^##@/ {printf "\n\033[1m%s\033[0m\n", substr($$0, 5)}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: env ## Scaffold an operator, run it on an embedded control plane, show a reconciled object, clean up.
+	@$(BIN)/python hack/demo.py
+
+##@ Develop
+
+.PHONY: env
+env: $(VENV)/.ready ## Make the environment in .venv (with uv where there is one, else venv and pip).
+
+$(VENV)/.ready: requirements.txt pyproject.toml
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv --quiet --allow-existing --python "$(PYTHON)" "$(VENV)"; \
+	  uv pip install --quiet --python "$(BIN)/python" --require-hashes -r requirements.txt; \
+	  uv pip install --quiet --python "$(BIN)/python" --no-deps --no-build-isolation -e .; \
+	else \
+	  "$(PYTHON)" -c 'import sys; sys.exit("error: pykb needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "\nhelp: make PYTHON=python3.13 ..." if sys.version_info < (3, 11) else 0)'; \
+	  "$(PYTHON)" -m venv "$(VENV)"; \
+	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt; \
+	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	fi
+	@touch "$@"
+
+.PHONY: fmt
+fmt: env ## Format the code.
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix-only --quiet .
+
+.PHONY: lint
+lint: env ## Check style, types and layers.
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+.PHONY: golden
+golden: env ## Write testdata anew from what pykb does now; read the diff before committing it.
+	$(BIN)/python testdata/regenerate.py
+	$(BIN)/pytest -q --update-golden tests/golden tests/ui
+
+.PHONY: lock
+lock: ## Pin the newest allowed versions of all dependencies, with hashes (needs uv).
+	uv pip compile --quiet pyproject.toml --extra cli --group dev --universal --python-version 3.11 \
+	  --generate-hashes --no-header --upgrade -o requirements.txt
+
+##@ Test
+
+.PHONY: test
+test: env ## Run every test but the slow ones.
+	$(BIN)/pytest -m "not slow" $(ARGS)
+
+.PHONY: test-all
+test-all: env ## Run all tests, the slow ones too.
+	PYKB_FUZZ_CASES=100000 $(BIN)/pytest $(ARGS)
+
+.PHONY: test-quick
+test-quick: env ## Run the tests that need no control plane, no Go and no generated project.
+	$(BIN)/pytest -m "not slow and not apiserver and not differential and not e2e" $(ARGS)
+
+.PHONY: bench
+bench: env ## Compare with the peers in one run and print ratios.
+	$(BIN)/python -m benchmarks
+
+##@ Release
+
+.PHONY: dist
+dist: env ## Build the source distribution and the wheel.
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist .
