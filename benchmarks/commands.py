@@ -1,0 +1,57 @@
+"""What the command line costs, against starting Python in the same run."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.measure import Command, in_turn, table
+
+BARE = "python -c pass"
+ROUNDS = 9
+
+
+def main() -> None:
+    """Measure start-up, `create api --no-make` and `generate` for one kind."""
+    pykb = str(Path(sys.executable).with_name("pykb"))
+    with tempfile.TemporaryDirectory() as folder:
+        scaffolded = Path(folder, "scaffolded")
+        _project(pykb, scaffolded, api=False)
+        fresh = Path(folder, "fresh")
+        whole = Path(folder, "whole")
+        _project(pykb, whole, api=True)
+
+        def renew() -> None:
+            shutil.rmtree(fresh, ignore_errors=True)
+            shutil.copytree(scaffolded, fresh)
+
+        costs = in_turn(
+            [
+                Command(BARE, (sys.executable, "-c", "pass")),
+                Command("pykb version", (pykb, "version")),
+                Command("pykb --help", (pykb, "--help")),
+                Command("pykb create api --no-make", (pykb, *CREATE), cwd=fresh, before=renew),
+                Command("pykb generate (1 kind)", (pykb, "generate"), cwd=whole),
+            ],
+            rounds=ROUNDS,
+        )
+    print(table(costs, against=BARE))
+
+
+CREATE = ("create", "api", "--group", "infra", "--version", "v1", "--kind", "VirtulMachine", "--no-make")
+
+
+def _project(pykb: str, folder: Path, *, api: bool) -> None:
+    folder.mkdir()
+    commands = [("init", "--domain", "sealyun.com", "--project-name", "sealvm")]
+    if api:
+        commands.append((*CREATE, "--resource", "--controller"))
+    for arguments in commands:
+        subprocess.run((pykb, *arguments), cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+if __name__ == "__main__":
+    main()
