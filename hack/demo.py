@@ -1,7 +1,7 @@
 """`make demo`: the whole main job as a user does it, from an empty directory to a reconciled object.
 
-Every step is a command that a person would type; it is printed before it runs. The project and its control plane live in
-a temporary folder and are gone at the end, also after Ctrl-C.
+Every step is a command that a person would type; it is printed before it runs. The project and its control plane live
+in a temporary folder and are gone at the end, also after Ctrl-C.
 """
 
 from __future__ import annotations

@@ -1,0 +1,92 @@
+"""The shape of the code base, as far as ARCHITECTURE.md promises it."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+HEAVY = {"kopf", "aiohttp", "pydantic", "cookiecutter", "jinja2", "typer", "rich", "yaml", "ruamel"}
+
+
+def modules_after(code: str) -> set[str]:
+    """Top-level modules that a fresh interpreter holds after running some code."""
+    code = f"import sys\n{code}\nprint(' '.join({{name.partition('.')[0] for name in sys.modules}}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_a_package_imports_only_what_stands_below_it():
+    """import-linter's contracts hold: layers, and one importing place for kopf, typer, cookiecutter and jinja2."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_importing_pykb_imports_nothing_heavy():
+    """`import pykb` costs nothing: it holds the version and no more."""
+    assert not modules_after("import pykb") & HEAVY
+
+
+def test_pykb_version_does_not_load_typer():
+    """`pykb version` is answered before anything is imported."""
+    code = "sys.argv = ['pykb', 'version']\nfrom pykb.__main__ import main\nmain()"
+    assert not modules_after(code) & HEAVY
+
+
+def test_pykb_help_loads_neither_kopf_nor_cookiecutter():
+    """`pykb --help` lists the commands without importing what they need."""
+    code = (
+        "sys.argv = ['pykb', '--help']\nfrom pykb.__main__ import main\n"
+        "try:\n    main()\nexcept SystemExit as done:\n    assert not done.code\n"
+    )
+    assert not modules_after(code) & (HEAVY - {"typer", "rich"})
+
+
+@pytest.mark.parametrize("package", ["pykb.api", "pykb.runtime"])
+def test_what_an_operator_imports_needs_nothing_of_the_command_line(package: str):
+    """An operator image carries none of the `cli` extra."""
+    assert not modules_after(f"import {package}") & {"typer", "rich", "cookiecutter", "jinja2", "ruamel", "re2"}
+
+
+def test_paths_that_the_architecture_names_exist():
+    """A map that names what is not there is worse than none."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = {
+        path
+        for path in re.findall(r"`((?:pykb|tests|templates|testdata|docs|hack|benchmarks)/[\w./-]*)`", text)
+        if not (ROOT / path).exists()
+    }
+    assert not named
+
+
+def test_links_in_the_documentation_lead_somewhere():
+    """Each relative link of a Markdown file points to a file that is there."""
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    dead = [
+        f"{page.relative_to(ROOT)}: {target}"
+        for page in pages
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if "://" not in target and not (page.parent / target).exists()
+    ]
+    assert not dead
+
+
+def test_no_file_names_the_machine_it_was_made_on():
+    """No path of a machine and no registry host is committed; a user's home is nobody else's business."""
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    # Spelt in pieces, so that this file does not find itself.
+    forbidden = re.compile("|".join(("/" + "work/", "/" + "root/", "/tmp/" + "bash", "files\\." + "pythonhosted")))
+    found = [
+        path
+        for path in tracked.split("\0")
+        if path and (ROOT / path).is_file() and forbidden.search((ROOT / path).read_text("utf-8", errors="replace"))
+    ]
+    assert not found
