@@ -1,0 +1,124 @@
+"""Programs run without a shell: find one, run it, and say clearly when either does not work."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import COMMAND_FAILED, TOOL_MISSING
+
+QUOTED_LINES = 12
+"""How many of the last lines of a failed program's output a diagnostic quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A program that has ended."""
+
+    argv: tuple[str, ...]
+    code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended with 0."""
+        return self.code == 0
+
+
+def find_program(name: str, *, folders: Sequence[Path] = ()) -> Path | None:
+    """The executable ``name``: in ``folders`` first, then on ``PATH``; ``None`` when it is in neither."""
+    for folder in folders:
+        candidate = folder / name
+        if candidate.is_file() and os.access(candidate, os.X_OK):
+            return candidate
+    found = shutil.which(name)
+    return Path(found) if found else None
+
+
+def run(
+    argv: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    timeout: timedelta | None = None,
+) -> Finished:
+    """Run a program to its end and keep what it wrote.
+
+    Args:
+        argv: The program and its arguments, passed on as they are.
+        cwd: Folder to run it in.
+        env: Variables on top of this process's own.
+        stdin: Text to feed it; without it the program sees an empty input, so that it can never wait for a keyboard.
+        timeout: How long it may take.
+
+    Raises:
+        EnvironmentProblem: The program does not exist, or took longer than ``timeout``.
+    """
+    words = tuple(os.fspath(word) for word in argv)
+    try:
+        done = subprocess.run(
+            words,
+            cwd=cwd,
+            env={**os.environ, **env} if env else None,
+            input=stdin if stdin is not None else "",
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            timeout=timeout.total_seconds() if timeout else None,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        raise EnvironmentProblem(TOOL_MISSING.at(None, f"cannot run `{words[0]}`: there is no such program")) from error
+    except PermissionError as error:
+        raise EnvironmentProblem(TOOL_MISSING.at(None, f"cannot run `{words[0]}`: it is not executable")) from error
+    except subprocess.TimeoutExpired as error:
+        seconds = timeout.total_seconds() if timeout else 0
+        raise EnvironmentProblem(
+            COMMAND_FAILED.at(None, f"`{shlex.join(words)}` did not end within {seconds:g} s")
+        ) from error
+    return Finished(words, done.returncode, done.stdout, done.stderr)
+
+
+def check(
+    argv: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    timeout: timedelta | None = None,
+) -> Finished:
+    """Like :func:`run`, for a program that must succeed.
+
+    Raises:
+        EnvironmentProblem: As for :func:`run`, or the program ended with another code than 0; its last lines are quoted.
+    """
+    done = run(argv, cwd=cwd, env=env, stdin=stdin, timeout=timeout)
+    if not done.ok:
+        raise EnvironmentProblem(
+            COMMAND_FAILED.at(
+                None,
+                f"`{shlex.join(done.argv)}` ended with {describe_exit(done.code)}",
+                notes=quote(done.stderr or done.stdout, source="it wrote"),
+            )
+        )
+    return done
+
+
+def describe_exit(code: int) -> str:
+    """An exit code as ``subprocess`` gives it, in words: negative ones are signals."""
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def quote(output: str, *, source: str) -> tuple[str, ...]:
+    """The last lines of an output as one note of a diagnostic; none when there are none."""
+    lines = [line.rstrip() for line in output.splitlines() if line.strip()][-QUOTED_LINES:]
+    return ("\n".join((f"{source}:", *lines)),) if lines else ()
