@@ -1,0 +1,54 @@
+"""Key material of a kubeconfig: inline base64 or a file beside it, PEM either way."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from pathlib import Path
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.login import KUBECONFIG
+
+
+def read_material(data: object, path: object, *, base: Path, entry: str, field: str) -> bytes | None:
+    """The bytes of ``<field>-data``, else of the file that ``<field>`` names, else ``None``.
+
+    Args:
+        data: The value of ``<field>-data``, base64.
+        path: The value of ``<field>``, relative to ``base``.
+        base: The directory of the kubeconfig.
+        entry: For messages: "cluster `kind` of /home/ann/.kube/config".
+        field: The name of the file's field.
+
+    Raises:
+        EnvironmentProblem: The data is no base64, or the file cannot be read.
+    """
+    if data:
+        try:
+            return base64.b64decode(str(data), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise EnvironmentProblem(
+                KUBECONFIG.at(None, f"`{field}-data` of {entry} is no base64", notes=(str(error),))
+            ) from error
+    if path:
+        return read_file(path, base=base, entry=entry, field=field)
+    return None
+
+
+def read_file(path: object, *, base: Path, entry: str, field: str) -> bytes:
+    """The bytes of a file that a kubeconfig names.
+
+    Raises:
+        EnvironmentProblem: It cannot be read.
+    """
+    full = base / str(path)
+    try:
+        return full.read_bytes()
+    except OSError as error:
+        raise EnvironmentProblem(
+            KUBECONFIG.at(
+                None,
+                f"`{field}` of {entry} names `{full}`, which cannot be read: {error.strerror or error}",
+                help=(f"put the file there, or change `{field}` in the kubeconfig",),
+            )
+        ) from error
