@@ -1,8 +1,10 @@
-"""The command ``pykb``. ``version`` is answered here: it must cost no more than starting Python."""
+"""The command ``pykb``. ``version`` and ``--help`` are answered here: they must cost no more than starting Python."""
 
 from __future__ import annotations
 
+import os
 import sys
+from importlib.util import find_spec
 
 
 def main() -> None:
@@ -11,6 +13,12 @@ def main() -> None:
         from pykb import __version__
 
         print(f"pykb {__version__}")  # noqa: T201 - this is the command's output
+        return
+    asks_help = sys.argv[1:] in ([], ["--help"], ["-h"], ["help"]) and "_PYKB_COMPLETE" not in os.environ
+    if asks_help and find_spec("typer") is not None:
+        from pykb.cli.commands import print_overview
+
+        print_overview()
         return
     try:
         import typer as _typer  # noqa: F401 - asked for by name, so that the message below is about the extra

@@ -1,0 +1,114 @@
+"""The command line as a whole: finds the command that was named, imports only its module, runs it.
+
+``main`` is what the console script calls; it never raises but ``SystemExit``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pykb.cli.commands import GROUPS, Command, overview, print_overview, tree
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run the command line and exit the process."""
+    sys.exit(run(sys.argv[1:] if argv is None else argv))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run one command line; gives the exit code."""
+    args = list(argv)
+    if args in ([], ["--help"], ["-h"], ["help"]) and "_PYKB_COMPLETE" not in os.environ:
+        print_overview()
+        return 0
+    try:
+        return _run(args)
+    except KeyboardInterrupt:
+        return _interrupted()
+    except BrokenPipeError:
+        return _broken_pipe()
+
+
+def _run(args: list[str]) -> int:
+    import click
+
+    from pykb.cli import console, errors
+
+    console.configure(args)
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a name in an ASCII terminal
+    try:
+        result: Any = root().main(args=args, prog_name="pykb", standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
+    except click.Abort:
+        return _interrupted()
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 0
+    except Exception as error:  # noqa: BLE001 - the top: whatever it is, it becomes a message and an exit code
+        return errors.handle(error)
+    if result == errors.EXIT_INTERRUPTED:
+        return _interrupted()
+    return result if isinstance(result, int) else 0
+
+
+def _interrupted() -> int:
+    sys.stderr.write("\ninterrupted\n")
+    return 130
+
+
+def _broken_pipe() -> int:
+    # The reader went away (`pykb explain | head`): nothing to say, and nothing to flush at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 141
+
+
+def root() -> Any:
+    """The click command behind ``pykb``."""
+    import typer
+
+    from pykb.cli.groups import LazyGroup
+
+    app = typer.Typer(
+        cls=LazyGroup,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        help="kubebuilder for Python",
+    )
+    app.callback(invoke_without_command=False)(_root_options)
+    group = typer.main.get_command(app)
+    group.name = "pykb"
+    return group
+
+
+def _root_options() -> None:
+    """The options of ``pykb`` itself; they do nothing of their own."""
+
+
+def load(command: Command, name: str) -> Any:
+    """Import the one module of a command and make its click command."""
+    import typer
+
+    from pykb.cli.parsing import PykbCommand, help_text
+
+    module, _, attribute = command.target.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(
+        name,
+        cls=PykbCommand,
+        help=help_text(function),
+        short_help=command.summary,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )(function)
+    return typer.main.get_command(app)
+
+
+__all__ = ["GROUPS", "load", "main", "overview", "root", "run", "tree"]

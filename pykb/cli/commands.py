@@ -1,0 +1,99 @@
+"""The table of commands and the text of ``pykb --help``.
+
+Imports neither typer nor any command: help and completion of names must start as fast as Python does. A command
+is a function in a module of its own, imported only when the command line names it (:mod:`pykb.cli.app`).
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """One command: its words, the function that runs it, and one line of help."""
+
+    words: str
+    target: str  # "module:function"
+    summary: str
+
+
+SECTIONS: dict[str, tuple[Command, ...]] = {
+    "Start and grow a project": (
+        Command("init", "pykb.cli.init:init", "start a project in this directory"),
+        Command("create api", "pykb.cli.create:api", "add a kind: types, controller, sample, roles, tests"),
+    ),
+    "Generate manifests": (
+        Command("generate", "pykb.cli.generate:generate", "write CRDs, RBAC and webhook manifests from the code"),
+    ),
+    "Run and try": (
+        Command("dev", "pykb.cli.dev:dev", "control plane, CRDs and manager, restarted when code changes"),
+        Command("cluster up", "pykb.cli.cluster:up", "start a local control plane, no Docker needed"),
+        Command("cluster status", "pykb.cli.cluster:status", "say what of it runs, and where"),
+        Command("cluster down", "pykb.cli.cluster:down", "stop it"),
+        Command("envtest use", "pykb.cli.envtest:use", "get the programs of a control plane"),
+        Command("envtest list", "pykb.cli.envtest:list_", "list the versions in the cache"),
+        Command("envtest path", "pykb.cli.envtest:path", "print the folder of a version"),
+    ),
+    "About pykb": (
+        Command("explain", "pykb.cli.explain:explain", "explain a message by the code in its brackets"),
+        Command("completion", "pykb.cli.completion:completion", "print the completion script of a shell"),
+        Command("version", "pykb.cli.version:version", "print the version, and what it runs on"),
+    ),
+}
+
+GROUPS: dict[str, str] = {
+    "create": "Add to a project.",
+    "cluster": "A local control plane: etcd, kube-apiserver and kube-controller-manager.",
+    "envtest": "The programs that a local control plane is made of.",
+}
+
+GLOBAL_OPTIONS: tuple[tuple[str, str], ...] = (
+    ("--format full|concise|json|github", "how findings are shown (default: full)"),
+    ("--verbose", "with a traceback where pykb itself fails"),
+    ("-h, --help", "help for a command"),
+    ("--version", "print the version"),
+)
+
+EXAMPLES: tuple[str, ...] = (
+    "pykb init --domain example.com",
+    "pykb create api --group infra --version v1 --kind Machine",
+    "pykb generate --check",
+)
+
+
+def commands() -> tuple[Command, ...]:
+    """All commands in the order of the help."""
+    return tuple(command for section in SECTIONS.values() for command in section)
+
+
+def tree() -> dict[str, Command | dict[str, Command]]:
+    """Commands by their first word; the sub-commands of a group by their second."""
+    found: dict[str, Command | dict[str, Command]] = {}
+    for command in commands():
+        first, _, second = command.words.partition(" ")
+        if not second:
+            found[first] = command
+            continue
+        group = found.setdefault(first, {})
+        if isinstance(group, dict):
+            group[second] = command
+    return found
+
+
+def overview() -> str:
+    """The text of ``pykb --help``."""
+    width = max(len(c.words) for c in commands())
+    out = ["pykb: kubebuilder for Python", "", "Usage: pykb COMMAND [OPTIONS]"]
+    for title, section in SECTIONS.items():
+        out += ["", f"{title}:", *(f"  {c.words:<{width}}  {c.summary}" for c in section)]
+    option_width = max(len(name) for name, _ in GLOBAL_OPTIONS)
+    out += ["", "Options of every command:", *(f"  {name:<{option_width}}  {text}" for name, text in GLOBAL_OPTIONS)]
+    out += ["", "Examples:", *(f"  {line}" for line in EXAMPLES)]
+    out += ["", "`pykb COMMAND --help` shows what a command takes."]
+    return "\n".join(out) + "\n"
+
+
+def print_overview() -> None:
+    """Print the help of the whole command line."""
+    sys.stdout.write(overview())

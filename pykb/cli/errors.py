@@ -1,0 +1,136 @@
+"""The one place where findings and failures become text and exit codes.
+
+Exit codes: 0 done, 1 findings or a broken environment, 2 a mistake on the command line, 70 a bug of pykb's
+(sysexits.h EX_SOFTWARE), 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import errno
+import platform
+import shlex
+import sys
+import traceback
+from collections.abc import Iterable
+
+import click
+import typer
+
+from pykb import __version__
+from pykb.cli import console
+from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem, Severity
+from pykb.diagnostics.codes.cli import INTERNAL_ERROR, NOT_ENCODED, SYSTEM_ERROR, UNKNOWN_COMMAND, UNKNOWN_OPTION, USAGE
+from pykb.diagnostics.render import Format, render
+from pykb.diagnostics.suggest import closest
+
+EXIT_FINDINGS = 1
+EXIT_USAGE = 2
+EXIT_BROKEN_PIPE = 141
+EXIT_BUG = 70
+EXIT_INTERRUPTED = 130
+
+
+def report(diagnostics: Iterable[Diagnostic]) -> None:
+    """Print findings to stderr in the form that ``--format`` asks for; nothing for none."""
+    found = list(diagnostics)
+    if not found:
+        return
+    style = console.settings.format
+    text = render(found, style=style, colour=style is Format.FULL and console.colour_on_stderr())
+    console.warn_raw(text)
+
+
+def finish(diagnostics: Iterable[Diagnostic], *, code: int = EXIT_FINDINGS) -> None:
+    """Print findings; end the command with ``code`` when there is an error among them."""
+    found = list(diagnostics)
+    report(found)
+    if any(d.severity is Severity.ERROR for d in found):
+        raise typer.Exit(code)
+
+
+def from_usage_error(error: click.UsageError) -> Diagnostic:
+    """A mistake that the parser found, in our words."""
+    command = error.ctx.command_path if error.ctx else "pykb"
+    see = f"`{command} --help` shows what it takes"
+    match error:
+        case click.NoSuchOption():
+            known = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
+            near = closest(error.option_name, known)
+            helps = (f"an option with a similar name exists: `{near}`",) if near else (see,)
+            return UNKNOWN_OPTION.at(None, f"`{command}` has no option `{error.option_name}`", help=helps)
+        case click.MissingParameter() if error.param is not None:
+            name = (
+                error.param.opts[0] if error.param.param_type_name == "option" else error.param.make_metavar(error.ctx)
+            )
+            return USAGE.at(None, f"`{command}` needs `{name}`", help=(see,))
+        case click.BadParameter() if error.param is not None:
+            return USAGE.at(None, f"`{error.param.opts[0]}`: {_sentence(error.message)}", help=(see,))
+    return USAGE.at(None, _sentence(error.format_message()), help=(see,))
+
+
+def unknown_command(words: str, known: Iterable[str], *, see: str) -> Diagnostic:
+    """A command that is none."""
+    near = closest(words, known)
+    helps = (
+        (f"a command with a similar name exists: `pykb {near}`",) if near else (f"`{see} --help` lists the commands",)
+    )
+    return UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", help=helps)
+
+
+def _sentence(text: str) -> str:
+    text = " ".join(text.split()).rstrip(".").replace("'", "`")
+    return text[:1].lower() + text[1:]
+
+
+def from_exception(error: BaseException) -> tuple[Diagnostic, int]:
+    """What to tell about an exception that reached the top, and the exit code."""
+    match error:
+        case EnvironmentProblem():
+            return error.diagnostic, EXIT_FINDINGS
+        case click.UsageError():
+            return from_usage_error(error), EXIT_USAGE
+        case click.ClickException():
+            return USAGE.at(None, _sentence(error.format_message())), EXIT_USAGE
+        case UnicodeDecodeError():
+            return NOT_ENCODED.at(None, "a file is not encoded in UTF-8", notes=(str(error),)), EXIT_FINDINGS
+        case OSError() if error.errno in _SYSTEM and error.filename is not None:
+            path = error.filename if isinstance(error.filename, str) else str(error.filename)
+            return SYSTEM_ERROR.at(None, f"`{path}`: {error.strerror}"), EXIT_FINDINGS
+    return _bug(error), EXIT_BUG
+
+
+_SYSTEM = frozenset(
+    {
+        errno.EACCES,
+        errno.EPERM,
+        errno.EROFS,
+        errno.ENOSPC,
+        errno.EDQUOT,
+        errno.ENAMETOOLONG,
+        errno.ELOOP,
+        errno.EMFILE,
+        errno.ENOTDIR,
+        errno.EISDIR,
+    }
+)
+"""What the system refuses for its own reasons; anything else (a file that should be there) is a bug of ours."""
+
+
+def _bug(error: BaseException) -> Diagnostic:
+    argv = shlex.join(("pykb", *console.settings.argv))
+    versions = f"pykb {__version__}, Python {platform.python_version()}, {platform.platform()}"
+    helps = ("report it to pykb's issue tracker with these lines",)
+    if not console.settings.verbose:
+        helps = ("run the command again with `--verbose`, and report what it prints to pykb's issue tracker",)
+    text = " ".join(str(error).split())[:300]
+    what = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return INTERNAL_ERROR.at(None, f"this is a bug in pykb: `{what}`", notes=(versions, f"command: {argv}"), help=helps)
+
+
+def handle(error: BaseException) -> int:
+    """Tell about an exception that ends the run; gives the exit code."""
+    diagnostic, code = from_exception(error)
+    if console.settings.verbose and not isinstance(error, click.ClickException):
+        traceback.print_exception(error, file=sys.stderr)
+    report(Diagnostics([diagnostic]))
+    return code

@@ -1,0 +1,81 @@
+"""Groups of commands that import a command only when it is named."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+import typer
+import typer.core
+
+from pykb.cli.app import load
+from pykb.cli.commands import GROUPS, Command, commands, overview, tree
+from pykb.cli.errors import EXIT_USAGE, report, unknown_command
+from pykb.cli.parsing import shared_options
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """``pykb`` itself and ``pykb create``, ``pykb cluster``, ...: names from the table, functions on demand."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.no_args_is_help = False
+        self.params = [*self.params, *shared_options()]
+
+    @property
+    def table(self) -> dict[str, Command | dict[str, Command]]:
+        """What stands in this group: of ``pykb`` everything, of a group its sub-commands."""
+        whole = tree()
+        own = whole.get(self.name or "")
+        return dict(own) if isinstance(own, dict) else whole
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        """The names, in the order of the table."""
+        return list(self.table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """The command of a name; imports its module."""
+        entry = self.table.get(cmd_name)
+        if entry is None:
+            return None
+        if isinstance(entry, Command):
+            command: click.Command = load(entry, cmd_name)
+            return command
+        return LazyGroup(
+            name=cmd_name,
+            help=GROUPS[cmd_name],
+            rich_markup_mode=None,
+            invoke_without_command=False,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one is reported with the nearest name."""
+        if args[0] in self.table:
+            return super().resolve_command(ctx, args)
+        prefix = "" if ctx.parent is None else f"{self.name} "
+        known = [f"{prefix}{name}" for name in self.table] + [c.words for c in commands() if not prefix]
+        report([unknown_command(f"{prefix}{args[0]}", known, see=ctx.command_path)])
+        raise typer.Exit(EXIT_USAGE)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """A group alone shows its commands; that did nothing, so it is exit code 2."""
+        if not args:
+            sys.stderr.write(self.get_help(ctx) + "\n")
+            raise typer.Exit(EXIT_USAGE)
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The overview for ``pykb``; for a group its commands, without importing them."""
+        if ctx.parent is None:
+            formatter.write(overview())
+            return
+        formatter.write(f"Usage: {ctx.command_path} COMMAND [OPTIONS]\n\n  {self.help}\n\nCommands:\n")
+        entries = [(name, entry) for name, entry in self.table.items() if isinstance(entry, Command)]
+        width = max(len(name) for name, _ in entries)
+        for name, entry in entries:
+            formatter.write(f"  {name:<{width}}  {entry.summary}\n")
+        formatter.write(f"\n`{ctx.command_path} COMMAND --help` shows what a command takes.\n")

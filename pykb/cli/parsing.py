@@ -1,0 +1,117 @@
+"""How every command parses: kubebuilder's spellings, options of every command, values that were forgotten."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+import typer.core
+
+from pykb.cli.errors import EXIT_USAGE, report
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.cli import MISSING_VALUE
+from pykb.diagnostics.render import Format
+
+_TRUE = frozenset({"true", "1", "t", "yes", "y", "on"})
+_FALSE = frozenset({"false", "0", "f", "no", "n", "off"})
+
+
+def shared_options() -> list[click.Parameter]:
+    """The options of every command. Their values are read by :func:`pykb.cli.console.configure`, before parsing."""
+    return [
+        typer.core.TyperOption(
+            param_decls=["--format"],
+            type=click.Choice([str(f) for f in Format]),
+            expose_value=False,
+            help="How findings are shown.  [default: full]",
+        ),
+        typer.core.TyperOption(
+            param_decls=["--verbose"],
+            is_flag=True,
+            expose_value=False,
+            help="With a traceback where pykb itself fails.",
+        ),
+    ]
+
+
+def help_text(function: Callable[..., Any]) -> str:
+    """The help of a command: its docstring up to Google's sections, examples kept line by line."""
+    text = inspect.getdoc(function) or ""
+    text = re.split(r"^(?:Args|Returns|Raises|Yields):$", text, maxsplit=1, flags=re.MULTILINE)[0].rstrip()
+    return re.sub(r"^Examples?:$", "\b\n\\g<0>", text, flags=re.MULTILINE).replace("``", "`")
+
+
+class PykbCommand(typer.core.TyperCommand):
+    """A command as typer makes it, with our manners of parsing."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params = [*self.params, *shared_options()]
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse after respelling; every option without its value is reported, not only the first."""
+        args = respell(args, self.get_params(ctx))
+        missing = forgotten_values(args, self.get_params(ctx), command=ctx.command_path)
+        if missing:
+            report(missing)
+            raise typer.Exit(EXIT_USAGE)
+        return super().parse_args(ctx, args)
+
+
+def respell(args: list[str], params: list[click.Parameter]) -> list[str]:
+    """Go's spellings as ours: ``--flag=false``, ``--flag=true``, ``-long value``.
+
+    >>> option = click.Option(["--namespaced/--no-namespaced"])
+    >>> respell(["--namespaced=false", "-namespaced", "--", "--namespaced=false"], [option])
+    ['--no-namespaced', '--namespaced', '--', '--namespaced=false']
+    """
+    options = [p for p in params if isinstance(p, click.Option)]
+    names = {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
+    out: list[str] = []
+    for position, arg in enumerate(args):
+        if arg == "--":
+            return out + args[position:]
+        name, equals, value = arg.partition("=")
+        if name not in names and re.fullmatch(r"-[a-z][a-z-]+", name) and f"-{name}" in names:
+            name = f"-{name}"
+            arg = name + equals + value  # noqa: PLW2901 - the same word, spelt our way
+        option = names.get(name)
+        if option is not None and equals and option.is_flag and value.lower() in _TRUE | _FALSE:
+            if value.lower() in _TRUE:
+                out.append(name)
+            elif option.secondary_opts:
+                out.append(option.secondary_opts[0] if name in option.opts else option.opts[0])
+            continue
+        out.append(arg)
+    return out
+
+
+def forgotten_values(args: list[str], params: list[click.Parameter], *, command: str) -> Diagnostics:
+    """Options followed by another option where their value should be.
+
+    The parser would take the next option for the value: ``--group --version v1`` is group ``--version``.
+    """
+    takes_value = {
+        name for p in params if isinstance(p, click.Option) and not p.is_flag and not p.count for name in p.opts
+    }
+    known = {name for p in params if isinstance(p, click.Option) for name in (*p.opts, *p.secondary_opts)}
+    found = Diagnostics()
+    for position, arg in enumerate(args):
+        if arg == "--":
+            break
+        following = args[position + 1] if position + 1 < len(args) else None
+        if arg not in takes_value:
+            continue
+        if following is None:
+            found.add(_missing(arg, f"`{arg}` has no value", command))
+        elif following.partition("=")[0] in known or re.match(r"--[a-z]", following):
+            found.add(_missing(arg, f"`{arg}` has no value: the next word is the option `{following}`", command))
+    return found
+
+
+def _missing(option: str, message: str, command: str) -> Any:
+    value = option.lstrip("-").upper().replace("-", "_")
+    return MISSING_VALUE.at(None, message, help=(f"`{command} {option} {value}`",))
