@@ -1,0 +1,5 @@
+{% if cookiecutter.boilerplate %}
+{{ cookiecutter.boilerplate | trim }}
+
+{% endif %}
+"""The operator {{ cookiecutter.project_name }}."""

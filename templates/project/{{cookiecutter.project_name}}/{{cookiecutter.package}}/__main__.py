@@ -1,0 +1,34 @@
+{% if cookiecutter.boilerplate %}
+{{ cookiecutter.boilerplate | trim }}
+
+{% endif %}
+"""The manager: one process that runs every controller of {{ cookiecutter.project_name }}."""
+
+from pykb.runtime import Manager, ManagerOptions
+
+# +pykb:scaffold:imports
+
+{% set id = '"' ~ cookiecutter.project_name ~ "." ~ cookiecutter.domain ~ '"' %}
+{% if 100 <= id | length <= 116 %}
+LEADER_ELECTION_ID = (
+    {{ id }}
+)
+{% else %}
+LEADER_ELECTION_ID = {{ id }}
+{% endif %}
+
+
+def register(manager: Manager) -> None:
+    """Give the manager every controller that it is to run."""
+    # +pykb:scaffold:builder
+
+
+def main() -> None:
+    """Run until told to stop; `--help` lists the flags."""
+    manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID))
+    register(manager)
+    manager.run()
+
+
+if __name__ == "__main__":
+    main()
