@@ -59,9 +59,8 @@ def from_usage_error(error: click.UsageError) -> Diagnostic:
             helps = (f"an option with a similar name exists: `{near}`",) if near else (see,)
             return UNKNOWN_OPTION.at(None, f"`{command}` has no option `{error.option_name}`", help=helps)
         case click.MissingParameter() if error.param is not None:
-            name = (
-                error.param.opts[0] if error.param.param_type_name == "option" else error.param.make_metavar(error.ctx)
-            )
+            is_option = error.param.param_type_name == "option"
+            name = error.param.opts[0] if is_option else str(error.param.name).upper()
             return USAGE.at(None, f"`{command}` needs `{name}`", help=(see,))
         case click.BadParameter() if error.param is not None:
             return USAGE.at(None, f"`{error.param.opts[0]}`: {_sentence(error.message)}", help=(see,))
@@ -71,10 +70,8 @@ def from_usage_error(error: click.UsageError) -> Diagnostic:
 def unknown_command(words: str, known: Iterable[str], *, see: str) -> Diagnostic:
     """A command that is none."""
     near = closest(words, known)
-    helps = (
-        (f"a command with a similar name exists: `pykb {near}`",) if near else (f"`{see} --help` lists the commands",)
-    )
-    return UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", help=helps)
+    what = f"a command with a similar name exists: `pykb {near}`" if near else f"`{see} --help` lists the commands"
+    return UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", help=(what,))
 
 
 def _sentence(text: str) -> str:
@@ -93,9 +90,9 @@ def from_exception(error: BaseException) -> tuple[Diagnostic, int]:
             return USAGE.at(None, _sentence(error.format_message())), EXIT_USAGE
         case UnicodeDecodeError():
             return NOT_ENCODED.at(None, "a file is not encoded in UTF-8", notes=(str(error),)), EXIT_FINDINGS
-        case OSError() if error.errno in _SYSTEM and error.filename is not None:
-            path = error.filename if isinstance(error.filename, str) else str(error.filename)
-            return SYSTEM_ERROR.at(None, f"`{path}`: {error.strerror}"), EXIT_FINDINGS
+        case OSError() if error.errno in _SYSTEM:
+            where = f"`{error.filename}`: " if error.filename is not None else ""
+            return SYSTEM_ERROR.at(None, f"{where}{error.strerror}"), EXIT_FINDINGS
     return _bug(error), EXIT_BUG
 
 

@@ -54,7 +54,7 @@ class LazyGroup(typer.core.TyperGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; an unknown one is reported with the nearest name."""
-        if args[0] in self.table:
+        if args[0] in self.table or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         prefix = "" if ctx.parent is None else f"{self.name} "
         known = [f"{prefix}{name}" for name in self.table] + [c.words for c in commands() if not prefix]
@@ -63,7 +63,7 @@ class LazyGroup(typer.core.TyperGroup):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """A group alone shows its commands; that did nothing, so it is exit code 2."""
-        if not args:
+        if not args and not ctx.resilient_parsing:
             sys.stderr.write(self.get_help(ctx) + "\n")
             raise typer.Exit(EXIT_USAGE)
         return super().parse_args(ctx, args)

@@ -55,7 +55,7 @@ class PykbCommand(typer.core.TyperCommand):
         """Parse after respelling; every option without its value is reported, not only the first."""
         args = respell(args, self.get_params(ctx))
         missing = forgotten_values(args, self.get_params(ctx), command=ctx.command_path)
-        if missing:
+        if missing and not ctx.resilient_parsing:
             report(missing)
             raise typer.Exit(EXIT_USAGE)
         return super().parse_args(ctx, args)
