@@ -1,0 +1,69 @@
+"""What an API server tells about its types: OpenAPI v3 and discovery, through kubectl."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One served resource and its subresources."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool
+    subresources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Everything needed to write the package."""
+
+    version: str
+    schemas: dict[str, JSON]
+    resources: tuple[Resource, ...]
+
+
+def read(kubectl: str, kubeconfig: Path) -> Source:
+    """Ask the server behind a kubeconfig."""
+
+    def get(path: str) -> JSON:
+        command = [kubectl, "--kubeconfig", str(kubeconfig), "get", "--raw", path]
+        answer: JSON = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+        return answer
+
+    schemas: dict[str, JSON] = {}
+    resources: list[Resource] = []
+    for path, entry in sorted(get("/openapi/v3")["paths"].items()):
+        if path == "api/v1" or (path.startswith("apis/") and path.count("/") == 2):
+            document = get(entry["serverRelativeURL"])
+            # DeleteOptions and WatchEvent differ by group only in the list of kinds they belong to.
+            for name, schema in document.get("components", {}).get("schemas", {}).items():
+                schemas.setdefault(name, schema)
+            resources += _resources(get("/" + path))
+    return Source(get("/version")["gitVersion"], dict(sorted(schemas.items())), tuple(resources))
+
+
+def _resources(answer: JSON) -> list[Resource]:
+    group, _, version = answer["groupVersion"].rpartition("/")
+    found = {r["name"]: r for r in answer["resources"]}
+    return [
+        Resource(
+            group,
+            version,
+            r["kind"],
+            name,
+            r["namespaced"],
+            tuple(sorted(other.split("/", 1)[1] for other in found if other.startswith(name + "/"))),
+        )
+        for name, r in sorted(found.items())
+        if "/" not in name
+    ]

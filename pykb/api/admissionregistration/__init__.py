@@ -1,0 +1,1 @@
+"""Built-in types of the group admissionregistration, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group apiextensions, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group apiregistration, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group apps, one module per version."""

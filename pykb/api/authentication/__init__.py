@@ -1,0 +1,1 @@
+"""Built-in types of the group authentication, one module per version."""

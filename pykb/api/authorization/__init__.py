@@ -1,0 +1,1 @@
+"""Built-in types of the group authorization, one module per version."""

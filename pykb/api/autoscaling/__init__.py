@@ -1,0 +1,1 @@
+"""Built-in types of the group autoscaling, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group batch, one module per version."""

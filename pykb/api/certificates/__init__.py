@@ -1,0 +1,1 @@
+"""Built-in types of the group certificates, one module per version."""

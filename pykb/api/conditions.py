@@ -1,0 +1,96 @@
+"""Conditions of a status, by the rules of the API conventions.
+
+https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Literal
+
+from pykb.api.meta.v1 import Condition
+
+Status = Literal["True", "False", "Unknown"]
+
+
+def set_condition(
+    conditions: Iterable[Condition] | None,
+    type: str,  # noqa: A002 - the field's name
+    status: Status | bool,
+    *,
+    reason: str,
+    message: str = "",
+    observed_generation: int | None = None,
+    now: datetime | None = None,
+) -> list[Condition]:
+    """The conditions with one of them added or brought up to date; the given ones are not touched.
+
+    ``lastTransitionTime`` moves only when the status does, so that setting the same again changes nothing:
+    ``status.conditions = set_condition(status.conditions, "Ready", True, reason="Running")``.
+
+    Args:
+        conditions: Those there are; None counts as none.
+        type: Which one.
+        status: True and False are the texts of the same name.
+        reason: Why, one word in CamelCase; required by the API.
+        message: Why, for people.
+        observed_generation: ``metadata.generation`` of the object that was looked at.
+        now: The time of the transition, if it is one; the present by default.
+    """
+    text: Status = status if isinstance(status, str) else "True" if status else "False"
+    result = list(conditions or ())
+    for index, old in enumerate(result):
+        if old.type == type:
+            since = old.last_transition_time if old.status == text else _now(now)
+            result[index] = old.model_copy(
+                update={
+                    "status": text,
+                    "reason": reason,
+                    "message": message,
+                    "observed_generation": old.observed_generation
+                    if observed_generation is None
+                    else observed_generation,
+                    "last_transition_time": since,
+                }
+            )
+            # The copy above is not validated; what the user gave must be.
+            Condition.model_validate(result[index].to_wire(), by_alias=True, by_name=False)
+            return result
+    result.append(
+        Condition(
+            type=type,
+            status=text,
+            reason=reason,
+            message=message,
+            observed_generation=observed_generation,
+            last_transition_time=_now(now),
+        )
+    )
+    return result
+
+
+def find_condition(conditions: Iterable[Condition] | None, type: str) -> Condition | None:  # noqa: A002
+    """The condition of a type, if it is there."""
+    return next((condition for condition in conditions or () if condition.type == type), None)
+
+
+def remove_condition(conditions: Iterable[Condition] | None, type: str) -> list[Condition]:  # noqa: A002
+    """The conditions without the one of a type."""
+    return [condition for condition in conditions or () if condition.type != type]
+
+
+def is_condition_true(conditions: Iterable[Condition] | None, type: str) -> bool:  # noqa: A002
+    """Whether the condition of a type is there and ``True``."""
+    found = find_condition(conditions, type)
+    return found is not None and found.status == "True"
+
+
+def is_condition_false(conditions: Iterable[Condition] | None, type: str) -> bool:  # noqa: A002
+    """Whether the condition of a type is there and ``False``."""
+    found = find_condition(conditions, type)
+    return found is not None and found.status == "False"
+
+
+def _now(now: datetime | None) -> datetime:
+    return (now or datetime.now(UTC)).replace(microsecond=0)

@@ -1,0 +1,1 @@
+"""Built-in types of the group coordination, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group core, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group discovery, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group events, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group flowcontrol, one module per version."""

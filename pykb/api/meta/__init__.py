@@ -1,0 +1,1 @@
+"""Built-in types of the group meta, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group networking, one module per version."""

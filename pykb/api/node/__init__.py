@@ -1,0 +1,1 @@
+"""Built-in types of the group node, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group policy, one module per version."""

@@ -1,0 +1,214 @@
+"""Kubernetes quantities: ``500m`` of a CPU, ``2Gi`` of memory."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_CEILING, Decimal, localcontext
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+# https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+_TEXT = re.compile(
+    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?", re.ASCII
+)
+_BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
+_DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+_BY_EXPONENT = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
+_NANO = Decimal("1e-9")
+_MOST = Decimal(2**63 - 1)
+
+
+class Quantity(str):
+    """An amount with a suffix, kept as it was written.
+
+    It is a string, so it can be printed, compared with one and used wherever the wire has one; ``amount`` is its value.
+    Two quantities are equal when their amounts are (``Quantity("1000m") == Quantity("1")``, also against a plain string);
+    ``<``, ``+``, ``-`` and ``*`` work on amounts too. What came as a number goes back as that number.
+
+    Args:
+        value: A text in Kubernetes' notation, or a number.
+
+    Raises:
+        ValueError: The text is no quantity.
+
+    >>> Quantity("1.5Gi") > Quantity("1Gi"), Quantity("500m") + Quantity("1500m"), Quantity("2Gi").amount
+    (True, Quantity('2'), Decimal('2147483648'))
+    """
+
+    __slots__ = ("_number",)
+    _number: int | float | None
+
+    def __new__(cls, value: str | float | Decimal = "0") -> Quantity:
+        if isinstance(value, Quantity):
+            return value
+        if isinstance(value, str):
+            text, number = str(value), None
+        elif isinstance(value, bool):
+            raise ValueError("a quantity is a number or a text such as 500m or 2Gi, not a truth value")
+        elif isinstance(value, Decimal):
+            text, number = _format_decimal(value), None
+        else:
+            text, number = _plain(Decimal(repr(value))), value
+        if _TEXT.fullmatch(text) is None:
+            raise ValueError(f"{text!r} is no quantity: expected a number with a suffix, such as 500m or 2Gi")
+        self = super().__new__(cls, text)
+        self._number = number
+        return self
+
+    @property
+    def amount(self) -> Decimal:
+        """The exact value, the suffix applied."""
+        match = _TEXT.fullmatch(self)
+        if match is None:  # pragma: no cover - the constructor let it pass
+            raise ValueError(f"{str(self)!r} is no quantity")
+        number, suffix = Decimal(match["number"]), match["suffix"] or ""
+        with localcontext(prec=60):
+            if suffix in _BINARY:
+                return number * 1024 ** _BINARY[suffix]
+            if suffix in _DECIMAL:
+                return number.scaleb(_DECIMAL[suffix])
+            return number.scaleb(int(suffix[1:]))
+
+    @property
+    def wire(self) -> str | int | float:
+        """What stands in JSON: the text, or the number it came as."""
+        return str(self) if self._number is None else self._number
+
+    def canonical(self) -> Quantity:
+        """The form that the API server would store: no fraction, the largest suffix that fits.
+
+        Precision ends at ``1n`` (rounded up), as the server's does.
+
+        >>> Quantity("1024Mi").canonical(), Quantity("0.5").canonical(), Quantity("1e3").canonical()
+        (Quantity('1Gi'), Quantity('500m'), Quantity('1e3'))
+        """
+        match = _TEXT.fullmatch(self)
+        suffix = (match["suffix"] or "") if match else ""
+        return Quantity(_format(self.amount, suffix))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            if str.__eq__(self, other):
+                return True
+            amount = _amount(other)
+            return amount is not None and amount == self.amount
+        if isinstance(other, int | float | Decimal) and not isinstance(other, bool):
+            return self.amount == other
+        return NotImplemented
+
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __hash__(self) -> int:
+        return hash(self.amount)
+
+    def __lt__(self, other: str | float | Decimal) -> bool:
+        return self.amount < Quantity(other).amount
+
+    def __le__(self, other: str | float | Decimal) -> bool:
+        return self.amount <= Quantity(other).amount
+
+    def __gt__(self, other: str | float | Decimal) -> bool:
+        return self.amount > Quantity(other).amount
+
+    def __ge__(self, other: str | float | Decimal) -> bool:
+        return self.amount >= Quantity(other).amount
+
+    def __add__(self, other: str | float | Decimal) -> Quantity:
+        return self._like(self.amount + Quantity(other).amount, other)
+
+    def __radd__(self, other: str | float | Decimal) -> Quantity:
+        return Quantity(other) + self
+
+    def __sub__(self, other: str | float | Decimal) -> Quantity:
+        return self._like(self.amount - Quantity(other).amount, other)
+
+    def __mul__(self, factor: Any) -> Quantity:
+        return self._like(self.amount * Decimal(str(factor)), self)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Quantity:
+        return self._like(-self.amount, self)
+
+    def _like(self, amount: Decimal, other: object) -> Quantity:
+        # As the server's Add does: the left side's format, unless it is zero and says nothing.
+        match = _TEXT.fullmatch(self if self.amount or not isinstance(other, str) else other)
+        return Quantity(_format(amount, (match["suffix"] or "") if match else ""))
+
+    def __bool__(self) -> bool:
+        return bool(self.amount)
+
+    def __repr__(self) -> str:
+        return f"Quantity({str(self)!r})"
+
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+    def __copy__(self) -> Quantity:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Quantity:
+        return self
+
+    def __reduce__(self) -> tuple[type[Quantity], tuple[str | int | float]]:
+        return Quantity, (self.wire,)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _validate,
+            serialization=core_schema.plain_serializer_function_ser_schema(_wire, when_used="json"),
+        )
+
+
+def _validate(value: object) -> Quantity:
+    if isinstance(value, str | int | float | Decimal):
+        return Quantity(value)
+    raise ValueError("a quantity is a text such as 500m or 2Gi, or a number")
+
+
+def _wire(value: Quantity) -> str | int | float:
+    return value.wire
+
+
+def _amount(text: str) -> Decimal | None:
+    try:
+        return Quantity(text).amount
+    except ValueError:
+        return None
+
+
+def _plain(number: Decimal) -> str:
+    return f"{number:f}" if number.is_finite() else str(number)
+
+
+def _format_decimal(number: Decimal) -> str:
+    if not number.is_finite():
+        raise ValueError(f"{number} is no quantity: it must be finite")
+    return _format(number, "")
+
+
+def _format(amount: Decimal, suffix: str) -> str:
+    """Write an amount in the family (binary, decimal, exponent) that a suffix belongs to."""
+    with localcontext(prec=60):
+        amount = max(min(amount, _MOST), -_MOST).quantize(_NANO, rounding=ROUND_CEILING)
+        # Binary suffixes cannot say a fraction: the server falls back to decimal ones, and so for less than 1024.
+        if suffix in _BINARY and amount == amount.to_integral_value() and abs(amount) >= 1024:
+            number, exponent = int(amount), 0
+            while number % 1024 == 0 and exponent < 6:
+                number //= 1024
+                exponent += 1
+            return f"{number}{next((s for s, e in _BINARY.items() if e == exponent), '')}"
+        if not amount:
+            return "0"
+        exponent = 18
+        while amount.scaleb(-exponent) != amount.scaleb(-exponent).to_integral_value():
+            exponent -= 3
+        number = int(amount.scaleb(-exponent))
+        if suffix[:1] in ("e", "E") and len(suffix) > 1 and suffix not in _BINARY:
+            return f"{number}e{exponent}" if exponent else str(number)
+        return f"{number}{_BY_EXPONENT[exponent]}"

@@ -1,0 +1,1 @@
+"""Built-in types of the group rbac, one module per version."""

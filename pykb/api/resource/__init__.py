@@ -1,0 +1,1 @@
+"""Built-in types of the group resource, one module per version."""

@@ -1,0 +1,1 @@
+"""Built-in types of the group scheduling, one module per version."""

@@ -1,0 +1,23 @@
+"""Built-in types of scheduling.k8s.io/v1.
+
+Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do not edit.
+"""
+
+# ruff: noqa: D101
+
+from typing import Annotated
+
+from pykb.api.annotations import KnownValues
+from pykb.api.object import Object
+from pykb.api.resource_info import ResourceInfo
+from pykb.api.scalars import Int32
+from pykb.meta.gvk import GroupVersion
+
+GROUP_VERSION = GroupVersion("scheduling.k8s.io", "v1")
+
+
+class PriorityClass(Object, group_version=GROUP_VERSION, resource=ResourceInfo("priorityclasses", namespaced=False)):
+    description: str | None = None
+    global_default: bool | None = None
+    preemption_policy: Annotated[str | None, KnownValues(("Never", "PreemptLowerPriority"))] = None
+    value: Int32 | None = None

@@ -1,0 +1,1 @@
+"""Built-in types of the group storage, one module per version."""

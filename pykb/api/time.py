@@ -1,0 +1,158 @@
+"""Times and durations as Kubernetes writes them.
+
+Sources: RFC 3339; metav1.Time and metav1.MicroTime of the API conventions; Go's text form of a duration.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+_RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?P<fraction>\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})", re.ASCII)
+_GO_DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<unit>ns|us|µs|μs|ms|s|m|h)", re.ASCII)
+_MICROSECONDS = {
+    "ns": Decimal("0.001"),
+    "us": 1,
+    "µs": 1,
+    "μs": 1,
+    "ms": 10**3,
+    "s": 10**6,
+    "m": 6 * 10**7,
+    "h": 36 * 10**8,
+}
+
+
+def parse_time(text: str) -> datetime:
+    """Read a time of the wire.
+
+    Raises:
+        ValueError: It is not in the form of RFC 3339, with a time zone.
+    """
+    match = _RFC3339.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is no time: expected RFC 3339, such as 2026-01-31T12:00:00Z")
+    return datetime.fromisoformat(text.upper())
+
+
+def format_time(value: datetime) -> str:
+    """Write metav1.Time: UTC, whole seconds.
+
+    >>> format_time(datetime(2026, 1, 31, 12, 0, 0, 999, tzinfo=UTC))
+    '2026-01-31T12:00:00Z'
+    """
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if value.year > 999 else _early(value)
+
+
+def format_micro_time(value: datetime) -> str:
+    """Write metav1.MicroTime: UTC, always six digits of a second."""
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+
+
+def _early(value: datetime) -> str:
+    # strftime leaves out the leading zeros of a year before 1000 on some platforms; Go's zero time is year 1.
+    return value.astimezone(UTC).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
+
+
+def parse_duration(text: str) -> timedelta:
+    """Read Go's text of a duration, such as ``1h30m``, ``1.5s``, ``-300ms`` or ``0``; finer than a microsecond is cut.
+
+    Raises:
+        ValueError: The text is no such duration.
+    """
+    sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
+    if rest == "0":
+        return timedelta()
+    total, end = Decimal(0), 0
+    for match in _GO_DURATION.finditer(rest):
+        if match.start() != end:
+            break
+        total += Decimal(match["number"]) * _MICROSECONDS[match["unit"]]
+        end = match.end()
+    if not rest or end != len(rest):
+        raise ValueError(f"{text!r} is no duration: expected numbers with units, such as 1h30m, 1.5s or 300ms")
+    return timedelta(microseconds=sign * int(total))
+
+
+def format_duration(value: timedelta) -> str:
+    """Write a duration as Go does.
+
+    >>> format_duration(timedelta(hours=1, minutes=30)), format_duration(timedelta(milliseconds=1500))
+    ('1h30m0s', '1.5s')
+    """
+    micros = value // timedelta(microseconds=1)
+    sign, micros = ("-", -micros) if micros < 0 else ("", micros)
+    if micros == 0:
+        return "0s"
+    if micros < 1000:
+        return f"{sign}{micros}µs"
+    if micros < 10**6:
+        return f"{sign}{_decimal(micros, 3)}ms"
+    minutes, rest = divmod(micros, 6 * 10**7)
+    hours, minutes = divmod(minutes, 60)
+    seconds = f"{_decimal(rest, 6)}s"
+    if hours:
+        return f"{sign}{hours}h{minutes}m{seconds}"
+    return f"{sign}{minutes}m{seconds}" if minutes else sign + seconds
+
+
+def _decimal(number: int, digits: int) -> str:
+    whole, fraction = divmod(number, 10**digits)
+    return f"{whole}.{fraction:0{digits}d}".rstrip("0").rstrip(".")
+
+
+class MicroDatetime(datetime):
+    """What a ``MicroTime`` field holds: a datetime that goes out with its microseconds."""
+
+    @classmethod
+    def of(cls, value: datetime) -> MicroDatetime:
+        """The same moment."""
+        return value if isinstance(value, MicroDatetime) else cls.fromisoformat(value.isoformat())
+
+
+@dataclass(frozen=True, slots=True)
+class MicroTimeFormat:
+    """Marks a ``datetime`` as metav1.MicroTime."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _validate_micro_time,
+            serialization=core_schema.plain_serializer_function_ser_schema(format_micro_time, when_used="json"),
+        )
+
+
+MicroTime = Annotated[datetime, MicroTimeFormat()]
+"""metav1.MicroTime; a plain ``datetime`` is metav1.Time, with whole seconds on the wire."""
+
+
+def _validate_micro_time(value: object) -> datetime:
+    return MicroDatetime.of(validate_time(value))
+
+
+def validate_time(value: object) -> datetime:
+    """What a ``datetime`` field accepts: an aware datetime, or the wire's text.
+
+    Raises:
+        ValueError: It is something else; a naive datetime would silently mean another moment on another machine.
+    """
+    if isinstance(value, str):
+        return parse_time(value)
+    if not isinstance(value, datetime):
+        raise ValueError("expected a time: a datetime with a time zone, or a text such as 2026-01-31T12:00:00Z")
+    if value.utcoffset() is None:
+        raise ValueError("a time needs a time zone: datetime.now(UTC), not datetime.now()")
+    return value
+
+
+def validate_duration(value: object) -> timedelta:
+    """What a ``timedelta`` field accepts: a timedelta, or Go's text of one."""
+    if isinstance(value, timedelta):
+        return value
+    if isinstance(value, str):
+        return parse_duration(value)
+    raise ValueError("expected a duration: a timedelta, or a text such as 1h30m")

@@ -1,0 +1,68 @@
+"""Objects of kinds that there is no class for."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
+
+
+class Unstructured:
+    """A top-level object of any kind, over the plain dict of its wire form.
+
+    Fields are reached by the dict (``data``); only what all objects share has properties here.
+
+    Args:
+        data: The object; it is kept, not copied.
+
+    Raises:
+        ValueError: ``apiVersion`` or ``kind`` is missing.
+    """
+
+    __slots__ = ("data",)
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        if not data.get("apiVersion") or not data.get("kind"):
+            raise ValueError("an object needs `apiVersion` and `kind`")
+        self.data = data
+
+    @classmethod
+    def of(cls, gvk: GroupVersionKind, name: str = "", namespace: str = "") -> Unstructured:
+        """An empty object of a kind."""
+        metadata = {key: value for key, value in (("name", name), ("namespace", namespace)) if value}
+        return cls({"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata})
+
+    @classmethod
+    def from_wire(cls, data: Mapping[str, Any]) -> Unstructured:
+        """Read an object of the wire."""
+        return cls(copy.deepcopy(dict(data)))
+
+    def to_wire(self) -> dict[str, Any]:
+        """The object as plain values; nothing is shared with it."""
+        return copy.deepcopy(self.data)
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """Its kind."""
+        return GroupVersion.parse(self.data["apiVersion"]).with_kind(self.data["kind"])
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Its metadata, in wire form; made when there is none."""
+        metadata: dict[str, Any] = self.data.setdefault("metadata", {})
+        return metadata
+
+    @property
+    def key(self) -> NamespacedName:
+        """Where it is."""
+        return NamespacedName(self.metadata.get("namespace") or "", self.metadata.get("name") or "")
+
+    def __eq__(self, other: object) -> bool:
+        return self.data == other.data if isinstance(other, Unstructured) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Unstructured({self.gvk}, {self.key})"
