@@ -1,0 +1,164 @@
+"""The binaries of a control plane: which there are, and where they are looked for, in which order."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import ASSETS_INCOMPLETE, ASSETS_MISSING
+from pykb.envtest.cache import Cache
+from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD
+from pykb.envtest.reporter import Reporter, Silent
+from pykb.envtest.sources import SOURCES, Source, SourceUnusable
+from pykb.envtest.versions import KUBERNETES
+
+VARIABLE = "KUBEBUILDER_ASSETS"
+KUBECTL = "kubectl"
+REQUIRED = (ETCD, APISERVER)
+CONNECT_TIMEOUT = timedelta(seconds=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Assets:
+    """A folder with the binaries of a control plane; ``etcd`` and ``kube-apiserver`` are there, the others may be."""
+
+    folder: Path
+
+    @property
+    def etcd(self) -> Path:
+        """The store."""
+        return self.folder / ETCD
+
+    @property
+    def kube_apiserver(self) -> Path:
+        """The API server."""
+        return self.folder / APISERVER
+
+    @property
+    def kube_controller_manager(self) -> Path | None:
+        """The controllers, where there are any."""
+        return self._optional(CONTROLLER_MANAGER)
+
+    @property
+    def kubectl(self) -> Path | None:
+        """The command line client, where there is one."""
+        return self._optional(KUBECTL)
+
+    def _optional(self, name: str) -> Path | None:
+        path = self.folder / name
+        return path if is_program(path) else None
+
+
+def is_program(path: Path) -> bool:
+    """Whether a path is a file that can be run."""
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+def named_by_environment() -> Assets | None:
+    """The folder of KUBEBUILDER_ASSETS.
+
+    Raises:
+        EnvironmentProblem: It lacks a program. pykb does not go on to look elsewhere: whoever sets the variable wants these.
+    """
+    named = os.environ.get(VARIABLE)
+    if not named:
+        return None
+    folder = Path(named)
+    missing = [name for name in REQUIRED if not is_program(folder / name)]
+    if missing:
+        lacking = " and ".join(f"`{name}`" for name in missing)
+        raise EnvironmentProblem(
+            ASSETS_INCOMPLETE.at(
+                None,
+                f"`{VARIABLE}` is `{named}`, which has no {lacking}",
+                help=(f"unset {VARIABLE}, and pykb gets the programs itself",),
+            )
+        )
+    return Assets(folder)
+
+
+def find_assets(version: str = KUBERNETES, *, cache: Cache | None = None) -> Assets | None:
+    """The binaries that are at hand, without getting any: KUBEBUILDER_ASSETS, else the cache.
+
+    Args:
+        version: Kubernetes version, exact or a minor (the newest cached patch); does not count for KUBEBUILDER_ASSETS.
+        cache: Where to look; the user's own cache when not given.
+    """
+    if named := named_by_environment():
+        return named
+    folder = (cache or Cache.of_user()).find(version, REQUIRED)
+    return Assets(folder) if folder else None
+
+
+def get_assets(
+    version: str = KUBERNETES,
+    *,
+    controller_manager: bool = False,
+    reporter: Reporter | None = None,
+    cache: Cache | None = None,
+    sources: tuple[Source, ...] = SOURCES,
+) -> Assets:
+    """The binaries of a control plane, got from the first source that has them; callers at the same time share one build.
+
+    Args:
+        version: Kubernetes version, exact or a minor.
+        controller_manager: Whether to get kube-controller-manager too. It is never a reason to fail: look at the result.
+        reporter: Is told of the steps.
+        cache: Where they are kept; the user's own cache when not given.
+        sources: Where they come from, in order.
+
+    Raises:
+        EnvironmentProblem: No source has them; the diagnostic names each with its reason.
+    """
+    reporter = reporter or Silent()
+    cache = cache or Cache.of_user()
+    found = find_assets(version, cache=cache)
+    if found is None:
+        found = _get(version, REQUIRED, REQUIRED, reporter=reporter, cache=cache, sources=sources)
+    wanted = controller_manager and found.kube_controller_manager is None
+    if wanted and found.folder.parent == cache.folder:
+        exact = cache.version_of(found.folder)
+        try:
+            _get(exact, (CONTROLLER_MANAGER,), (CONTROLLER_MANAGER,), reporter=reporter, cache=cache, sources=sources)
+        except EnvironmentProblem as problem:
+            reporter.note(f"kube-controller-manager is not to be had: {problem}")
+    return found
+
+
+def _get(
+    version: str,
+    programs: tuple[str, ...],
+    required: tuple[str, ...],
+    *,
+    reporter: Reporter,
+    cache: Cache,
+    sources: tuple[Source, ...],
+) -> Assets:
+    reasons: list[str] = []
+    with cache.lock(version, reporter):
+        folder = cache.find(version, (*REQUIRED, *required))  # another caller may have got them while we waited
+        if folder is not None:
+            return Assets(folder)
+        for source in sources:
+            exact = version
+            try:
+                exact = source.resolve(version)
+                with cache.draft(exact) as draft:
+                    source.get(exact, programs, draft, reporter)
+                    return Assets(cache.keep(exact, draft))
+            except SourceUnusable as reason:
+                reasons.append(f"{source.title}: {reason}")
+    raise EnvironmentProblem(
+        ASSETS_MISSING.at(
+            None,
+            f"found no {' and '.join(programs)} for Kubernetes {version}",
+            notes=tuple(reasons),
+            help=(
+                f"set {VARIABLE} to a folder that has {', '.join(REQUIRED)}",
+                "or install Go (https://go.dev/doc/install), and pykb builds them from source",
+            ),
+        )
+    )

@@ -1,0 +1,109 @@
+"""Where binaries are kept: one folder a version, complete or absent."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pykb.envtest.reporter import Reporter
+from pykb.envtest.versions import is_exact, sort_key
+
+_ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
+
+
+def platform_name() -> str:
+    """This machine in Go's words: ``linux-amd64``."""
+    machine = platform.machine().lower()
+    return f"{sys.platform}-{_ARCHITECTURES.get(machine, machine)}"
+
+
+def user_cache_folder() -> Path:
+    """The user's cache, by the XDG base directory specification (on macOS, too: it is where Go tools keep theirs)."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    return Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Folders named ``<Kubernetes version>-<os>-<arch>``.
+
+    Invariant: a folder of such a name is complete. Work in progress lies in ``.draft-*``, is written only under the lock,
+    and becomes visible by one rename a program; what a killed process left of it is swept by the next one.
+    """
+
+    folder: Path
+
+    @classmethod
+    def of_user(cls) -> Cache:
+        """The cache that all projects of this user share."""
+        return cls(user_cache_folder() / "pykubebuilder" / "envtest")
+
+    def place(self, version: str) -> Path:
+        """The folder of an exact version, whether it exists or not."""
+        return self.folder / f"{version}-{platform_name()}"
+
+    def version_of(self, place: Path) -> str:
+        """The exact version that a folder of this cache is for."""
+        return place.name.removesuffix(f"-{platform_name()}")
+
+    def versions(self) -> list[str]:
+        """The versions that are kept for this platform, newest first."""
+        suffix = f"-{platform_name()}"
+        if not self.folder.is_dir():
+            return []
+        names = (entry.name.removesuffix(suffix) for entry in self.folder.iterdir() if entry.name.endswith(suffix))
+        return sorted(filter(is_exact, names), key=sort_key, reverse=True)
+
+    def find(self, version: str, programs: Iterable[str]) -> Path | None:
+        """The folder that has all these programs: of an exact version, or of the newest patch of a minor."""
+        wanted = tuple(programs)
+        for kept in [version] if is_exact(version) else self.versions():
+            if kept == version or kept.startswith(f"{version}."):
+                place = self.place(kept)
+                if all(os.access(place / name, os.X_OK) for name in wanted):
+                    return place
+        return None
+
+    @contextlib.contextmanager
+    def lock(self, version: str, reporter: Reporter) -> Iterator[None]:
+        """Let one process at a time get a version. The system frees the lock of a process that dies."""
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.folder / f".lock-{version}").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                step = reporter.step("wait for another pykb that gets the same")
+                fcntl.flock(file, fcntl.LOCK_EX)
+                step.done()
+            yield
+
+    @contextlib.contextmanager
+    def draft(self, version: str) -> Iterator[Path]:
+        """A folder to fill; to be called under the lock. It is gone afterwards unless :meth:`keep` took it."""
+        prefix = f".draft-{version}-"
+        for left in self.folder.glob(f"{prefix}*"):  # nobody else can be at work: we hold the lock
+            shutil.rmtree(left, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix=prefix, dir=self.folder))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def keep(self, version: str, draft: Path) -> Path:
+        """Take the programs of a draft over."""
+        place = self.place(version)
+        if not place.exists():
+            draft.chmod(0o755)
+            draft.rename(place)
+            return place
+        for program in draft.iterdir():
+            program.replace(place / program.name)
+        return place

@@ -1,0 +1,185 @@
+"""The programs of a control plane with their flags, and the folder that holds its keys, data and logs.
+
+Each flag that a reader would not expect has its reason beside it. Pure but for :meth:`Layout.create`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from pykb.envtest.certificates import Authority, write_private
+from pykb.envtest.kubeconfig import write_kubeconfig
+from pykb.envtest.ports import LOOPBACK
+
+ETCD = "etcd"
+APISERVER = "kube-apiserver"
+CONTROLLER_MANAGER = "kube-controller-manager"
+
+SERVICE_RANGE = "10.0.0.0/24"
+ISSUER = "https://kubernetes.default.svc.cluster.local"
+SERVER_NAMES = (
+    LOOPBACK,
+    "localhost",
+    "10.0.0.1",  # the address of the `kubernetes` service: the first of SERVICE_RANGE
+    "kubernetes",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
+)
+SOCKET_PATH_LIMIT = 100
+"""Bytes of a Unix socket's path; the kernel's limit is 104 on macOS and 108 on Linux."""
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One process of the control plane."""
+
+    name: str
+    argv: tuple[str, ...]
+    log: Path
+    folder: Path
+
+    def command(self) -> dict[str, object]:
+        """What the supervisor is told."""
+        return {
+            "do": "start",
+            "name": self.name,
+            "argv": list(self.argv),
+            "log": str(self.log),
+            "cwd": str(self.folder),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The private folder of one control plane."""
+
+    folder: Path
+    port: int
+
+    @property
+    def server(self) -> str:
+        """URL of the apiserver."""
+        return f"https://{LOOPBACK}:{self.port}"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig."""
+        return self.folder / "kubeconfig"
+
+    @property
+    def keys(self) -> Path:
+        """Folder of certificates and keys."""
+        return self.folder / "pki"
+
+    @property
+    def etcd_socket(self) -> Path:
+        """Where etcd listens: a socket in a private folder, since a TCP port would be open to every user of the machine."""
+        return self.folder / "etcd.sock"
+
+    def log(self, name: str) -> Path:
+        """The log file of a component."""
+        return self.folder / "logs" / f"{name}.log"
+
+    def create(self, authority: Authority) -> None:
+        """Write keys, certificates and kubeconfigs."""
+        self.folder.chmod(0o700)
+        for name in ("pki", "logs", "users"):
+            (self.folder / name).mkdir(mode=0o700)
+        pair = authority.pair
+        write_private(self.keys / "ca.crt", pair.certificate)
+        write_private(self.keys / "ca.key", pair.key)
+        authority.server(SERVER_NAMES).write(self.keys, "server")
+        # An authority's key pair would do for service accounts, but a token must not be able to pass for a certificate.
+        write_private(self.keys / "service-account.key", Authority().pair.key)
+        for path, user, groups in (
+            (self.kubeconfig, "admin", ("system:masters",)),
+            (self.folder / f"{CONTROLLER_MANAGER}.kubeconfig", "system:kube-controller-manager", ()),
+        ):
+            write_kubeconfig(
+                path,
+                server=self.server,
+                authority=pair.certificate,
+                user=user,
+                credentials=authority.client(user, groups),
+            )
+
+    def etcd(self, program: Path) -> Component:
+        """Etcd, on Unix sockets only."""
+        # It insists on host:port for what it *advertises*; with one member nobody ever reads that.
+        advertised = f"http://{LOOPBACK}:2380"
+        flags = {
+            "name": "pykb",
+            "data-dir": self.folder / "data",
+            "listen-client-urls": f"unix://{self.etcd_socket}",
+            "advertise-client-urls": f"http://{LOOPBACK}:2379",
+            "listen-peer-urls": f"unix://{self.folder / 'peer.sock'}",
+            "initial-advertise-peer-urls": advertised,
+            "initial-cluster": f"pykb={advertised}",
+            "unsafe-no-fsync": "true",  # nothing here must outlive a power cut, and disks of CI are slow
+            "log-level": "warn",
+        }
+        return self._component(ETCD, program, flags)
+
+    def apiserver(self, program: Path, *, service_account_admission: bool) -> Component:
+        """The API server, as kubeadm sets it up, less what needs nodes.
+
+        Args:
+            program: The binary.
+            service_account_admission: Off without a controller manager: nobody would make the `default` ServiceAccount
+                that this plugin demands of each pod.
+        """
+        key = self.keys / "service-account.key"
+        flags = {
+            "etcd-servers": f"unix://{self.etcd_socket}",
+            "bind-address": LOOPBACK,
+            # Without it the server looks for an address of a real network and does not start where there is none.
+            "advertise-address": LOOPBACK,
+            "endpoint-reconciler-type": "none",  # it refuses loopback addresses, and no pod would use the endpoint
+            "secure-port": self.port,
+            "permit-port-sharing": "true",  # the port is kept for us by a socket of our own: see ports.py
+            "tls-cert-file": self.keys / "server.crt",
+            "tls-private-key-file": self.keys / "server.key",
+            "client-ca-file": self.keys / "ca.crt",
+            "service-account-key-file": key,
+            "service-account-signing-key-file": key,
+            "service-account-issuer": ISSUER,
+            "service-cluster-ip-range": SERVICE_RANGE,
+            "authorization-mode": "Node,RBAC",
+            "enable-admission-plugins": "NodeRestriction",
+            "allow-privileged": "true",
+            "profiling": "false",
+        }
+        if not service_account_admission:
+            flags["disable-admission-plugins"] = "ServiceAccount"
+        return self._component(APISERVER, program, flags)
+
+    def controller_manager(self, program: Path) -> Component:
+        """Garbage collection, workload controllers, namespaces, service accounts."""
+        flags = {
+            "kubeconfig": self.folder / f"{CONTROLLER_MANAGER}.kubeconfig",
+            "use-service-account-credentials": "true",
+            "service-account-private-key-file": self.keys / "service-account.key",
+            "root-ca-file": self.keys / "ca.crt",
+            "cluster-signing-cert-file": self.keys / "ca.crt",
+            "cluster-signing-key-file": self.keys / "ca.key",
+            "leader-elect": "false",
+            "secure-port": 0,  # serves nothing: one port less to find
+            "profiling": "false",
+        }
+        return self._component(CONTROLLER_MANAGER, program, flags)
+
+    def _component(self, name: str, program: Path, flags: dict[str, object]) -> Component:
+        argv = (str(program), *(f"--{flag}={value}" for flag, value in flags.items()))
+        return Component(name, argv, self.log(name), self.folder)
+
+
+def new_folder(parent: Path | None = None) -> Path:
+    """A new private folder for a control plane: in ``parent`` where the paths of its sockets fit, else a temporary one."""
+    if parent is not None and len(os.fsencode(parent / "pykb-00000000" / "etcd.sock")) <= SOCKET_PATH_LIMIT:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="pykb-", dir=parent))
+    return Path(tempfile.mkdtemp(prefix="pykb-"))

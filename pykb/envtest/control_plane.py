@@ -1,0 +1,284 @@
+"""A real control plane on this machine: etcd and kube-apiserver, with kube-controller-manager on request. No Docker."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterable
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CONTROL_PLANE_START
+from pykb.envtest import crds
+from pykb.envtest.assets import Assets, get_assets
+from pykb.envtest.certificates import Authority
+from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, Component, Layout, new_folder
+from pykb.envtest.kubeconfig import write_kubeconfig
+from pykb.envtest.ports import port_of, reserve_port
+from pykb.envtest.processes import Processes
+from pykb.envtest.reporter import Reporter, Silent
+from pykb.envtest.rest import Rest
+from pykb.tools.process import describe_exit, quote
+
+POLL_SECONDS = 0.05
+START_TIMEOUT = timedelta(seconds=60)
+STOP_GRACE = timedelta(seconds=5)
+
+
+class ControlPlane:
+    """A control plane that lives as long as this object, and never longer than this process.
+
+    Use it as a context manager, or call :meth:`start` and :meth:`stop`. Any number can run side by side.
+
+    Args:
+        assets: The binaries; got by :func:`pykb.envtest.assets.get_assets` when not given.
+        controller_manager: Whether to run kube-controller-manager, when there is one: see ``has_controller_manager``.
+        port: The apiserver's port; 0 for any free one.
+        reporter: Is told of the steps that get the binaries and start the processes.
+        start_timeout: How long the apiserver may take to be ready.
+    """
+
+    def __init__(
+        self,
+        *,
+        assets: Assets | None = None,
+        controller_manager: bool = False,
+        port: int = 0,
+        reporter: Reporter | None = None,
+        start_timeout: timedelta = START_TIMEOUT,
+    ) -> None:
+        self._reporter = reporter or Silent()
+        self._assets = assets
+        self._wants_controller_manager = controller_manager
+        self._wanted_port = port
+        self._start_timeout = start_timeout
+        self._authority = Authority()
+        self._layout: Layout | None = None
+        self._processes: Processes | None = None
+        self._reserved: socket.socket | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> Self:
+        """Start everything and return when the apiserver is ready. Started already, it does nothing.
+
+        Raises:
+            EnvironmentProblem: The binaries are not to be had, or a process did not start; its log is quoted.
+        """
+        if self._processes is not None:
+            return self
+        if self._assets is None:
+            self._assets = get_assets(controller_manager=self._wants_controller_manager, reporter=self._reporter)
+        step = self._reporter.step("start the control plane")
+        self._reserved = reserve_port(self._wanted_port)
+        self._layout = Layout(new_folder(), port_of(self._reserved))
+        try:
+            self._layout.create(self._authority)
+            self._processes = Processes()
+            self._run(self._layout.etcd(self._assets.etcd), until=lambda: _listens(self.layout.etcd_socket))
+            self._run(self._apiserver(), until=self._is_ready)
+            if self._wants_controller_manager and self._assets.kube_controller_manager:
+                self.start_controller_manager(self._assets.kube_controller_manager)
+        except BaseException:
+            step.failed("it did not start")
+            self.stop()
+            raise
+        step.done(self.url)
+        return self
+
+    def stop(self) -> None:
+        """End everything, the apiserver before etcd, and remove the folder. Stopped already, it does nothing."""
+        if self._processes is not None:
+            self._processes.stop((CONTROLLER_MANAGER, APISERVER, ETCD), grace=STOP_GRACE)
+            self._processes.close()
+            self._processes = None
+        if self._reserved is not None:
+            self._reserved.close()
+            self._reserved = None
+        if self._layout is not None:
+            shutil.rmtree(self._layout.folder, ignore_errors=True)
+            self._layout = None
+
+    @property
+    def layout(self) -> Layout:
+        """Folder, files and addresses.
+
+        Raises:
+            RuntimeError: The control plane does not run.
+        """
+        if self._layout is None:
+            raise RuntimeError("the control plane is not started")
+        return self._layout
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig, readable by this user only."""
+        return self.layout.kubeconfig
+
+    @property
+    def url(self) -> str:
+        """Address of the apiserver."""
+        return self.layout.server
+
+    @property
+    def assets(self) -> Assets:
+        """The binaries in use."""
+        if self._assets is None:
+            raise RuntimeError("the control plane is not started")
+        return self._assets
+
+    @property
+    def has_controller_manager(self) -> bool:
+        """Whether garbage collection, workloads and namespace deletion work."""
+        return self._processes is not None and CONTROLLER_MANAGER in self._processes.state().running
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """The components that run, by name, with their process ids."""
+        return self._processes.state().running if self._processes else {}
+
+    def rest(self) -> Rest:
+        """Calls as the administrator."""
+        return Rest.from_kubeconfig(self.kubeconfig)
+
+    def log(self, component: str) -> str:
+        """What a component has logged."""
+        path = self.layout.log(component)
+        return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+
+    def start_controller_manager(self, program: Path) -> None:
+        """Add kube-controller-manager to a running control plane."""
+        self._run(self.layout.controller_manager(program), until=lambda: True)
+
+    def restart(self, component: str = APISERVER) -> None:
+        """End a component and start it again; the apiserver is ready again on return, at the same address."""
+        processes = self._running_processes()
+        processes.stop((component,), grace=STOP_GRACE)
+        match component:
+            case "etcd":
+                self._run(self.layout.etcd(self.assets.etcd), until=lambda: _listens(self.layout.etcd_socket))
+            case "kube-controller-manager" if self.assets.kube_controller_manager:
+                self.start_controller_manager(self.assets.kube_controller_manager)
+            case _:
+                self._run(self._apiserver(), until=self._is_ready)
+
+    def kill(self, component: str = APISERVER) -> None:
+        """End a component the hard way; :meth:`restart` brings it back."""
+        self._running_processes().stop((component,), grace=timedelta(0))
+
+    def pause(self, component: str = APISERVER) -> None:
+        """Freeze a component: connections stay open and nothing answers."""
+        self._running_processes().signal(component, signal.SIGSTOP)
+
+    def resume(self, component: str = APISERVER) -> None:
+        """Let a frozen component go on."""
+        self._running_processes().signal(component, signal.SIGCONT)
+
+    def user(self, name: str, groups: Iterable[str] = ()) -> Path:
+        """A kubeconfig for a user with a client certificate of their own; they may do what RBAC gives them, nothing else."""
+        return self._kubeconfig_of(name, self._authority.client(name, groups))
+
+    def service_account_token(self, namespace: str, name: str, *, lifetime: timedelta = timedelta(hours=1)) -> str:
+        """A token of a ServiceAccount, as the kubelet would project into its pods. Nothing has to have made a Secret.
+
+        Args:
+            namespace: Where the account is.
+            name: Its name; it must exist.
+            lifetime: At least 10 minutes.
+
+        Raises:
+            EnvironmentProblem: There is no such account.
+        """
+        path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
+        request = {
+            "apiVersion": "authentication.k8s.io/v1",
+            "kind": "TokenRequest",
+            "spec": {"expirationSeconds": int(lifetime.total_seconds())},
+        }
+        answer = self.rest().call("POST", path, request)
+        if not answer.ok:
+            raise EnvironmentProblem(
+                CLUSTER_UNREACHABLE.at(
+                    None, f"no token for the ServiceAccount `{namespace}/{name}`", notes=(answer.message,)
+                )
+            )
+        return str(answer.body["status"]["token"])
+
+    def service_account(self, namespace: str, name: str) -> Path:
+        """A kubeconfig that acts as a ServiceAccount, by a token of an hour."""
+        return self._kubeconfig_of(f"{namespace}.{name}", self.service_account_token(namespace, name))
+
+    def install_crds(self, *paths: Path | str, timeout: timedelta = timedelta(seconds=20)) -> list[str]:
+        """Apply the definitions in files and folders and wait until they are served; returns their names.
+
+        Raises:
+            EnvironmentProblem: One was refused, or is not served in time.
+        """
+        return crds.install_crds(self.rest(), [Path(path) for path in paths], timeout=timeout)
+
+    def _kubeconfig_of(self, name: str, credentials: str | object) -> Path:
+        from pykb.envtest.certificates import KeyPair
+
+        assert isinstance(credentials, str | KeyPair)
+        file = "".join(c if c.isalnum() or c in "-." else "_" for c in name)
+        return write_kubeconfig(
+            self.layout.folder / "users" / f"{file}.kubeconfig",
+            server=self.url,
+            authority=self._authority.pair.certificate,
+            user=name,
+            credentials=credentials,
+        )
+
+    def _apiserver(self) -> Component:
+        admit = self._wants_controller_manager and self.assets.kube_controller_manager is not None
+        return self.layout.apiserver(self.assets.kube_apiserver, service_account_admission=admit)
+
+    def _running_processes(self) -> Processes:
+        if self._processes is None:
+            raise RuntimeError("the control plane is not started")
+        return self._processes
+
+    def _run(self, component: Component, *, until: Callable[[], bool]) -> None:
+        """Start a component and wait for it, watching that it does not end meanwhile."""
+        processes = self._running_processes()
+        processes.start(component)
+        deadline = time.monotonic() + self._start_timeout.total_seconds()
+        while not until():
+            exited = processes.state().exited
+            ended = next((name for name in (component.name, ETCD) if name in exited), None)
+            if ended is not None:
+                raise self._failure(ended, f"`{ended}` ended with {describe_exit(exited[ended])} while starting")
+            if time.monotonic() > deadline:
+                seconds = self._start_timeout.total_seconds()
+                raise self._failure(component.name, f"`{component.name}` was not ready within {seconds:g} s")
+            time.sleep(POLL_SECONDS)
+
+    def _is_ready(self) -> bool:
+        """Whether the apiserver is ready and has made the namespace that everybody starts in."""
+        rest = self.rest()
+        try:
+            return rest.call("GET", "/readyz").ok and rest.call("GET", "/api/v1/namespaces/default").ok
+        except EnvironmentProblem:
+            return False
+
+    def _failure(self, component: str, message: str) -> EnvironmentProblem:
+        # The folder goes with this control plane, so the log is quoted here and not only named.
+        return EnvironmentProblem(
+            CONTROL_PLANE_START.at(None, message, notes=quote(self.log(component), source="the last lines of its log"))
+        )
+
+
+def _listens(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        return probe.connect_ex(str(path)) == 0

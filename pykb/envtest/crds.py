@@ -1,0 +1,99 @@
+"""CustomResourceDefinitions on a cluster: applied, and waited for until they are served."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pykb.diagnostics import EnvironmentProblem, Span
+from pykb.diagnostics.codes.environment import CRD_NOT_ESTABLISHED, CRD_REFUSED
+from pykb.envtest.rest import APPLY, Rest
+
+COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+FIELD_MANAGER = "pykb"
+POLL_SECONDS = 0.05
+
+
+def read_crds(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
+    """The definitions in files and folders (``*.yaml``, ``*.yml``, not deeper); documents of other kinds are left out.
+
+    Raises:
+        EnvironmentProblem: A file is no YAML.
+    """
+    found = []
+    for path in paths:
+        files = sorted(f for f in path.iterdir() if f.suffix in {".yaml", ".yml"}) if path.is_dir() else [path]
+        for file in files:
+            try:
+                documents = list(yaml.load_all(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
+            except yaml.YAMLError as error:
+                mark = getattr(error, "problem_mark", None)
+                span = Span(str(file), mark.line + 1, mark.column + 1) if mark else None
+                problem = getattr(error, "problem", None) or "it cannot be parsed"
+                raise EnvironmentProblem(CRD_REFUSED.at(span, f"`{file}` is not YAML: {problem}")) from error
+            found += [
+                (file, d) for d in documents if isinstance(d, dict) and d.get("kind") == "CustomResourceDefinition"
+            ]
+    return found
+
+
+def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = timedelta(seconds=20)) -> list[str]:
+    """Apply definitions (server side: no limit of size) and wait until their resources are served.
+
+    Args:
+        rest: The cluster.
+        paths: Files and folders.
+        timeout: How long all of them together may take to be served.
+
+    Returns:
+        The names of the definitions.
+
+    Raises:
+        EnvironmentProblem: One was refused or is not served in time.
+    """
+    definitions = read_crds(paths)
+    for file, definition in definitions:
+        name = definition["metadata"]["name"]
+        path = f"{COLLECTION}/{name}?fieldManager={FIELD_MANAGER}&force=true"
+        answer = rest.call("PATCH", path, definition, content_type=APPLY)
+        if not answer.ok:
+            raise EnvironmentProblem(
+                CRD_REFUSED.at(None, f"the API server refused `{name}` of `{file}`", notes=(answer.message,))
+            )
+    deadline = time.monotonic() + timeout.total_seconds()
+    for _, definition in definitions:
+        _wait_until_served(rest, definition, deadline)
+    return [definition["metadata"]["name"] for _, definition in definitions]
+
+
+def _wait_until_served(rest: Rest, definition: dict[str, Any], deadline: float) -> None:
+    name = definition["metadata"]["name"]
+    conditions: dict[str, dict[str, Any]] = {}
+    while True:
+        current = rest.call("GET", f"{COLLECTION}/{name}").body
+        conditions = {c["type"]: c for c in current.get("status", {}).get("conditions", [])}
+        established = conditions.get("Established", {}).get("status") == "True"
+        if established and _is_discovered(rest, definition):
+            return
+        if time.monotonic() > deadline:
+            break
+        time.sleep(POLL_SECONDS)
+    notes = tuple(f"{c['type']}: {c.get('message', '')}" for c in conditions.values() if c["status"] != "True")
+    raise EnvironmentProblem(CRD_NOT_ESTABLISHED.at(None, f"`{name}` was accepted but is not served", notes=notes))
+
+
+def _is_discovered(rest: Rest, definition: dict[str, Any]) -> bool:
+    """Established comes a moment before discovery, and clients find resources by discovery."""
+    spec = definition["spec"]
+    for version in spec["versions"]:
+        if version.get("served"):
+            answer = rest.call("GET", f"/apis/{spec['group']}/{version['name']}")
+            resources = answer.body.get("resources", []) if answer.ok else []
+            if not any(resource["name"] == spec["names"]["plural"] for resource in resources):
+                return False
+    return True

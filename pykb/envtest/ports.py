@@ -1,0 +1,54 @@
+"""Ports of the loopback interface, kept so that nobody else can take them."""
+
+from __future__ import annotations
+
+import socket
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import CONTROL_PLANE_PORT
+
+LOOPBACK = "127.0.0.1"
+
+
+def reserve_port(port: int = 0) -> socket.socket:
+    """Bind a loopback port and keep it, without listening, until the socket is closed.
+
+    The apiserver binds the same port next to it (``--permit-port-sharing`` sets SO_REUSEPORT as we do), and only it
+    listens, so every connection is its own. To look for a free port and let go of it, as others do, is a race that two
+    control planes started at once lose now and then; and a restarted apiserver gets its port back for sure.
+
+    Args:
+        port: The port wanted; 0 for any free one.
+
+    Raises:
+        EnvironmentProblem: The port is taken.
+    """
+    reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if port and _answers(port):
+            # With SO_REUSEPORT, binding next to another control plane of the same user would succeed and share its traffic.
+            raise OSError("something listens there")  # noqa: TRY301 - one way out for both refusals
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserved.bind((LOOPBACK, port))
+    except OSError as error:
+        reserved.close()
+        raise EnvironmentProblem(
+            CONTROL_PLANE_PORT.at(
+                None,
+                f"port {port} of {LOOPBACK} is taken",
+                help=("choose another port, or leave it out to get a free one",),
+            )
+        ) from error
+    return reserved
+
+
+def port_of(reserved: socket.socket) -> int:
+    """The number of a reserved port."""
+    port: int = reserved.getsockname()[1]
+    return port
+
+
+def _answers(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((LOOPBACK, port)) == 0

@@ -1,0 +1,98 @@
+"""The near end of the supervisor's pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import CONTROL_PLANE_START
+from pykb.envtest import supervisor
+from pykb.envtest.components import Component
+
+PROGRAM = Path(supervisor.__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Which components run (name to process id), and how those that ended have ended (name to exit code)."""
+
+    running: dict[str, int]
+    exited: dict[str, int]
+
+
+class Processes:
+    """Children that cannot outlive this process: see :mod:`pykb.envtest.supervisor`. Safe to use from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # The parent's id lets the supervisor notice our end even where a forked child of ours keeps the pipe open.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", PROGRAM, "--parent", str(os.getpid())],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def start(self, component: Component) -> int:
+        """Start a component and return its process id.
+
+        Raises:
+            EnvironmentProblem: The program cannot be run.
+        """
+        answer = self._ask(component.command())
+        if "error" in answer:
+            raise EnvironmentProblem(
+                CONTROL_PLANE_START.at(None, f"cannot run `{component.argv[0]}`", notes=(str(answer["error"]),))
+            )
+        return int(answer["pid"])
+
+    def signal(self, name: str, number: int) -> None:
+        """Send a signal to a component; nothing happens when it does not run."""
+        self._ask({"do": "signal", "name": name, "signal": number})
+
+    def stop(self, names: Sequence[str], *, grace: timedelta) -> None:
+        """End components, last started first, and wait until they are gone."""
+        self._ask({"do": "stop", "names": list(names), "grace": grace.total_seconds()})
+
+    def state(self) -> State:
+        """What runs now."""
+        answer = self._ask({"do": "state"})
+        return State(answer["running"], answer["exited"])
+
+    def close(self) -> None:
+        """End everything that still runs, without grace, and the supervisor. Once closed, further calls do nothing."""
+        with self._lock:
+            if self._process.stdin and not self._process.stdin.closed:
+                with contextlib.suppress(BrokenPipeError):
+                    self._process.stdin.close()
+            self._process.wait()
+            if self._process.stdout:
+                self._process.stdout.close()
+
+    def _ask(self, command: dict[str, object]) -> dict[str, Any]:
+        with self._lock:
+            stdin, stdout = self._process.stdin, self._process.stdout
+            if stdin is None or stdout is None or stdin.closed:
+                return {"running": {}, "exited": {}}
+            try:
+                stdin.write(json.dumps(command).encode() + b"\n")
+                stdin.flush()
+                line = stdout.readline()
+            except BrokenPipeError:
+                line = b""
+            if not line:
+                raise EnvironmentProblem(
+                    CONTROL_PLANE_START.at(None, "the process that keeps the control plane has ended unexpectedly")
+                )
+            answer: dict[str, Any] = json.loads(line)
+            return answer

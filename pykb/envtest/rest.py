@@ -1,0 +1,144 @@
+"""The few HTTP calls that a control plane's own keeper makes: JSON in, JSON out, by client certificate.
+
+Operators and their tests use ``pykb.runtime.Client``; this one exists because envtest stands below the runtime and works without
+an event loop.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import ssl
+import tempfile
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, KUBECONFIG_UNUSABLE
+
+APPLY = "application/apply-patch+yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the API server said."""
+
+    status: int
+    body: dict[str, Any]
+
+    @property
+    def ok(self) -> bool:
+        """Whether the call was carried out."""
+        return 200 <= self.status < 300
+
+    @property
+    def message(self) -> str:
+        """The server's reason, or the status code where it gave none."""
+        return str(self.body.get("message") or f"HTTP {self.status}")
+
+
+class Rest:
+    """Calls one API server with one identity."""
+
+    def __init__(self, server: str, context: ssl.SSLContext, *, token: str | None = None) -> None:
+        self.server = server.rstrip("/")
+        self._context = context
+        self._token = token
+
+    @classmethod
+    def from_kubeconfig(cls, path: Path) -> Rest:
+        """Read the current context of a kubeconfig; certificates (as data or files) and static tokens are understood.
+
+        Raises:
+            EnvironmentProblem: The file cannot be read or lacks what is needed. Logins by a plugin (``exec``) need kubectl.
+        """
+        try:
+            config = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+            context = _named(config["contexts"], config["current-context"])["context"]
+            cluster = _named(config["clusters"], context["cluster"])["cluster"]
+            user = _named(config["users"], context["user"])["user"]
+            server = cluster["server"]
+        except (OSError, yaml.YAMLError, KeyError, TypeError, StopIteration) as error:
+            raise EnvironmentProblem(
+                KUBECONFIG_UNUSABLE.at(None, f"cannot use the kubeconfig `{path}`", notes=(f"{error!r}",))
+            ) from error
+        authority = _content(cluster, "certificate-authority", path.parent)
+        tls = ssl.create_default_context(cadata=authority.decode("ascii") if authority else None)
+        if cluster.get("insecure-skip-tls-verify"):
+            tls.check_hostname = False
+            tls.verify_mode = ssl.CERT_NONE
+        certificate = _content(user, "client-certificate", path.parent)
+        key = _content(user, "client-key", path.parent)
+        if certificate and key:
+            _load_pair(tls, certificate, key)
+        return cls(server, tls, token=user.get("token"))
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: object | None = None,
+        *,
+        content_type: str = "application/json",
+        timeout: timedelta = timedelta(seconds=30),
+    ) -> Answer:
+        """Make one call; an error status is an answer, not an exception.
+
+        Raises:
+            EnvironmentProblem: There is no answer at all.
+        """
+        headers = {"Accept": "application/json", "Content-Type": content_type}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        data = json.dumps(body).encode() if body is not None else None
+        request = urllib.request.Request(self.server + path, data=data, method=method, headers=headers)  # noqa: S310
+        handlers = (urllib.request.HTTPSHandler(context=self._context), urllib.request.ProxyHandler({}))
+        try:
+            with urllib.request.build_opener(*handlers).open(request, timeout=timeout.total_seconds()) as response:
+                return Answer(response.status, _decode(response.read()))
+        except urllib.error.HTTPError as error:
+            with error:
+                return Answer(error.code, _decode(error.read()))
+        except (OSError, urllib.error.URLError) as error:
+            reason = getattr(error, "reason", error)
+            raise EnvironmentProblem(
+                CLUSTER_UNREACHABLE.at(None, f"`{self.server}` does not answer", notes=(str(reason),))
+            ) from error
+
+
+def _decode(content: bytes) -> dict[str, Any]:
+    try:
+        value = json.loads(content) if content else {}
+    except ValueError:
+        value = {"message": content.decode("utf-8", "replace").strip()}
+    return value if isinstance(value, dict) else {"items": value}
+
+
+def _named(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
+    return next(entry for entry in entries if entry["name"] == name)
+
+
+def _content(entry: dict[str, Any], key: str, folder: Path) -> bytes | None:
+    if data := entry.get(f"{key}-data"):
+        return base64.b64decode(data)
+    if name := entry.get(key):
+        return (folder / str(name)).read_bytes()  # relative names count from the kubeconfig's folder
+    return None
+
+
+def _load_pair(tls: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    # The ssl module loads pairs only from files: a private one, gone as soon as it is read.
+    handle, name = tempfile.mkstemp(prefix="pykb-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(certificate + b"\n" + key)
+        tls.load_cert_chain(name)
+    finally:
+        Path(name).unlink()

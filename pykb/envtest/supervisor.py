@@ -1,0 +1,195 @@
+"""The process between pykb and a control plane: it starts etcd and the apiserver and outlives nobody.
+
+Run as a program of its own by file name (``python -I supervisor.py``), so it imports nothing but the standard library. It
+is the parent of the control plane's processes: what pykb asks for comes as JSON lines on stdin and is answered line by
+line on stdout. When stdin ends, whoever asked is gone, be it by SIGKILL, and everything is ended at once: that works
+alike on Linux and macOS, and a process id can never be a stranger's, since only a parent's ``wait`` frees it.
+
+``PR_SET_PDEATHSIG`` alone would not do: it fires when the *thread* that forked ends, and test fixtures start control planes
+from any thread. Here it is the second belt, for a supervisor that is itself killed; this process has one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+GRACE_SECONDS = 5.0
+
+
+class Supervisor:
+    """Starts, signals and ends the processes it was told of; remembers how each of them ended.
+
+    Invariant: ``running`` keeps the order of starting, and ends are always in the opposite order, since the apiserver needs
+    etcd to the last.
+    """
+
+    def __init__(self) -> None:
+        self.running: dict[str, subprocess.Popen[bytes]] = {}
+        self.exited: dict[str, int] = {}
+        self.commands: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+            "start": self.start,
+            "signal": self.send_signal,
+            "stop": self.stop,
+            "state": lambda _: self.state(),
+        }
+
+    def start(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Start ``argv`` as ``name``, its output appended to the file ``log``."""
+        with Path(command["log"]).open("ab") as log:
+            try:
+                process = subprocess.Popen(
+                    command["argv"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd=command["cwd"],
+                    pass_fds=(),
+                    preexec_fn=_die_with_parent,  # noqa: PLW1509 - safe: this process has a single thread
+                )
+            except OSError as error:
+                return {"error": str(error)}
+        self.running[command["name"]] = process
+        self.exited.pop(command["name"], None)
+        return {"pid": process.pid}
+
+    def send_signal(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Send a signal to one process and return at once."""
+        self.reap()
+        process = self.running.get(command["name"])
+        if process is not None:
+            process.send_signal(command["signal"])
+        return self.state()
+
+    def stop(self, command: dict[str, Any]) -> dict[str, Any]:
+        """End the named processes in the opposite order of their start: politely, then for good."""
+        names = [name for name in reversed(self.running) if name in command["names"]]
+        for name in names:
+            self.end(name, grace=command.get("grace", GRACE_SECONDS))
+        return self.state()
+
+    def end(self, name: str, *, grace: float) -> None:
+        """End one process: SIGTERM, and SIGKILL after ``grace`` seconds; only SIGKILL where there is no grace."""
+        process = self.running[name]
+        if grace > 0:
+            process.send_signal(signal.SIGCONT)  # a stopped process would not see the SIGTERM
+            process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(max(grace, 0.001))
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+        self.reap()
+
+    def state(self) -> dict[str, Any]:
+        """What runs, and how what ended has ended."""
+        self.reap()
+        return {"running": {name: process.pid for name, process in self.running.items()}, "exited": self.exited}
+
+    def reap(self) -> None:
+        """Take note of processes that have ended."""
+        for name, process in list(self.running.items()):
+            code = process.poll()
+            if code is not None:
+                self.exited[name] = code
+                del self.running[name]
+
+    def end_all(self, *, grace: float) -> None:
+        """End everything, last started first."""
+        for name in reversed(list(self.running)):
+            self.end(name, grace=grace)
+
+    def answer(self, line: bytes) -> dict[str, Any]:
+        """Carry out one command."""
+        try:
+            command = json.loads(line)
+            return self.commands[command["do"]](command)
+        except (KeyError, ValueError, TypeError) as error:
+            return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _die_with_parent() -> None:
+    """In the child, before exec: end with the supervisor, and out of reach of a terminal's Ctrl-C."""
+    os.setsid()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def serve_pipe(supervisor: Supervisor, parent: int) -> None:
+    """Answer commands until stdin ends or the parent is gone; then end everything without grace: nobody is left to need it."""
+    selector = selectors.DefaultSelector()
+    selector.register(0, selectors.EVENT_READ)
+    pending = b""
+    while os.getppid() == parent:  # a fork of the parent may hold the pipe open after the parent's end
+        if not selector.select(timeout=1):
+            continue
+        received = os.read(0, 65536)
+        if not received:
+            break
+        *lines, pending = (pending + received).split(b"\n")
+        with contextlib.suppress(BrokenPipeError):
+            for line in lines:
+                os.write(1, json.dumps(supervisor.answer(line)).encode() + b"\n")
+    supervisor.end_all(grace=0)
+
+
+def serve_plan(supervisor: Supervisor, plan: Path) -> None:
+    """Run the processes of a plan file until SIGTERM; SIGHUP says that it has grown.
+
+    ``state.json`` beside it always tells what runs and what has ended. A process that ends is not started again: who asks
+    for the state shall see it.
+    """
+    told = {"stop": False, "look": True}
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    signal.signal(signal.SIGTERM, lambda *_: told.update(stop=True))
+    signal.signal(signal.SIGHUP, lambda *_: told.update(look=True))
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    while not told["stop"]:
+        if told["look"]:
+            told["look"] = False
+            for command in json.loads(plan.read_text(encoding="utf-8")):
+                if command["name"] not in supervisor.running:
+                    supervisor.start(command)
+        write_state(supervisor, plan.with_name("state.json"))
+        os.read(reader, 4096)
+    supervisor.end_all(grace=GRACE_SECONDS)
+    write_state(supervisor, plan.with_name("state.json"))
+
+
+def write_state(supervisor: Supervisor, path: Path) -> None:
+    """Replace the state file as a whole; the folder may be gone already, when it was thrown away under us."""
+    draft = path.with_suffix(".tmp")
+    with contextlib.suppress(FileNotFoundError):
+        draft.write_text(json.dumps(supervisor.state()), encoding="utf-8")
+        draft.replace(path)
+
+
+def main() -> None:
+    """``--parent PID``: serve the pipe; ``--plan FILE``: run what a plan file says."""
+    supervisor = Supervisor()
+    match sys.argv[1:]:
+        case ["--plan", name]:
+            serve_plan(supervisor, Path(name))
+        case ["--parent", pid]:
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                signal.signal(number, signal.SIG_IGN)  # the end of stdin is the only way: it cannot be missed
+            serve_pipe(supervisor, int(pid))
+        case _:
+            sys.exit("usage: supervisor.py --parent PID | --plan FILE")
+
+
+if __name__ == "__main__":
+    main()
