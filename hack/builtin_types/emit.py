@@ -14,9 +14,8 @@ _HEADER = '''"""{title}
 Written by `python -m hack.builtin_types` from the API of Kubernetes {version}; do not edit.
 """
 
-# ruff: noqa: D101, E501
-
 '''
+_NO_DOCSTRINGS = "# ruff: noqa: D101\n\n"
 
 
 def write(modules: list[Module], version: str, root: Path) -> None:
@@ -45,9 +44,10 @@ def render(module: Module, version: str) -> str:
         if module.group is not None
         else f"{module.package}/{module.version}"
     )
-    lines = [_HEADER.format(title=f"Built-in types of {what}.", version=version)]
+    lines = [_HEADER.format(title=f"Built-in types of {what}.", version=version), _NO_DOCSTRINGS]
     imports = set(module.imports)
-    imports.add(("pykb.api.struct", "Struct"))
+    if not all(c.is_object for c in module.classes):
+        imports.add(("pykb.api.struct", "Struct"))
     if any(c.is_object for c in module.classes):
         imports |= {("pykb.api.object", "Object"), ("pykb.meta.gvk", "GroupVersion")}
     if any(c.resource for c in module.classes):

@@ -166,6 +166,8 @@ class _Reader:
         is_time = annotation in ("datetime", "MicroTime") and (self.made.definition, wire) not in CONSTRAINTS
         if (not required and not has_default) or is_time:
             annotation += " | None"
+        if '"' in annotation:  # a class that mentions itself: the whole annotation is a forward reference
+            annotation = '"' + annotation.replace('"', "") + '"'
         extras = list(self._extras(wire, name, schema, required and not has_default))
         override = CONSTRAINTS.get((self.made.definition, wire))
         if override is not None:
@@ -252,10 +254,7 @@ class _Reader:
             return self._any()
         inner = item if "." not in item else self._reference(item)
         other = f"list[{inner}]" if shape == "list" else shape
-        left = self._reference(first)
-        if left.startswith('"'):  # a forward reference must be quoted as a whole
-            return f'"{left} | {other}"'.replace('"', "").join('""')
-        return f"{left} | {other}"
+        return f"{self._reference(first)} | {other}"
 
 
 def attribute(wire: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from pydantic import Field, GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -17,7 +17,9 @@ _T = TypeVar("_T", bound=type)
 
 
 def Wire(name: str) -> Any:  # noqa: N802 - reads as the annotation it is
-    """Give a field a wire name that camelCase does not lead to: ``Annotated[str | None, Wire("hostIP")] = None``.
+    """Give a field a wire name that camelCase does not lead to.
+
+    ``host_ip: Annotated[str | None, Wire("hostIP")] = None``.
 
     Not ``Field(alias=...)`` as a default: a type checker would then ask for the alias as the keyword argument.
     """
@@ -102,12 +104,12 @@ class Format:
     name: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        schema = handler(source)
+        schema = cast("dict[str, Any]", handler(source))
         if self.name in _INTEGERS and schema["type"] == "int":
             low, high = _INTEGERS[self.name]
             schema.setdefault("ge", low)
             schema.setdefault("le", high)
-        return schema
+        return cast("CoreSchema", schema)
 
 
 _INTEGERS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}

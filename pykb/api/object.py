@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar, Unpack, overload
+from typing import Any, ClassVar, Literal, TypeVar, Unpack, overload
 
 from pydantic import ConfigDict, Field
 
@@ -65,7 +65,7 @@ ObjectT = TypeVar("ObjectT")
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectList(Generic[ObjectT], Sequence[ObjectT]):
+class ObjectList(Sequence[ObjectT]):
     """What a list request returns.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from decimal import ROUND_CEILING, Decimal, localcontext
-from typing import Any
+from typing import Any, Self
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -23,9 +23,9 @@ _MOST = Decimal(2**63 - 1)
 class Quantity(str):
     """An amount with a suffix, kept as it was written.
 
-    It is a string, so it can be printed, compared with one and used wherever the wire has one; ``amount`` is its value.
-    Two quantities are equal when their amounts are (``Quantity("1000m") == Quantity("1")``, also against a plain string);
-    ``<``, ``+``, ``-`` and ``*`` work on amounts too. What came as a number goes back as that number.
+    It is a string, so it can be printed and used wherever the wire has one; ``amount`` is its value. Two quantities are
+    equal when their amounts are (``Quantity("1000m") == Quantity("1")``, also against a plain string); ``<``, ``+``,
+    ``-`` and ``*`` work on amounts too. What came as a number goes back as that number.
 
     Args:
         value: A text in Kubernetes' notation, or a number.
@@ -40,13 +40,14 @@ class Quantity(str):
     __slots__ = ("_number",)
     _number: int | float | None
 
-    def __new__(cls, value: str | float | Decimal = "0") -> Quantity:
-        if isinstance(value, Quantity):
+    def __new__(cls, value: str | float | Decimal = "0") -> Self:
+        """Check and keep the text."""
+        if type(value) is cls:
             return value
         if isinstance(value, str):
             text, number = str(value), None
         elif isinstance(value, bool):
-            raise ValueError("a quantity is a number or a text such as 500m or 2Gi, not a truth value")
+            raise ValueError("a quantity is a text such as 500m or 2Gi, or a number")  # noqa: TRY004 - Pydantic's
         elif isinstance(value, Decimal):
             text, number = _format_decimal(value), None
         else:
@@ -66,7 +67,7 @@ class Quantity(str):
         number, suffix = Decimal(match["number"]), match["suffix"] or ""
         with localcontext(prec=60):
             if suffix in _BINARY:
-                return number * 1024 ** _BINARY[suffix]
+                return number * Decimal(1024) ** _BINARY[suffix]
             if suffix in _DECIMAL:
                 return number.scaleb(_DECIMAL[suffix])
             return number.scaleb(int(suffix[1:]))

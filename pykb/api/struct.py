@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Struct(BaseModel):
     """A JSON object with known fields: snake_case in Python, camelCase on the wire.
 
-    * Fields that this class does not know are kept when an object is read (`from_wire`) and written again (`to_wire`), so
-      an older program never erases a newer field. They are not attributes: a misspelt name is an error.
+    * Fields that this class does not know are kept when an object is read (`from_wire`) and written again (`to_wire`),
+      so an older program never erases a newer field. They are not attributes: a misspelt name is an error.
     * Assignments are validated. A list or dict assigned is copied; change it through the attribute.
     * Scalars are judged as the API server does: ``int`` takes neither ``"5"`` nor ``True``, ``str`` no ``5``.
     * ``X | None = None`` is an optional field; ``None`` means absent and never goes out, unless it is `Nullable`.
@@ -101,7 +101,9 @@ class Struct(BaseModel):
 
 
 def _default(field: FieldInfo) -> Any:
-    return field.get_default(call_default_factory=field.default_factory_takes_validated_data is False)
+    if field.default_factory_takes_validated_data:
+        return None
+    return field.get_default(call_default_factory=True)
 
 
 def _unknown(cls: type[Struct], name: str, what: str) -> str:

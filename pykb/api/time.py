@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, core_schema
 
 _RFC3339 = re.compile(r"\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(?P<fraction>\.\d+)?(?:[Zz]|[+-]\d{2}:\d{2})", re.ASCII)
 _GO_DURATION = re.compile(r"(?P<number>[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?P<unit>ns|us|µs|μs|ms|s|m|h)", re.ASCII)
-_MICROSECONDS = {
+_MICROSECONDS: dict[str, Decimal | int] = {
     "ns": Decimal("0.001"),
     "us": 1,
     "µs": 1,
@@ -143,7 +143,8 @@ def validate_time(value: object) -> datetime:
     if isinstance(value, str):
         return parse_time(value)
     if not isinstance(value, datetime):
-        raise ValueError("expected a time: a datetime with a time zone, or a text such as 2026-01-31T12:00:00Z")
+        message = "expected a time: a datetime with a time zone, or a text such as 2026-01-31T12:00:00Z"
+        raise ValueError(message)  # noqa: TRY004 - Pydantic reports only these
     if value.utcoffset() is None:
         raise ValueError("a time needs a time zone: datetime.now(UTC), not datetime.now()")
     return value

@@ -179,7 +179,7 @@ _BY_BASE: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
     (bool, bool),
     (int, int),
     (float, float),
-    (str, lambda value: str.__str__(value)),
+    (str, str.__str__),
     (bytes, to_base64),
     (Mapping, _encode_dict),
     ((list, tuple), _encode_list),

@@ -94,13 +94,13 @@ class ValidationRule(Struct):
 class JSONSchemaProps(Struct):
     ref: Annotated[str | None, Wire("$ref")] = None
     schema_: Annotated[str | None, Wire("$schema")] = None
-    additional_items: "JSONSchemaProps | bool" | None = None
-    additional_properties: "JSONSchemaProps | bool" | None = None
-    all_of: Annotated[list["JSONSchemaProps"] | None, ListAtomic()] = None
-    any_of: Annotated[list["JSONSchemaProps"] | None, ListAtomic()] = None
+    additional_items: "JSONSchemaProps | bool | None" = None
+    additional_properties: "JSONSchemaProps | bool | None" = None
+    all_of: Annotated["list[JSONSchemaProps] | None", ListAtomic()] = None
+    any_of: Annotated["list[JSONSchemaProps] | None", ListAtomic()] = None
     default: Any | None = None
-    definitions: dict[str, "JSONSchemaProps"] | None = None
-    dependencies: dict[str, "JSONSchemaProps | list[str]"] | None = None
+    definitions: "dict[str, JSONSchemaProps] | None" = None
+    dependencies: "dict[str, JSONSchemaProps | list[str]] | None" = None
     description: str | None = None
     enum: Annotated[list[Any] | None, ListAtomic()] = None
     example: Any | None = None
@@ -109,7 +109,7 @@ class JSONSchemaProps(Struct):
     external_docs: ExternalDocumentation | None = None
     format: str | None = None
     id: str | None = None
-    items: "JSONSchemaProps | list[JSONSchemaProps]" | None = None
+    items: "JSONSchemaProps | list[JSONSchemaProps] | None" = None
     max_items: Int64 | None = None
     max_length: Int64 | None = None
     max_properties: Int64 | None = None
@@ -119,12 +119,12 @@ class JSONSchemaProps(Struct):
     min_properties: Int64 | None = None
     minimum: float | None = None
     multiple_of: float | None = None
-    not_: "JSONSchemaProps" | None = None
+    not_: "JSONSchemaProps | None" = None
     nullable: bool | None = None
-    one_of: Annotated[list["JSONSchemaProps"] | None, ListAtomic()] = None
+    one_of: Annotated["list[JSONSchemaProps] | None", ListAtomic()] = None
     pattern: str | None = None
-    pattern_properties: dict[str, "JSONSchemaProps"] | None = None
-    properties: dict[str, "JSONSchemaProps"] | None = None
+    pattern_properties: "dict[str, JSONSchemaProps] | None" = None
+    properties: "dict[str, JSONSchemaProps] | None" = None
     required: Annotated[list[str] | None, ListAtomic()] = None
     title: str | None = None
     type: str | None = None
