@@ -1,0 +1,13 @@
+"""The markers of pykb, one module a family. Sources: controller-tools v0.23 and Kubernetes' declarative validation."""
+
+from __future__ import annotations
+
+from pykb.markers.definition import MarkerDefinition
+
+
+def definitions() -> list[MarkerDefinition]:
+    """Every built-in marker."""
+    from pykb.markers.builtin import crd, go_only, k8s, package, rbac, topology, validation, webhook
+
+    modules = (package, crd, validation, topology, k8s, rbac, webhook, go_only)
+    return [definition for module in modules for definition in module.DEFINITIONS]

@@ -1,0 +1,234 @@
+"""Source text -> declarations with their markers and descriptions; every marker that belongs nowhere is reported.
+
+A marker describes the class, alias or annotated attribute that its comment block stands directly above (decorators may
+follow), or that only blank lines separate it from. Blocks at module level that describe no type are the package's.
+RBAC and webhook markers count wherever they stand.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
+from pykb.diagnostics.codes.markers import MARKER_DETACHED, SOURCE_SYNTAX
+from pykb.markers.comments import MARKER_LIKE, Comment, CommentBlock, Comments, find_comments, is_comment
+from pykb.markers.consistency import check_consistency
+from pykb.markers.declarations import Columns, Declarations, FieldNode, Scope, TypeNode, declare
+from pykb.markers.definition import MarkerTarget
+from pykb.markers.description import describe_comment, describe_docstring
+from pykb.markers.model import Marker
+from pykb.markers.reader import MarkerComment, MarkerReader, Place
+from pykb.markers.registry import MarkerRegistry
+from pykb.markers.source import FieldDeclaration, SourceFile, TypeDeclaration, TypeKind
+
+__all__ = ["FieldDeclaration", "SourceFile", "TypeDeclaration", "TypeKind", "collect", "scan"]
+
+
+def scan(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diagnostics) -> SourceFile | None:
+    """Like :func:`collect`, for whole trees: ``None`` at next to no cost where no comment looks like a marker.
+
+    Files that other tools own may not parse (templates, Python 2); they matter only when they have markers.
+    """
+    if MARKER_LIKE.search(text) is None:
+        return None
+    return collect(text, path, registry=registry, diagnostics=diagnostics)
+
+
+def collect(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diagnostics) -> SourceFile:
+    """Read the declarations of a Python source file.
+
+    Args:
+        text: The source.
+        path: Its path, as spans and messages shall show it.
+        registry: The markers to know.
+        diagnostics: Takes what is wrong, all of it, each once.
+
+    Returns:
+        The declarations; a file that does not parse gives an empty one and a diagnostic.
+    """
+    text = text.removeprefix("\ufeff")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # invalid escapes are the linter's business
+            tree = ast.parse(text, path)
+    except SyntaxError as error:
+        diagnostics.add(_syntax_error(error, path))
+        return SourceFile(path, (), {})
+    except (ValueError, RecursionError, MemoryError) as error:
+        diagnostics.add(
+            SOURCE_SYNTAX.at(Span(path, 1, 1), f"expected Python, found a file that does not parse: {error}")
+        )
+        return SourceFile(path, (), {})
+    declarations = declare(tree, Columns(text, path))
+    return _Attachment(
+        text, path, declarations, find_comments(text), MarkerReader(registry, diagnostics), diagnostics
+    ).run()
+
+
+def _syntax_error(error: SyntaxError, path: str) -> Diagnostic:
+    line = max(1, error.lineno or 1)
+    column = max(1, error.offset or 1)
+    end_line = max(line, error.end_lineno or line)
+    end_column = max(1, error.end_offset or column + 1)
+    if end_line == line and end_column <= column:
+        end_column = column + 1
+    return SOURCE_SYNTAX.at(
+        Span(path, line, column, end_line, end_column),
+        f"expected Python, found a syntax error: {error.msg}",
+        label=error.msg or "",
+    )
+
+
+class _Attachment:
+    """Gives each comment block of one file to the declaration that it describes."""
+
+    def __init__(
+        self,
+        text: str,
+        path: str,
+        declarations: Declarations,
+        comments: Comments,
+        reader: MarkerReader,
+        diagnostics: Diagnostics,
+    ) -> None:
+        self._text = text
+        self._lines = text.splitlines()
+        self._path = path
+        self._declarations = declarations
+        self._comments = comments
+        self._by_last_line = {b.last_line: b for b in comments.blocks}
+        self._reader = reader
+        self._diagnostics = diagnostics
+        self._taken: set[int] = set()
+        self._package: list[Marker] = []
+
+    def run(self) -> SourceFile:
+        types = {node.qualname: self._type(node) for node in self._declarations.types}
+        for block in self._comments.blocks:
+            if block.first_line not in self._taken and block.has_markers:
+                self._free(block)
+        for comment in self._comments.trailing:
+            if comment.marker_offset is not None and is_comment(self._text, comment):
+                self._trailing(comment)
+        self._docstrings()
+        package = tuple(sorted(self._package, key=lambda m: (m.span.line, m.span.column)))
+        check_consistency([m for m in package if not m.definition.anywhere], self._diagnostics)
+        docstring = self._declarations.docstring
+        return SourceFile(self._path, package, types, describe_docstring(docstring) if docstring else None)
+
+    def _type(self, node: TypeNode) -> TypeDeclaration:
+        above, near = self._blocks_above(node.line, node.column)
+        inside = self._between(node.line, node.name_line, node.column)
+        place = Place((MarkerTarget.TYPE,), f"the {_word(node)} `{node.name}`", node.span)
+        detached = (
+            Place((MarkerTarget.TYPE, MarkerTarget.PACKAGE), place.description, node.span) if node.top_level else place
+        )
+        markers = self._markers(near, detached)
+        markers += self._markers(above, place)
+        for block in inside:
+            markers += self._markers(block, place)
+        own = self._own(markers)
+        check_consistency(own, self._diagnostics)
+        description = describe_docstring(node.docstring) if node.docstring else None
+        if description is None and above is not None:
+            description = describe_comment(c.text for c in above.comments)
+        fields = {f.name: self._field(f) for f in node.fields}
+        return TypeDeclaration(
+            node.name, node.qualname, node.span, description, tuple(own), fields, node.bases, node.kind
+        )
+
+    def _field(self, node: FieldNode) -> FieldDeclaration:
+        above, near = self._blocks_above(node.line, node.column)
+        place = Place((MarkerTarget.FIELD,), f"the field `{node.name}`", node.span)
+        own = self._own(self._markers(near, place) + self._markers(above, place))
+        check_consistency(own, self._diagnostics)
+        description = describe_docstring(node.docstring) if node.docstring else None
+        if description is None and above is not None:
+            description = describe_comment(c.text for c in above.comments)
+        return FieldDeclaration(node.name, node.span, node.annotation_span, description, tuple(own))
+
+    def _blocks_above(self, line: int, column: int) -> tuple[CommentBlock | None, CommentBlock | None]:
+        """The block directly above a line, and the next one that only blank lines separate from it."""
+        above = self._take(line - 1, column)
+        top = above.first_line if above else line
+        previous = top - 1
+        while previous > 0 and not self._lines[previous - 1].strip():
+            previous -= 1
+        if previous == top - 1:
+            return above, None  # code, or a block in another column, stands directly above
+        return above, self._take(previous, column)
+
+    def _take(self, last_line: int, column: int) -> CommentBlock | None:
+        block = self._by_last_line.get(last_line)
+        if block is None or block.column != column or block.first_line in self._taken:
+            return None
+        self._taken.add(block.first_line)
+        return block
+
+    def _between(self, first: int, last: int, column: int) -> list[CommentBlock]:
+        """Blocks between the decorators of a class and its name."""
+        if first == last:
+            return []
+        found = [b for b in self._comments.blocks if first < b.first_line < last and b.column == column]
+        self._taken.update(b.first_line for b in found)
+        return found
+
+    def _markers(self, block: CommentBlock | None, place: Place) -> list[Marker]:
+        if block is None:
+            return []
+        found = [self._read(c, place) for c in block.comments if c.marker_offset is not None]
+        return [m for m in found if m is not None]
+
+    def _read(self, comment: Comment, place: Place) -> Marker | None:
+        offset = comment.marker_offset or 0
+        text = comment.text[offset:].rstrip()
+        return self._reader.read(MarkerComment(text, self._path, comment.line, comment.column + 1 + offset), place)
+
+    def _own(self, markers: list[Marker]) -> list[Marker]:
+        """Those of the declaration itself; the package's go to the package."""
+        self._package += [m for m in markers if m.target is MarkerTarget.PACKAGE]
+        return [m for m in markers if m.target is not MarkerTarget.PACKAGE]
+
+    def _free(self, block: CommentBlock) -> None:
+        scope = self._scope(block)
+        if scope is None and block.column == 1:
+            place = Place((MarkerTarget.PACKAGE,), "the module")
+        elif scope is not None and not scope.is_class:
+            place = Place(
+                (),
+                reason=f"it stands inside {scope.description}",
+                help="put it directly above the class or attribute it describes",
+            )
+        else:
+            where = f" in {scope.description}" if scope else ""
+            place = Place(
+                (),
+                reason=f"no attribute or class follows{where}",
+                help="put it directly above the class or attribute it describes, in the same column",
+            )
+        self._package += self._own(self._markers(block, place)) or []
+
+    def _scope(self, block: CommentBlock) -> Scope | None:
+        inside = [s for s in self._declarations.scopes if s.first_line < block.first_line <= s.last_line]
+        return max(inside, key=lambda s: s.first_line, default=None)
+
+    def _trailing(self, comment: Comment) -> None:
+        place = Place((), reason="it stands at the end of a line of code", help="move it to a line of its own above")
+        marker = self._read(comment, place)
+        if marker is not None:
+            self._diagnostics.add(
+                MARKER_DETACHED.at(
+                    marker.span,
+                    f"`+{marker.name}` has no effect at the end of a line of code",
+                    label="has no effect here",
+                    help=("move it to a line of its own",),
+                )
+            )
+
+    def _docstrings(self) -> None:
+        """Markers inside docstrings are text; whoever wrote one there meant it to count."""
+
+
+def _word(node: TypeNode) -> str:
+    return "class" if node.kind is TypeKind.CLASS else "alias"

@@ -1,0 +1,44 @@
+"""A marker as found in a source file: typed values, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pykb.diagnostics import Span
+from pykb.markers.definition import MarkerDefinition, MarkerTarget
+
+__all__ = ["Marker", "MarkerDefinition", "MarkerTarget"]
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """One marker of one declaration.
+
+    Attributes:
+        name: The full registered name, for example ``kubebuilder:validation:MinLength``.
+        arguments: The typed values; the one that follows the name directly is under the empty string. A value that is
+            itself a marker (``+k8s:eachVal=+k8s:minLength=1``) is a :class:`Marker`.
+        span: From the plus sign to the end of the marker's text.
+        argument_spans: Where each value stands.
+        target: What it describes.
+        definition: What is known about markers of this name.
+        text: The marker as written, from the plus sign on.
+    """
+
+    name: str
+    arguments: Mapping[str, object]
+    span: Span
+    argument_spans: Mapping[str, Span]
+    target: MarkerTarget
+    definition: MarkerDefinition
+    text: str = ""
+
+    @property
+    def value(self) -> object:
+        """The value that follows the name directly, ``None`` when the marker has none."""
+        return self.arguments.get("")
+
+    def span_of(self, argument: str = "") -> Span:
+        """Where an argument stands; the whole marker when it was left out."""
+        return self.argument_spans.get(argument, self.span)

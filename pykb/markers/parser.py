@@ -1,0 +1,344 @@
+"""The text of one marker into typed arguments, each with its offsets; both grammars start here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pykb.diagnostics.codes.markers import (
+    MARKER_ARGUMENT,
+    MARKER_ARGUMENT_MISSING,
+    MARKER_ARGUMENT_UNKNOWN,
+    MARKER_SYNTAX,
+)
+from pykb.diagnostics.suggest import closest
+from pykb.markers.checks import check_value
+from pykb.markers.definition import ArgumentDefinition, MarkerDefinition, ValueKind
+from pykb.markers.lexer import Lexer, TokenKind
+from pykb.markers.problem import MarkerSyntaxError, Problem
+from pykb.markers.values import read_bare_number, read_value
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_BARE_NUMBERS = {"Minimum", "Maximum", "MaxItems"}
+"""Markers whose value controller-gen reads as one number, with blanks around it allowed (v0.23)."""
+
+
+@dataclass(slots=True)
+class ParsedArguments:
+    """What was read: values and their offsets by argument name, and what is wrong."""
+
+    values: dict[str, object] = field(default_factory=dict)
+    places: dict[str, tuple[int, int]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitName:
+    """A marker's text cut at its first ``=``.
+
+    Attributes:
+        whole: All before the ``=``, without the plus sign.
+        short: The same without its last ``:segment``.
+        value_start: Offset of the text after the ``=``; the length of the text when there is none.
+        has_value: Whether there is an ``=``.
+    """
+
+    whole: str
+    short: str
+    value_start: int
+    has_value: bool
+
+
+def split_name(text: str) -> SplitName:
+    """Cut ``+a:b:c=v`` into its names and the start of its value."""
+    left, equals, _ = text[1:].partition("=")
+    if not equals:
+        return SplitName(left, left, len(text), has_value=False)
+    short = left.rpartition(":")[0] or left
+    return SplitName(left, short, len(left) + 2, has_value=True)
+
+
+def parse_arguments(definition: MarkerDefinition, text: str) -> ParsedArguments:
+    """Read the arguments of a marker of the common grammar (``+a:b:c=v,d=w``, ``+a:b=v``, ``+a:b``)."""
+    split = split_name(text)
+    parsed = ParsedArguments()
+    if definition.value is not None:
+        _parse_anonymous(definition, definition.value, text, split, parsed)
+    elif definition.arguments:
+        _parse_named(definition, text, split, parsed)
+    elif split.has_value:
+        name = f"+{definition.name}"
+        parsed.problems.append(
+            Problem(
+                MARKER_ARGUMENT,
+                len(name),
+                len(text),
+                f"`{name}` takes no value, found `{text[len(name) :]}`",
+                label="remove this",
+                help=(f"write `{name}`",),
+            )
+        )
+    return parsed
+
+
+def _parse_anonymous(
+    definition: MarkerDefinition,
+    argument: ArgumentDefinition,
+    text: str,
+    split: SplitName,
+    parsed: ParsedArguments,
+) -> None:
+    lexer = Lexer(text, split.value_start)
+    extra = split.whole[len(definition.name) :].removeprefix(":")
+    if extra:
+        start = len(definition.name) + 2
+        parsed.problems.append(
+            Problem(
+                MARKER_ARGUMENT_UNKNOWN,
+                start,
+                start + len(extra),
+                f"`+{definition.name}` takes one value without a name, found an argument `{extra}`",
+                label="not a name that it knows",
+                help=(f"write `+{definition.name}={text[split.value_start :]}`",),
+            )
+        )
+        return
+    if not lexer.rest.strip() and argument.type.kind not in {ValueKind.RAW}:
+        if not argument.optional or split.has_value:
+            parsed.problems.append(_missing_value(definition, argument, len(text)))
+        return
+    try:
+        start = lexer.position
+        if definition.base_name.rpartition(":")[2] in _BARE_NUMBERS:
+            value = read_bare_number(lexer, argument.type)
+        else:
+            value = read_value(lexer, argument.type)
+        end = lexer.position
+        _at_end(definition, lexer, text)
+    except MarkerSyntaxError as error:
+        parsed.problems.append(error.problem)
+        return
+    _store(argument, value, text, (start, end), parsed)
+
+
+def _missing_value(definition: MarkerDefinition, argument: ArgumentDefinition, end: int) -> Problem:
+    example = (f"for example `{definition.example}`",) if definition.example else ()
+    return Problem(
+        MARKER_ARGUMENT_MISSING,
+        0,
+        end,
+        f"`+{definition.name}` needs a value ({argument.type}), found none",
+        label="no value",
+        help=example,
+    )
+
+
+def _parse_named(definition: MarkerDefinition, text: str, split: SplitName, parsed: ParsedArguments) -> None:
+    if split.has_value and split.whole != definition.name:
+        _read_named(definition, Lexer(text, len(definition.name) + 2), parsed)
+    elif split.has_value:
+        _nameless(definition, text, split, parsed)
+        return
+    if not any(p.code in {MARKER_ARGUMENT, MARKER_SYNTAX} for p in parsed.problems):
+        guessed = {_suggested(definition, p) for p in parsed.problems}
+        missing = [a for a in definition.arguments if not a.optional and a.name not in parsed.values]
+        for argument in missing:
+            if argument.name not in guessed:
+                parsed.problems.append(_missing_argument(definition, argument, len(text)))
+
+
+def _nameless(definition: MarkerDefinition, text: str, split: SplitName, parsed: ParsedArguments) -> None:
+    first = definition.arguments[0].name
+    names = ", ".join(f"`{a.name}`" for a in definition.arguments)
+    parsed.problems.append(
+        Problem(
+            MARKER_SYNTAX,
+            len(definition.name) + 1,
+            len(text),
+            f"`+{definition.name}` takes named arguments, found a value without a name",
+            label="which argument is this?",
+            notes=(f"its arguments are {names}",),
+            help=(f"write `+{definition.name}:{first}={text[split.value_start :]}`",),
+        )
+    )
+
+
+def _suggested(definition: MarkerDefinition, problem: Problem) -> str | None:
+    return next((a.name for a in definition.arguments if f"`{a.name}`" in "".join(problem.help)), None)
+
+
+def _missing_argument(definition: MarkerDefinition, argument: ArgumentDefinition, end: int) -> Problem:
+    help_ = (f"for example `{definition.example}`",) if definition.example else ()
+    return Problem(
+        MARKER_ARGUMENT_MISSING,
+        0,
+        end,
+        f"`+{definition.name}` needs the argument `{argument.name}` ({argument.type}), found none",
+        label=f"`{argument.name}` is missing",
+        notes=(argument.summary,) if argument.summary else (),
+        help=help_,
+    )
+
+
+def _read_named(definition: MarkerDefinition, lexer: Lexer, parsed: ParsedArguments) -> None:
+    while True:
+        token = lexer.next()
+        if token.kind is not TokenKind.IDENTIFIER:
+            parsed.problems.append(_no_argument_name(lexer, token.start, token.text))
+            return
+        equals = lexer.next()
+        if equals.text != "=":
+            parsed.problems.append(_no_equals(definition, lexer, token.text, equals.start, equals.text))
+            return
+        argument = definition.argument(token.text)
+        if argument is None:
+            parsed.problems.append(unknown_argument(definition, token.text, token.start))
+        start = lexer.position
+        try:
+            value = read_value(lexer, argument.type) if argument else _skip(lexer)
+        except MarkerSyntaxError as error:
+            parsed.problems.append(error.problem)
+            return
+        if argument is not None:
+            _store(argument, value, lexer.text, (start, lexer.position), parsed, name_start=token.start)
+        char = lexer.peek_past_blanks()
+        if not char:
+            return
+        if char != ",":
+            parsed.problems.append(_no_comma(lexer, token.text))
+            return
+        lexer.next()
+
+
+def _skip(lexer: Lexer) -> object:
+    while lexer.peek_past_blanks() not in {",", ""}:
+        lexer.next(numbers=False)
+    return None
+
+
+def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> Problem:
+    """The problem of an argument that the marker does not have, with the nearest that it has."""
+    names = [a.name for a in definition.arguments if a.name]
+    nearest = closest(name, names)
+    return Problem(
+        MARKER_ARGUMENT_UNKNOWN,
+        start,
+        start + len(name),
+        f"`+{definition.name}` has no argument `{name}`",
+        label="not an argument of this marker",
+        notes=() if nearest else ((f"its arguments are {_listed(names)}" if names else "it takes none"),),
+        help=(f"an argument with a similar name exists: `{nearest}`",) if nearest else (),
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{n}`" for n in names)
+
+
+def _no_argument_name(lexer: Lexer, start: int, found: str) -> Problem:
+    if not found:
+        return Problem(
+            MARKER_SYNTAX,
+            max(0, len(lexer.text.rstrip()) - 1),
+            len(lexer.text),
+            "expected an argument after the comma, found the end of the marker",
+            label="ends here",
+            notes=("a marker is one line: it does not go on in the next comment",),
+        )
+    help_ = ("write `=` without a colon before it",) if found == "=" else ()
+    return Problem(
+        MARKER_SYNTAX,
+        start,
+        start + len(found),
+        f"expected the name of an argument, found `{found}`",
+        label="expected a name",
+        help=help_,
+    )
+
+
+def _no_equals(definition: MarkerDefinition, lexer: Lexer, name: str, start: int, found: str) -> Problem:
+    previous = lexer.text[:start].rstrip()
+    help_: tuple[str, ...] = ()
+    if definition.argument(name) is None and "," in previous:
+        help_ = ("separate the elements of a list by `;`", "a value that contains a comma needs quotes or back-ticks")
+    elif found == ":":
+        help_ = (f"write `{name}=`",)
+    return Problem(
+        MARKER_SYNTAX,
+        start if found else max(0, len(lexer.text) - len(name)),
+        start + max(1, len(found)) if found else len(lexer.text),
+        f"expected `=` after the argument name `{name}`, found {f'`{found}`' if found else 'the end of the marker'}",
+        label="expected `=`",
+        help=help_,
+    )
+
+
+def _no_comma(lexer: Lexer, name: str) -> Problem:
+    start = lexer.position
+    found = lexer.rest
+    help_: tuple[str, ...] = ("a value that contains `;` or `}` needs quotes or back-ticks",)
+    if found.startswith("#"):
+        help_ = ("put the comment on a line of its own",)
+    return Problem(
+        MARKER_SYNTAX,
+        start,
+        len(lexer.text),
+        f"expected a comma or the end of the marker after the value of `{name}`, found `{found}`",
+        label="not a part of the value",
+        help=help_,
+    )
+
+
+def _at_end(definition: MarkerDefinition, lexer: Lexer, text: str) -> None:
+    if not lexer.peek_past_blanks():
+        return
+    found, start = lexer.rest, lexer.position
+    value = text[split_name(text).value_start :].strip()
+    quoted = f"write the whole value in back-ticks: `+{definition.name}=`{value}``"
+    help_: tuple[str, ...] = (quoted,)
+    if "#" in found and found.lstrip().startswith("#"):
+        help_ = ("put the comment on a line of its own",)
+    elif definition.value and definition.value.type.kind in {ValueKind.INTEGER, ValueKind.NUMBER, ValueKind.BOOLEAN}:
+        help_ = (f"write `+{definition.name}={value.removesuffix(found).rstrip()}`",)
+    elif definition.value and definition.value.type.kind is ValueKind.LIST:
+        help_ = ("separate the elements of a list by `;`, or put all of them into `{...}`",)
+    raise MarkerSyntaxError(
+        Problem(
+            MARKER_ARGUMENT,
+            start,
+            len(text),
+            f"expected the end of the marker after the value, found `{found}`",
+            label="not a part of the value",
+            help=help_,
+        )
+    )
+
+
+def _store(
+    argument: ArgumentDefinition,
+    value: object,
+    text: str,
+    place: tuple[int, int],
+    parsed: ParsedArguments,
+    *,
+    name_start: int | None = None,
+) -> None:
+    start, end = place
+    piece = text[start:end]
+    start += len(piece) - len(piece.lstrip())
+    end -= len(piece) - len(piece.rstrip())
+    end = max(end, start + 1)
+    problem = check_value(argument, value, text, start, end)
+    if problem is None and argument.name in parsed.values:
+        problem = Problem(
+            MARKER_ARGUMENT,
+            start if name_start is None else name_start,
+            end,
+            f"the argument `{argument.name}` is given twice",
+            label="a second time",
+        )
+    if problem is not None:
+        parsed.problems.append(problem)
+    parsed.values[argument.name] = value
+    parsed.places[argument.name] = (start, end)
