@@ -1,0 +1,156 @@
+"""`Client`: everything that a program does with an API server, typed where it has types."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from pykb.runtime.client.connection import Connection
+from pykb.runtime.client.endpoint import Exchange
+from pykb.runtime.client.options import ClientOptions
+from pykb.runtime.client.reader import Reader
+from pykb.runtime.client.subresource import StatusWriter, SubresourceClient
+from pykb.runtime.client.transport import Transport, TransportOptions
+from pykb.runtime.client.writer import Writer
+from pykb.runtime.login import Credentials, CredentialSource, Impersonation, KubeconfigSource, discover_credentials
+from pykb.runtime.login.credentials import StaticCredentials
+from pykb.runtime.mapper import ResourceMapper
+
+if TYPE_CHECKING:
+    from pykb.runtime.cache import CacheReader
+
+
+class Client(Reader, Writer):
+    """Reads and writes objects of an API server; see :class:`Reader` and :class:`Writer` for the verbs.
+
+    ::
+
+        async with Client.from_environment() as client:
+            machine = await client.get(VirtulMachine, "default/vm-1")
+            machine.spec.cpu = "4"
+            await client.update(machine)
+
+    One client serves any number of tasks of one event loop. Variants (:meth:`namespaced`, :meth:`with_options`,
+    :attr:`live`) share its connections and are closed with it.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        *,
+        options: ClientOptions | None = None,
+        mapper: ResourceMapper | None = None,
+        cache: CacheReader | None = None,
+    ) -> None:
+        """Put a client together; :meth:`from_environment` and its like are the usual ways.
+
+        Args:
+            connection: The way to the server.
+            options: What is the same in every request.
+            mapper: What is known about the server's resources.
+            cache: Answers reads of the kinds it watches.
+        """
+        exchange = Exchange(connection, mapper or ResourceMapper(connection), options or ClientOptions())
+        Reader.__init__(self, exchange, cache)
+        Writer.__init__(self, exchange)
+        self.status = StatusWriter(exchange)
+        """Writes the status subresource."""
+
+    @classmethod
+    def from_environment(
+        cls,
+        *,
+        kubeconfig: Path | None = None,
+        context: str | None = None,
+        master: str | None = None,
+        options: ClientOptions | None = None,
+        transport: TransportOptions | None = None,
+    ) -> Self:
+        """A client for the cluster that kubectl would talk to, or in a pod for the pod's own.
+
+        Raises:
+            EnvironmentProblem: No cluster is configured.
+        """
+        source = discover_credentials(kubeconfig=kubeconfig, context=context, master=master)
+        return cls(Transport(source, transport), options=options)
+
+    @classmethod
+    def from_kubeconfig(
+        cls,
+        path: Path | str,
+        *,
+        context: str | None = None,
+        options: ClientOptions | None = None,
+        transport: TransportOptions | None = None,
+    ) -> Self:
+        """A client for the cluster of a kubeconfig file."""
+        return cls(Transport(KubeconfigSource([Path(path)], context=context), transport), options=options)
+
+    @classmethod
+    def from_credentials(
+        cls,
+        credentials: Credentials | CredentialSource,
+        *,
+        options: ClientOptions | None = None,
+        transport: TransportOptions | None = None,
+    ) -> Self:
+        """A client for a cluster whose credentials the program has already."""
+        source = StaticCredentials(credentials) if isinstance(credentials, Credentials) else credentials
+        return cls(Transport(source, transport), options=options)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._exchange.connection.close()
+
+    @property
+    def connection(self) -> Connection:
+        """The way to the server."""
+        return self._exchange.connection
+
+    @property
+    def mapper(self) -> ResourceMapper:
+        """What is known about the server's resources."""
+        return self._exchange.mapper
+
+    @property
+    def options(self) -> ClientOptions:
+        """What is the same in every request."""
+        return self._exchange.options
+
+    @property
+    def live(self) -> Self:
+        """The same client without the cache: every read is a request."""
+        return type(self)(self.connection, options=self.options, mapper=self.mapper)
+
+    def with_cache(self, cache: CacheReader) -> Self:
+        """The same client, reading the kinds that ``cache`` watches from it."""
+        return type(self)(self.connection, options=self.options, mapper=self.mapper, cache=cache)
+
+    def with_options(self, **changes: Any) -> Self:
+        """The same client with other :class:`ClientOptions`: ``client.with_options(dry_run=True)``."""
+        options = replace(self.options, **changes)
+        # What another user may see is not what this process's cache holds.
+        cache = None if options.impersonate != self.options.impersonate else self._cache
+        return type(self)(self.connection, options=options, mapper=self.mapper, cache=cache)
+
+    def namespaced(self, namespace: str) -> Self:
+        """The same client, restricted to a namespace, which then need not be given."""
+        return self.with_options(namespace=namespace)
+
+    def impersonate(self, user: str, *, groups: tuple[str, ...] = (), uid: str = "") -> Self:
+        """The same client acting as someone else; its reads are requests, never from the cache."""
+        return self.with_options(impersonate=Impersonation(user, uid=uid, groups=groups))
+
+    def subresource(self, name: str) -> SubresourceClient:
+        """A subresource that is an object of its own kind: ``scale``, ``eviction``, ``token``."""
+        return SubresourceClient(self._exchange, name)

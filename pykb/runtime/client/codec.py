@@ -1,0 +1,152 @@
+"""Between Python's objects and JSON: typed kinds, :class:`Unstructured` and plain dicts, all by the same functions."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, MutableMapping
+from typing import Any, Protocol, TypeVar
+
+from pykb.api.object import Object
+from pykb.api.resource_info import ResourceInfo
+from pykb.api.unstructured import Unstructured
+from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
+
+
+class HasKey(Protocol):
+    """Anything that says where an object is: a ``Request``, a ``NamespacedName``."""
+
+    @property
+    def namespace(self) -> str:
+        """The namespace; empty for cluster-scoped kinds."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The name."""
+        ...
+
+
+Key = str | HasKey | Object | Unstructured
+"""What names an object: "name", "namespace/name", something with both, or the object itself."""
+
+AnyObject = Object | Unstructured | MutableMapping[str, Any]
+"""What can be sent."""
+
+Kind = type[Object] | GroupVersionKind
+"""What can be asked for."""
+
+AnyObjectT = TypeVar("AnyObjectT", bound=Object | Unstructured | MutableMapping[str, Any])
+
+
+def gvk_of(what: Kind | AnyObject) -> GroupVersionKind:
+    """The identity of a kind or of an object.
+
+    Raises:
+        TypeError: A class without a group and version.
+        ValueError: A mapping without ``apiVersion`` or ``kind``.
+    """
+    if isinstance(what, GroupVersionKind):
+        return what
+    if isinstance(what, Unstructured):
+        return what.gvk
+    if isinstance(what, Mapping):
+        api_version, kind = str(what.get("apiVersion") or ""), str(what.get("kind") or "")
+        if not api_version or not kind:
+            raise ValueError(f"an untyped object needs `apiVersion` and `kind`, found {sorted(map(str, what))}")
+        return GroupVersion.parse(api_version).with_kind(kind)
+    cls = what if isinstance(what, type) else type(what)
+    gvk: GroupVersionKind | None = getattr(cls, "gvk", None)
+    if gvk is None:
+        raise TypeError(
+            f"`{cls.__name__}` is no kind: `class {cls.__name__}(CustomResource, group_version=...)` makes one"
+        )
+    return gvk
+
+
+def resource_of(what: Kind | AnyObject) -> ResourceInfo | None:
+    """Where a built-in kind is served; ``None`` where discovery must tell."""
+    if isinstance(what, (GroupVersionKind, Unstructured, Mapping)):
+        return None
+    return what.resource
+
+
+def key_of(key: Key | AnyObject) -> NamespacedName:
+    """The namespace (empty when not said) and the name.
+
+    Raises:
+        ValueError: There is no name.
+    """
+    match key:
+        case str():
+            found = NamespacedName.parse(key)
+        case Unstructured():
+            found = key.key
+        case Object():
+            found = NamespacedName(key.metadata.namespace or "", key.metadata.name or "")
+        case Mapping():
+            metadata = key.get("metadata") or {}
+            found = NamespacedName(str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
+        case _:
+            found = NamespacedName(key.namespace, key.name)
+    if not found.name:
+        raise ValueError(f"a name is needed, found {key!r}")
+    return found
+
+
+def namespace_of(obj: AnyObject) -> str:
+    """``metadata.namespace``; empty when it is not set."""
+    if isinstance(obj, Object):
+        return obj.metadata.namespace or ""
+    if isinstance(obj, Unstructured):
+        return obj.key.namespace
+    return str((obj.get("metadata") or {}).get("namespace") or "")
+
+
+def to_wire(obj: AnyObject) -> dict[str, Any]:
+    """The object as JSON-ready values; the top level and ``metadata`` of the result may be changed."""
+    if isinstance(obj, Object):
+        return obj.to_wire()
+    wire = dict(obj.data) if isinstance(obj, Unstructured) else dict(obj)
+    if isinstance(wire.get("metadata"), Mapping):
+        wire["metadata"] = dict(wire["metadata"])
+    return wire
+
+
+def from_wire(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
+    """An object of a kind, read from an answer.
+
+    Raises:
+        pydantic.ValidationError: The answer does not fit the type.
+    """
+    if isinstance(kind, GroupVersionKind):
+        return Unstructured(wire)
+    return kind.from_wire(wire)
+
+
+def complete(item: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:
+    """An item of a list with its identity, which the server leaves out for built-in kinds."""
+    return item if "kind" in item else {"apiVersion": gvk.api_version, "kind": gvk.kind, **item}
+
+
+def replace_content(obj: AnyObject, wire: dict[str, Any]) -> None:
+    """Make an object what the server answered, in place.
+
+    Raises:
+        pydantic.ValidationError: The answer does not fit the type; the object is as before.
+    """
+    if isinstance(obj, Object):
+        fresh = type(obj).from_wire(wire)
+        # Not field by field: that would validate each, and would leave fields that the server removed.
+        object.__setattr__(obj, "__dict__", fresh.__dict__)
+        object.__setattr__(obj, "__pydantic_fields_set__", fresh.__pydantic_fields_set__)
+        object.__setattr__(obj, "__pydantic_extra__", fresh.__pydantic_extra__)
+    elif isinstance(obj, Unstructured):
+        obj.data = wire
+    else:
+        obj.clear()
+        obj.update(wire)
+
+
+def copy_of(obj: AnyObjectT) -> AnyObjectT:
+    """An independent copy."""
+    return copy.deepcopy(obj)

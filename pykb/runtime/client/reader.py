@@ -1,0 +1,256 @@
+"""The reading half of a client: get, find, list, iterate, watch."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from pykb.api.object import Object, ObjectList
+from pykb.api.unstructured import Unstructured
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.client.codec import Key, Kind, complete, from_wire, gvk_of, key_of
+from pykb.runtime.client.endpoint import Exchange
+from pykb.runtime.client.selection import Fields, Labels, field_query, label_query, query_pairs
+from pykb.runtime.client.watch import Watch
+from pykb.runtime.errors import NotFound, StatusDetails
+from pykb.runtime.fieldselector import FieldSelector
+
+if TYPE_CHECKING:
+    from pykb.runtime.cache import CacheReader
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+DEFAULT_PAGE_SIZE = 500
+
+
+class Reader:
+    """Reads objects: of watched kinds from the manager's cache, of all others by request."""
+
+    def __init__(self, exchange: Exchange, cache: CacheReader | None = None) -> None:
+        self._exchange = exchange
+        self._cache = cache
+
+    @overload
+    async def get(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT: ...
+    @overload
+    async def get(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured: ...
+    async def get(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured:
+        """Read one object.
+
+        Args:
+            kind: A class, or the identity of a kind for untyped JSON.
+            key: "name", "namespace/name", a request, or an object.
+            namespace: The namespace, where the key has none.
+
+        Raises:
+            NotFound: It does not exist.
+            NoKindMatch: The server does not serve the kind.
+            ApiError: The server refused.
+        """
+        where = key_of(key)
+        gvk = gvk_of(kind)
+        namespace = where.namespace or namespace or ""
+        if self._cache is not None and self._cache.has(gvk):
+            mapping = await self._exchange.mapping(kind)
+            namespace = self._exchange.effective_namespace(namespace) if mapping.namespaced else ""
+            found = await self._cache.get(gvk, namespace, where.name)
+            if found is None:
+                raise _absent(mapping.plural, gvk, where.name)
+            return from_wire(kind, found)
+        endpoint = await self._exchange.endpoint(kind, namespace=namespace, name=where.name)
+        return from_wire(kind, await self._exchange.send("GET", endpoint, repeatable=True))
+
+    @overload
+    async def find(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT | None: ...
+    @overload
+    async def find(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured | None: ...
+    async def find(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured | None:
+        """Read one object; ``None`` when it does not exist. Otherwise as :meth:`get`."""
+        try:
+            return await self.get(kind, key, namespace=namespace)
+        except NotFound as error:
+            if not error.details.name:  # the resource itself is gone: that is another matter
+                raise
+            return None
+
+    @overload
+    async def list(
+        self,
+        kind: type[ObjectT],
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        resource_version: str | None = None,
+    ) -> ObjectList[ObjectT]: ...
+    @overload
+    async def list(
+        self,
+        kind: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        resource_version: str | None = None,
+    ) -> ObjectList[Unstructured]: ...
+    async def list(
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        resource_version: str | None = None,
+    ) -> ObjectList[Any]:
+        """Read objects of a kind.
+
+        Args:
+            kind: A class, or the identity of a kind for untyped JSON.
+            namespace: Of this namespace; of all when ``None``.
+            labels: That have these labels.
+            fields: With these values. By request, the fields that the server selects by; from the cache, its indexes.
+            limit: At most so many; the answer's ``continue_token`` tells where to go on. All at once when ``None``.
+            continue_token: Where to go on.
+            resource_version: ``"0"`` for anything the server has at hand, empty for the newest; always by request.
+
+        Raises:
+            NoKindMatch: The server does not serve the kind.
+            Expired: The continue token is too old.
+            ApiError: The server refused.
+        """
+        gvk = gvk_of(kind)
+        cache = self._cache
+        if cache is not None and cache.has(gvk) and continue_token is None and resource_version is None:
+            found = await self._select_cached(cache, kind, namespace or "", label_query(labels), field_query(fields))
+            return ObjectList(items=[from_wire(kind, item) for item in found[:limit]])
+        endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
+        others = {"limit": limit, "continue": continue_token, "resourceVersion": resource_version}
+        query = query_pairs(labels, fields, **others)
+        answer = await self._exchange.send("GET", endpoint, query=query, repeatable=True)
+        metadata = answer.get("metadata") or {}
+        return ObjectList(
+            items=[from_wire(kind, complete(item, gvk)) for item in answer.get("items") or ()],
+            resource_version=str(metadata.get("resourceVersion") or ""),
+            continue_token=metadata.get("continue") or None,
+            remaining_item_count=metadata.get("remainingItemCount"),
+        )
+
+    @overload
+    def iterate(
+        self,
+        kind: type[ObjectT],
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        page_size: int = DEFAULT_PAGE_SIZE,
+    ) -> AsyncIterator[ObjectT]: ...
+    @overload
+    def iterate(
+        self,
+        kind: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        page_size: int = DEFAULT_PAGE_SIZE,
+    ) -> AsyncIterator[Unstructured]: ...
+    async def iterate(
+        self,
+        kind: Any,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        page_size: int = DEFAULT_PAGE_SIZE,
+    ) -> AsyncIterator[Any]:
+        """Read objects page by page, so that neither side holds all of them: ``async for pod in client.iterate(Pod)``.
+
+        Raises:
+            Expired: The pages took so long (minutes) that the server forgot where they started.
+            ApiError: The server refused.
+        """
+        token: str | None = None
+        while True:
+            page = await self.list(
+                kind, namespace=namespace, labels=labels, fields=fields, limit=page_size, continue_token=token
+            )
+            for item in page.items:
+                yield item
+            token = page.continue_token
+            if token is None:
+                return
+
+    @overload
+    def watch(
+        self,
+        kind: type[ObjectT],
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        resource_version: str | None = None,
+        bookmarks: bool = False,
+    ) -> Watch[ObjectT]: ...
+    @overload
+    def watch(
+        self,
+        kind: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        resource_version: str | None = None,
+        bookmarks: bool = False,
+    ) -> Watch[Unstructured]: ...
+    def watch(
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        resource_version: str | None = None,
+        bookmarks: bool = False,
+    ) -> Watch[Any]:
+        """Follow the changes of a kind: ``async with client.watch(Pod, namespace="default") as events: async for ...``.
+
+        The stream is resumed where it broke. It ends only with an error, or when it is closed.
+
+        Args:
+            kind: A class, or the identity of a kind for untyped JSON.
+            namespace: Of this namespace; of all when ``None``.
+            labels: Objects with these labels.
+            fields: Objects with these values.
+            resource_version: Changes after this (an ``ObjectList`` has one); when ``None``, first everything that is
+                there, as ADDED, then changes.
+            bookmarks: Whether to see BOOKMARK events too, which carry nothing but a resource version.
+
+        Raises:
+            Gone: While iterating: the server no longer knows the changes since then; list again.
+            ApiError: While iterating: the server refused.
+        """
+        query = query_pairs(labels, fields)
+        return Watch(self._exchange, kind, namespace or "", query, resource_version, bookmarks=bookmarks)
+
+    async def _select_cached(
+        self, cache: CacheReader, kind: Kind, namespace: str, labels: str | None, fields: str | None
+    ) -> Sequence[dict[str, Any]]:
+        mapping = await self._exchange.mapping(kind)
+        wanted = self._exchange.effective_namespace(namespace) if mapping.namespaced else ""
+        equalities = FieldSelector.parse(fields).equalities if fields else {}
+        if equalities is None:
+            raise ValueError(f"a cache selects by equality only, found `{fields}`; `client.live` asks the server")
+        return await cache.list(gvk_of(kind), namespace=wanted or None, labels=labels, fields=equalities or None)
+
+
+def _absent(plural: str, gvk: GroupVersionKind, name: str) -> NotFound:
+    resource = f"{plural}.{gvk.group}" if gvk.group else plural
+    message = f'{resource} "{name}" not found'
+    return NotFound(404, "NotFound", message, StatusDetails(name=name, group=gvk.group, kind=plural))

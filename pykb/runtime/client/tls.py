@@ -1,0 +1,44 @@
+"""The TLS side of credentials."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import tempfile
+from pathlib import Path
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.login import KUBECONFIG
+from pykb.runtime.login.credentials import Credentials
+
+
+def tls_context(credentials: Credentials) -> ssl.SSLContext:
+    """A context that trusts the right authority and shows the client's certificate.
+
+    Raises:
+        EnvironmentProblem: The certificates or the key are no PEM, or do not fit together.
+    """
+    authority = credentials.ca_data.decode("ascii", "replace") if credentials.ca_data else None
+    try:
+        context = ssl.create_default_context(cadata=authority)
+        if credentials.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if credentials.client_certificate and credentials.client_key:
+            _load_client(context, credentials.client_certificate, credentials.client_key)
+    except (ssl.SSLError, ValueError) as error:
+        message = f"the certificates of {credentials.origin or credentials.server} cannot be used: {error}"
+        help_text = ("check `certificate-authority`, `client-certificate` and `client-key`: PEM, and of one pair",)
+        raise EnvironmentProblem(KUBECONFIG.at(None, message, help=help_text)) from error
+    return context
+
+
+def _load_client(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    # The ssl module reads key pairs from files only; mkstemp makes this one 0600, and it lives for this call.
+    handle, name = tempfile.mkstemp(prefix="pykb-client-", suffix=".pem")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(certificate.rstrip() + b"\n" + key)
+        context.load_cert_chain(name)
+    finally:
+        Path(name).unlink()

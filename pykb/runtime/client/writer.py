@@ -1,0 +1,264 @@
+"""The writing half of a client: create, update, patch, apply, delete.
+
+Every write that answers with the object puts that answer into the object it was given (its ``resourceVersion``,
+defaults and generated name), as controller-runtime does, and returns the same object for convenience.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, overload
+
+from pykb.runtime.client.codec import (
+    AnyObject,
+    AnyObjectT,
+    Key,
+    Kind,
+    gvk_of,
+    key_of,
+    namespace_of,
+    replace_content,
+    to_wire,
+)
+from pykb.runtime.client.endpoint import Endpoint, Exchange
+from pykb.runtime.client.options import Propagation
+from pykb.runtime.client.patches import Patch
+from pykb.runtime.client.selection import Fields, Labels, query_pairs
+from pykb.runtime.errors import NotFound
+
+APPLY_CONTENT_TYPE = "application/apply-patch+yaml"
+
+
+class Writer:
+    """Writes objects; never through a cache."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    async def create(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
+        """Create an object; afterwards it is what the server stored (with the name, where it had ``generateName``).
+
+        Raises:
+            AlreadyExists: An object of this name is there.
+            Invalid: It breaks its schema or a rule.
+            ApiError: The server refused.
+        """
+        endpoint = await self._exchange.endpoint(obj, namespace=namespace_of(obj))
+        query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+        replace_content(obj, await self._exchange.send("POST", endpoint, query=query, body=to_wire(obj)))
+        return obj
+
+    async def update(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
+        """Replace an object by this one; afterwards it is what the server stored.
+
+        The status is not written where the kind has a status subresource: ``client.status.update`` does that.
+
+        Raises:
+            Conflict: It has changed since it was read (by its ``resourceVersion``).
+            NotFound: It does not exist.
+            Invalid: It breaks its schema or a rule.
+            ApiError: The server refused.
+        """
+        return await update_at(self._exchange, obj, "", field_manager=field_manager, dry_run=dry_run)
+
+    async def patch(
+        self, obj: AnyObjectT, patch: Patch, *, field_manager: str | None = None, dry_run: bool = False
+    ) -> AnyObjectT:
+        """Change an object by a patch (:func:`~pykb.runtime.client.patches.merge_from` and its like).
+
+        Afterwards the object is what the server stored. A patch without a difference sends nothing.
+
+        Raises:
+            NotFound: It does not exist.
+            Conflict: The patch has an optimistic lock, or a ``test``, that failed.
+            Invalid: The result breaks its schema or a rule.
+            ApiError: The server refused.
+        """
+        return await patch_at(self._exchange, obj, patch, "", field_manager=field_manager, dry_run=dry_run)
+
+    async def apply(
+        self, obj: AnyObjectT, *, field_manager: str | None = None, force: bool = False, dry_run: bool = False
+    ) -> AnyObjectT:
+        """Server-side apply: this manager wants the fields that are set, and no more those it has left out.
+
+        The object should hold nothing but what is wanted: not one that was read before. Afterwards it is what the
+        server stored. ``resourceVersion`` and ``managedFields`` are not sent.
+
+        Args:
+            obj: What is wanted.
+            field_manager: Who wants it; the client's own manager when ``None``.
+            force: Whether fields that other managers own are taken over.
+            dry_run: Whether it is only tried.
+
+        Raises:
+            Conflict: Another manager owns a field, with a cause for each, and ``force`` is not set.
+            Invalid: The result breaks its schema or a rule.
+            ApiError: The server refused.
+        """
+        return await apply_at(self._exchange, obj, "", field_manager=field_manager, force=force, dry_run=dry_run)
+
+    @overload
+    async def delete(
+        self,
+        target: AnyObject,
+        /,
+        *,
+        propagation: Propagation | None = None,
+        grace_period: timedelta | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        missing_ok: bool = False,
+        dry_run: bool = False,
+    ) -> None: ...
+    @overload
+    async def delete(
+        self,
+        target: Kind,
+        key: Key,
+        /,
+        *,
+        namespace: str | None = None,
+        propagation: Propagation | None = None,
+        grace_period: timedelta | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        missing_ok: bool = False,
+        dry_run: bool = False,
+    ) -> None: ...
+    async def delete(
+        self,
+        target: Kind | AnyObject,
+        key: Key | None = None,
+        /,
+        *,
+        namespace: str | None = None,
+        propagation: Propagation | None = None,
+        grace_period: timedelta | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        missing_ok: bool = False,
+        dry_run: bool = False,
+    ) -> None:
+        """Delete an object: ``delete(pod)`` or ``delete(Pod, "namespace/name")``.
+
+        It is gone when the call returns, unless finalizers, a grace period or dependents hold it.
+
+        Args:
+            target: The object, or its kind.
+            key: Which one, where the target is a kind.
+            namespace: The namespace, where the key has none.
+            propagation: What happens to the objects it owns; the kind's own choice when ``None``.
+            grace_period: How long it may take to end (pods).
+            uid: Only if it has this uid: not one that was created anew.
+            resource_version: Only if it has not changed since.
+            missing_ok: Whether it may be gone already.
+            dry_run: Whether it is only tried.
+
+        Raises:
+            NotFound: It does not exist, and ``missing_ok`` is not set.
+            Conflict: A precondition does not hold.
+            ApiError: The server refused.
+        """
+        where = key_of(target if key is None else key)  # type: ignore[arg-type]
+        endpoint = await self._exchange.endpoint(target, namespace=where.namespace or namespace or "", name=where.name)
+        body = _delete_options(propagation, grace_period, dry_run=dry_run or self._exchange.options.dry_run)
+        conditions = {"uid": uid, "resourceVersion": resource_version}
+        if preconditions := {name: value for name, value in conditions.items() if value}:
+            body["preconditions"] = preconditions
+        try:
+            await self._exchange.send("DELETE", endpoint, body=body)
+        except NotFound as error:
+            if not missing_ok or not error.details.name:
+                raise
+
+    async def delete_all_of(
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        propagation: Propagation | None = None,
+        grace_period: timedelta | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        """Delete every object of a kind in a namespace (or of a cluster-scoped kind) that the selectors select.
+
+        Raises:
+            ValueError: A namespace is needed.
+            ApiError: The server refused.
+        """
+        mapping = await self._exchange.mapping(kind)
+        if mapping.namespaced and not self._exchange.effective_namespace(namespace or ""):
+            raise ValueError(f"`{gvk_of(kind).kind}` lives in namespaces: say in which one to delete, by `namespace=`")
+        endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
+        body = _delete_options(propagation, grace_period, dry_run=dry_run or self._exchange.options.dry_run)
+        await self._exchange.send("DELETE", endpoint, query=query_pairs(labels, fields), body=body)
+
+
+async def object_endpoint(exchange: Exchange, obj: AnyObject, subresource: str) -> Endpoint:
+    """Where an object, or one of its subresources, is served."""
+    where = key_of(obj)
+    return await exchange.endpoint(obj, namespace=where.namespace, name=where.name, subresource=subresource)
+
+
+async def update_at(
+    exchange: Exchange, obj: AnyObjectT, subresource: str, *, field_manager: str | None, dry_run: bool
+) -> AnyObjectT:
+    """PUT an object to itself or to one of its subresources that answers with the object."""
+    endpoint = await object_endpoint(exchange, obj, subresource)
+    query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+    replace_content(obj, await exchange.send("PUT", endpoint, query=query, body=to_wire(obj)))
+    return obj
+
+
+async def patch_at(
+    exchange: Exchange, obj: AnyObjectT, patch: Patch, subresource: str, *, field_manager: str | None, dry_run: bool
+) -> AnyObjectT:
+    """PATCH an object, or one of its subresources that answers with the object."""
+    body = patch.body_for(obj)
+    if body is None:
+        return obj
+    endpoint = await object_endpoint(exchange, obj, subresource)
+    query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+    answer = await exchange.send("PATCH", endpoint, query=query, body=body, content_type=patch.content_type)
+    replace_content(obj, answer)
+    return obj
+
+
+async def apply_at(
+    exchange: Exchange,
+    obj: AnyObjectT,
+    subresource: str,
+    *,
+    field_manager: str | None,
+    force: bool,
+    dry_run: bool,
+) -> AnyObjectT:
+    """Apply an object, or one of its subresources that answers with the object."""
+    endpoint = await object_endpoint(exchange, obj, subresource)
+    wire = to_wire(obj)
+    metadata = wire.get("metadata") or {}
+    for name in ("resourceVersion", "managedFields"):
+        metadata.pop(name, None)
+    query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+    if force:
+        query = (*query, ("force", "true"))
+    answer = await exchange.send(
+        "PATCH", endpoint, query=query, body=wire, content_type=APPLY_CONTENT_TYPE, repeatable=True
+    )
+    replace_content(obj, answer)
+    return obj
+
+
+def _delete_options(
+    propagation: Propagation | None, grace_period: timedelta | None, *, dry_run: bool
+) -> dict[str, Any]:
+    options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+    if propagation:
+        options["propagationPolicy"] = propagation
+    if grace_period is not None:
+        options["gracePeriodSeconds"] = int(grace_period.total_seconds())
+    if dry_run:
+        options["dryRun"] = ["All"]
+    return options
