@@ -42,6 +42,7 @@ _SCALARS = {
     ("boolean", ""): "bool",
 }
 _NAMES_IN_ANNOTATIONS = {"str", "int", "float", "bool", "bytes", "list", "dict", "datetime"}
+_ATTRIBUTES = {"openAPIV3Schema": "open_api_v3_schema"}  # where the rule reads badly
 _TAKEN = set(keyword.kwlist) | _NAMES_IN_ANNOTATIONS | {name for name in dir(Struct) if name[:1] != "_"}
 
 
@@ -259,5 +260,5 @@ class _Reader:
 
 def attribute(wire: str) -> str:
     """The Python attribute of a wire name."""
-    name = re.sub(r"\W", "_", to_snake(wire))
+    name = _ATTRIBUTES.get(wire) or re.sub(r"\W", "_", to_snake(wire))
     return f"{name}_" if name in _TAKEN else name

@@ -42,20 +42,12 @@ def set_condition(
     result = list(conditions or ())
     for index, old in enumerate(result):
         if old.type == type:
-            since = old.last_transition_time if old.status == text else _now(now)
-            result[index] = old.model_copy(
-                update={
-                    "status": text,
-                    "reason": reason,
-                    "message": message,
-                    "observed_generation": old.observed_generation
-                    if observed_generation is None
-                    else observed_generation,
-                    "last_transition_time": since,
-                }
-            )
-            # The copy above is not validated; what the user gave must be.
-            Condition.model_validate(result[index].to_wire(), by_alias=True, by_name=False)
+            result[index] = new = old.model_copy()
+            if old.status != text:
+                new.last_transition_time = _now(now)
+            new.status, new.reason, new.message = text, reason, message
+            if observed_generation is not None:
+                new.observed_generation = observed_generation
             return result
     result.append(
         Condition(

@@ -33,9 +33,10 @@ class Struct(BaseModel):
         allow_inf_nan=False,
         defer_build=True,
         extra="allow",
-        populate_by_name=True,
         protected_namespaces=(),
         validate_assignment=True,
+        validate_by_alias=True,
+        validate_by_name=True,
     )
 
     __wire_plan__: ClassVar[tuple[FieldPlan, ...] | None] = None

@@ -105,7 +105,7 @@ def encode_struct(obj: Struct) -> dict[str, Any]:
         is_set = always or attribute in assigned
         if not is_set and fresh is None and value == default:
             continue
-        encoded = value if type(value) in _PLAIN else encode_custom(obj, attribute) if custom else encode(value)
+        encoded = encode_custom(obj, attribute) if custom else value if type(value) in _PLAIN else encode(value)
         if not is_set and fresh is not None and encoded == encode(fresh(values)):
             continue
         out[name] = encoded
@@ -211,9 +211,7 @@ def clone(value: Any) -> Any:
         return {key: item if type(item) in _ATOMS else clone(item) for key, item in value.items()}
     if kind is list:
         return [item if type(item) in _ATOMS else clone(item) for item in value]
-    if hasattr(kind, "__wire_plan__") and type(value).__deepcopy__ is _struct_deepcopy():
-        return clone_struct(value)
-    return copy.deepcopy(value)
+    return value.__deepcopy__() if hasattr(kind, "__wire_plan__") else copy.deepcopy(value)
 
 
 def clone_struct(obj: Struct) -> Struct:
@@ -222,8 +220,7 @@ def clone_struct(obj: Struct) -> Struct:
     new = cls.__new__(cls)
     set_slot = object.__setattr__
     set_slot(new, "__dict__", {k: v if type(v) in _ATOMS else clone(v) for k, v in obj.__dict__.items()})
-    extra = obj.__pydantic_extra__
-    set_slot(new, "__pydantic_extra__", clone(extra) if extra else None if extra is None else {})
+    set_slot(new, "__pydantic_extra__", clone(obj.__pydantic_extra__))
     set_slot(new, "__pydantic_fields_set__", obj.__pydantic_fields_set__.copy())
     private = obj.__pydantic_private__
     set_slot(
@@ -232,12 +229,6 @@ def clone_struct(obj: Struct) -> Struct:
         None if private is None else {k: copy.deepcopy(v) for k, v in private.items() if v is not PydanticUndefined},
     )
     return new
-
-
-def _struct_deepcopy() -> Any:
-    from pykb.api.struct import Struct
-
-    return Struct.__deepcopy__
 
 
 _ATOMS = _PLAIN | {Quantity, datetime, MicroDatetime, timedelta, date, time, bytes, Decimal}

@@ -141,7 +141,7 @@ class JSONSchemaProps(Struct):
 
 
 class CustomResourceValidation(Struct):
-    open_apiv3_schema: Annotated[JSONSchemaProps | None, Wire("openAPIV3Schema")] = None
+    open_api_v3_schema: Annotated[JSONSchemaProps | None, Wire("openAPIV3Schema")] = None
 
 
 class SelectableField(Struct):
