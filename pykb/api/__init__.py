@@ -3,8 +3,6 @@
 Names are loaded when they are used: importing this package costs nothing.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

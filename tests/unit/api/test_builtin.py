@@ -149,3 +149,10 @@ def test_what_go_would_call_a_zero_value_needs_no_special_care() -> None:
     wire = Deployment.from_wire({"spec": DEPLOYMENT["spec"]}).to_wire()
     assert wire["spec"]["replicas"] == 0
     assert "paused" not in wire["spec"]
+
+
+def test_the_modules_of_the_package_can_be_imported_by_name() -> None:
+    """No name in the package hides one of its modules (`from __future__ import annotations` once did)."""
+    script = "from pykb.api import annotations; print(annotations.CEL.__module__)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "pykb.api.annotations"
