@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
@@ -12,13 +11,13 @@ from pykb.diagnostics.codes.environment import ASSETS_INCOMPLETE, ASSETS_MISSING
 from pykb.envtest.cache import Cache
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD
 from pykb.envtest.reporter import Reporter, Silent
-from pykb.envtest.sources import SOURCES, Source, SourceUnusable
+from pykb.envtest.sources import Source, SourceUnusable
 from pykb.envtest.versions import KUBERNETES
 
 VARIABLE = "KUBEBUILDER_ASSETS"
 KUBECTL = "kubectl"
 REQUIRED = (ETCD, APISERVER)
-CONNECT_TIMEOUT = timedelta(seconds=5)
+WANTED = (ETCD, APISERVER, KUBECTL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +60,8 @@ def named_by_environment() -> Assets | None:
     """The folder of KUBEBUILDER_ASSETS.
 
     Raises:
-        EnvironmentProblem: It lacks a program. pykb does not go on to look elsewhere: whoever sets the variable wants these.
+        EnvironmentProblem: It lacks a program. pykb does not go on to look elsewhere: whoever sets the variable wants
+            these.
     """
     named = os.environ.get(VARIABLE)
     if not named:
@@ -78,6 +78,14 @@ def named_by_environment() -> Assets | None:
             )
         )
     return Assets(folder)
+
+
+def default_sources() -> tuple[Source, ...]:
+    """The official archive, then Go modules."""
+    from pykb.envtest.archive import Archive
+    from pykb.envtest.gobuild import GoModules
+
+    return (Archive(), GoModules())
 
 
 def find_assets(version: str = KUBERNETES, *, cache: Cache | None = None) -> Assets | None:
@@ -99,30 +107,34 @@ def get_assets(
     controller_manager: bool = False,
     reporter: Reporter | None = None,
     cache: Cache | None = None,
-    sources: tuple[Source, ...] = SOURCES,
+    sources: tuple[Source, ...] | None = None,
 ) -> Assets:
-    """The binaries of a control plane, got from the first source that has them; callers at the same time share one build.
+    """The binaries of a control plane, got from the first source that has them.
+
+    Callers at the same time, in whatever process, share one build.
 
     Args:
         version: Kubernetes version, exact or a minor.
-        controller_manager: Whether to get kube-controller-manager too. It is never a reason to fail: look at the result.
+        controller_manager: Whether to get kube-controller-manager too. It is never a reason to fail: look at the
+            result.
         reporter: Is told of the steps.
         cache: Where they are kept; the user's own cache when not given.
-        sources: Where they come from, in order.
+        sources: Where they come from, in order; the official archive, then Go modules, when not given.
 
     Raises:
         EnvironmentProblem: No source has them; the diagnostic names each with its reason.
     """
     reporter = reporter or Silent()
     cache = cache or Cache.of_user()
+    sources = sources if sources is not None else default_sources()
     found = find_assets(version, cache=cache)
     if found is None:
-        found = _get(version, REQUIRED, REQUIRED, reporter=reporter, cache=cache, sources=sources)
+        found = _get(version, WANTED, reporter=reporter, cache=cache, sources=sources)
     wanted = controller_manager and found.kube_controller_manager is None
     if wanted and found.folder.parent == cache.folder:
         exact = cache.version_of(found.folder)
         try:
-            _get(exact, (CONTROLLER_MANAGER,), (CONTROLLER_MANAGER,), reporter=reporter, cache=cache, sources=sources)
+            _get(exact, (CONTROLLER_MANAGER,), reporter=reporter, cache=cache, sources=sources)
         except EnvironmentProblem as problem:
             reporter.note(f"kube-controller-manager is not to be had: {problem}")
     return found
@@ -131,7 +143,6 @@ def get_assets(
 def _get(
     version: str,
     programs: tuple[str, ...],
-    required: tuple[str, ...],
     *,
     reporter: Reporter,
     cache: Cache,
@@ -139,7 +150,7 @@ def _get(
 ) -> Assets:
     reasons: list[str] = []
     with cache.lock(version, reporter):
-        folder = cache.find(version, (*REQUIRED, *required))  # another caller may have got them while we waited
+        folder = cache.find(version, (*REQUIRED, *programs))  # another caller may have got them while we waited
         if folder is not None:
             return Assets(folder)
         for source in sources:

@@ -35,8 +35,8 @@ def user_cache_folder() -> Path:
 class Cache:
     """Folders named ``<Kubernetes version>-<os>-<arch>``.
 
-    Invariant: a folder of such a name is complete. Work in progress lies in ``.draft-*``, is written only under the lock,
-    and becomes visible by one rename a program; what a killed process left of it is swept by the next one.
+    Invariant: a folder of such a name is complete. Work in progress lies in ``.draft-*``, is written only under the
+    lock, and becomes visible by one rename a program; what a killed process left of it is swept by the next one.
     """
 
     folder: Path

@@ -5,7 +5,7 @@ That one asks for keyUsage in an authority and authorityKeyIdentifier in what it
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import ipaddress
 import os
 from collections.abc import Iterable
@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-LIFETIME = datetime.timedelta(days=365)
-CLOCK_SKEW = datetime.timedelta(hours=1)
+LIFETIME = dt.timedelta(days=365)
+CLOCK_SKEW = dt.timedelta(hours=1)
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -113,7 +113,7 @@ class Authority:
 
     @staticmethod
     def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-        now = datetime.datetime.now(datetime.UTC)
+        now = dt.datetime.now(dt.UTC)
         return (
             x509.CertificateBuilder()
             .subject_name(subject)

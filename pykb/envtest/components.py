@@ -77,7 +77,7 @@ class Layout:
 
     @property
     def etcd_socket(self) -> Path:
-        """Where etcd listens: a socket in a private folder, since a TCP port would be open to every user of the machine."""
+        """Where etcd listens: a private socket, since a TCP port would be open to every user of the machine."""
         return self.folder / "etcd.sock"
 
     def log(self, name: str) -> Path:
@@ -178,7 +178,7 @@ class Layout:
 
 
 def new_folder(parent: Path | None = None) -> Path:
-    """A new private folder for a control plane: in ``parent`` where the paths of its sockets fit, else a temporary one."""
+    """A new private folder: in ``parent`` where the paths of the sockets fit, else a temporary one."""
     if parent is not None and len(os.fsencode(parent / "pykb-00000000" / "etcd.sock")) <= SOCKET_PATH_LIMIT:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix="pykb-", dir=parent))

@@ -16,7 +16,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CONTROL_PLANE_START
 from pykb.envtest import crds
 from pykb.envtest.assets import Assets, get_assets
-from pykb.envtest.certificates import Authority
+from pykb.envtest.certificates import Authority, KeyPair
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, Component, Layout, new_folder
 from pykb.envtest.kubeconfig import write_kubeconfig
 from pykb.envtest.ports import port_of, reserve_port
@@ -186,7 +186,7 @@ class ControlPlane:
         self._running_processes().signal(component, signal.SIGCONT)
 
     def user(self, name: str, groups: Iterable[str] = ()) -> Path:
-        """A kubeconfig for a user with a client certificate of their own; they may do what RBAC gives them, nothing else."""
+        """A kubeconfig for a user with a client certificate; they may do what RBAC gives them, nothing else."""
         return self._kubeconfig_of(name, self._authority.client(name, groups))
 
     def service_account_token(self, namespace: str, name: str, *, lifetime: timedelta = timedelta(hours=1)) -> str:
@@ -227,10 +227,7 @@ class ControlPlane:
         """
         return crds.install_crds(self.rest(), [Path(path) for path in paths], timeout=timeout)
 
-    def _kubeconfig_of(self, name: str, credentials: str | object) -> Path:
-        from pykb.envtest.certificates import KeyPair
-
-        assert isinstance(credentials, str | KeyPair)
+    def _kubeconfig_of(self, name: str, credentials: KeyPair | str) -> Path:
         file = "".join(c if c.isalnum() or c in "-." else "_" for c in name)
         return write_kubeconfig(
             self.layout.folder / "users" / f"{file}.kubeconfig",

@@ -26,7 +26,8 @@ def reserve_port(port: int = 0) -> socket.socket:
     reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if port and _answers(port):
-            # With SO_REUSEPORT, binding next to another control plane of the same user would succeed and share its traffic.
+            # With SO_REUSEPORT, binding next to another control plane of the same user would succeed and share its
+            # traffic.
             raise OSError("something listens there")  # noqa: TRY301 - one way out for both refusals
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         reserved.bind((LOOPBACK, port))

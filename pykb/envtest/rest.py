@@ -1,7 +1,7 @@
 """The few HTTP calls that a control plane's own keeper makes: JSON in, JSON out, by client certificate.
 
-Operators and their tests use ``pykb.runtime.Client``; this one exists because envtest stands below the runtime and works without
-an event loop.
+Operators and their tests use ``pykb.runtime.Client``; this one exists because envtest stands below the runtime and
+works without an event loop.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Rest:
         """Read the current context of a kubeconfig; certificates (as data or files) and static tokens are understood.
 
         Raises:
-            EnvironmentProblem: The file cannot be read or lacks what is needed. Logins by a plugin (``exec``) need kubectl.
+            EnvironmentProblem: The file cannot be read or lacks what is needed. Logins by a plugin (``exec``) need
+                kubectl.
         """
         try:
             config = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)

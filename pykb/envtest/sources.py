@@ -32,6 +32,3 @@ class Source(Protocol):
         Raises:
             SourceUnusable: They are not to be had here; the folder's content does not matter then.
         """
-
-
-SOURCES: tuple[Source, ...] = ()

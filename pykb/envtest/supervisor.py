@@ -1,12 +1,13 @@
 """The process between pykb and a control plane: it starts etcd and the apiserver and outlives nobody.
 
-Run as a program of its own by file name (``python -I supervisor.py``), so it imports nothing but the standard library. It
-is the parent of the control plane's processes: what pykb asks for comes as JSON lines on stdin and is answered line by
-line on stdout. When stdin ends, whoever asked is gone, be it by SIGKILL, and everything is ended at once: that works
-alike on Linux and macOS, and a process id can never be a stranger's, since only a parent's ``wait`` frees it.
+Run as a program of its own by file name (``python -I supervisor.py``), so it imports nothing but the standard
+library. It is the parent of the control plane's processes: what pykb asks for comes as JSON lines on stdin and is
+answered line by line on stdout. When stdin ends, whoever asked is gone, be it by SIGKILL, and everything is ended at
+once: that works alike on Linux and macOS, and a process id can never be a stranger's, since only a parent's ``wait``
+frees it.
 
-``PR_SET_PDEATHSIG`` alone would not do: it fires when the *thread* that forked ends, and test fixtures start control planes
-from any thread. Here it is the second belt, for a supervisor that is itself killed; this process has one thread.
+``PR_SET_PDEATHSIG`` alone would not do: it fires when the *thread* that forked ends, and test fixtures start control
+planes from any thread. Here it is the second belt, for a supervisor that is itself killed; this process has one thread.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ GRACE_SECONDS = 5.0
 class Supervisor:
     """Starts, signals and ends the processes it was told of; remembers how each of them ended.
 
-    Invariant: ``running`` keeps the order of starting, and ends are always in the opposite order, since the apiserver needs
-    etcd to the last.
+    Invariant: ``running`` keeps the order of starting, and ends are always in the opposite order, since the apiserver
+    needs etcd to the last.
     """
 
     def __init__(self) -> None:
@@ -126,7 +127,7 @@ def _die_with_parent() -> None:
 
 
 def serve_pipe(supervisor: Supervisor, parent: int) -> None:
-    """Answer commands until stdin ends or the parent is gone; then end everything without grace: nobody is left to need it."""
+    """Answer commands until stdin ends or the parent is gone; then end everything at once: nobody needs it."""
     selector = selectors.DefaultSelector()
     selector.register(0, selectors.EVENT_READ)
     pending = b""
@@ -146,8 +147,8 @@ def serve_pipe(supervisor: Supervisor, parent: int) -> None:
 def serve_plan(supervisor: Supervisor, plan: Path) -> None:
     """Run the processes of a plan file until SIGTERM; SIGHUP says that it has grown.
 
-    ``state.json`` beside it always tells what runs and what has ended. A process that ends is not started again: who asks
-    for the state shall see it.
+    ``state.json`` beside it always tells what runs and what has ended. A process that ends is not started again: who
+    asks for the state shall see it.
     """
     told = {"stop": False, "look": True}
     reader, writer = os.pipe()

@@ -99,7 +99,8 @@ def check(
     """Like :func:`run`, for a program that must succeed.
 
     Raises:
-        EnvironmentProblem: As for :func:`run`, or the program ended with another code than 0; its last lines are quoted.
+        EnvironmentProblem: As for :func:`run`, or the program ended with another code than 0; its last lines are
+            quoted.
     """
     done = run(argv, cwd=cwd, env=env, stdin=stdin, timeout=timeout)
     if not done.ok:

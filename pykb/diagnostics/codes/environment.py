@@ -21,9 +21,9 @@ COMMAND_FAILED = Code(
 ASSETS_MISSING = Code(
     "envtest-assets-missing",
     "The binaries of a control plane are nowhere to be had",
-    "A local control plane needs etcd, kube-apiserver and kubectl. pykb looks in the folder of KUBEBUILDER_ASSETS, then in "
-    "its cache, then downloads the official envtest archive, then builds the programs from their Go modules. Each "
-    "source that was tried is named with the reason it did not serve.",
+    "A local control plane needs etcd and kube-apiserver. pykb looks in the folder of KUBEBUILDER_ASSETS, then in its "
+    "cache, then downloads the official envtest archive, then builds the programs from their Go modules. Each source "
+    "that was tried is named with the reason it did not serve.",
 )
 
 ASSETS_INCOMPLETE = Code(

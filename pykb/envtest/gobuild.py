@@ -1,0 +1,239 @@
+"""A control plane built from the Go modules of Kubernetes and etcd: minutes once, then seconds by Go's own cache."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pykb.envtest.cache import Cache
+from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD
+from pykb.envtest.reporter import Reporter, Silent, Step
+from pykb.envtest.sources import SourceUnusable
+from pykb.envtest.toolchain import Go, toolchains
+from pykb.envtest.versions import ETCD as ETCD_VERSION
+from pykb.envtest.versions import is_exact
+
+T = TypeVar("T")
+
+KUBERNETES_MODULE = "k8s.io/kubernetes"
+ETCD_MODULE = "go.etcd.io/etcd/server/v3"
+
+_CLI = "k8s.io/component-base/cli"
+_MAINS = {
+    ETCD: ((f"{ETCD_MODULE}/etcdmain",), "etcdmain.Main(os.Args)"),
+    APISERVER: ((_CLI, f"{KUBERNETES_MODULE}/cmd/kube-apiserver/app"), "os.Exit(cli.Run(app.NewAPIServerCommand()))"),
+    CONTROLLER_MANAGER: (
+        (_CLI, f"{KUBERNETES_MODULE}/cmd/kube-controller-manager/app"),
+        "os.Exit(cli.Run(app.NewControllerManagerCommand()))",
+    ),
+    "kubectl": ((_CLI, "k8s.io/kubectl/pkg/cmd"), "os.Exit(cli.Run(cmd.NewDefaultKubectlCommand()))"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GoModules:
+    """The source that builds.
+
+    Attributes:
+        toolchain_folder: Where a toolchain from the package index is kept; in the user's cache when not given.
+    """
+
+    toolchain_folder: Path | None = None
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        return "build from Go modules"
+
+    def resolve(self, version: str) -> str:
+        """An exact version as it is; for a minor the newest patch that the module proxy knows."""
+        if is_exact(version):
+            return version
+        return self._first(lambda go: _newest_patch(go, version), Silent())
+
+    def get(self, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
+        """Build the programs with the first toolchain that can."""
+        self._first(lambda go: _build_all(go, version, programs, folder, reporter), reporter)
+
+    def _first(self, action: Callable[[Go], T], reporter: Reporter) -> T:
+        folder = self.toolchain_folder or Cache.of_user().folder / "go"
+        reasons = []
+        for choose in toolchains(folder, reporter):
+            try:
+                return action(choose())
+            except SourceUnusable as reason:
+                reasons.append(str(reason))
+        raise SourceUnusable("; ".join(reasons))
+
+
+def _build_all(go: Go, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
+    kubernetes = tuple(program for program in programs if program != ETCD)
+    if ETCD in programs:
+        with _step(reporter, go, f"etcd {ETCD_VERSION}") as step:
+            _build(go, step, _Recipe(_etcd_module, (ETCD,)), folder)
+    if kubernetes:
+        minor = version.split(".")[1]
+        stamp = "k8s.io/component-base/version"
+        flags = (
+            "-s",
+            "-w",
+            f"-X {stamp}.gitVersion=v{version}",
+            f"-X {stamp}.gitMajor=1",
+            f"-X {stamp}.gitMinor={minor}",
+        )
+        recipe = _Recipe(lambda run_go: _kubernetes_module(run_go, version), kubernetes, flags)
+        with _step(reporter, go, f"{', '.join(kubernetes)} {version}") as step:
+            _build(go, step, recipe, folder)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """What to build: a go.mod, programs, linker flags."""
+
+    module: Callable[[_RunGo], str]
+    programs: tuple[str, ...]
+    link_flags: tuple[str, ...] = ("-s", "-w")
+
+
+@contextlib.contextmanager
+def _step(reporter: Reporter, go: Go, what: str) -> Iterator[Step]:
+    step = reporter.step(f"build {what} ({go.title})")
+    try:
+        yield step
+    except BaseException as reason:
+        step.failed(str(reason) or "interrupted")
+        raise
+    step.done()
+
+
+def _build(go: Go, step: Step, recipe: _Recipe, folder: Path) -> None:
+    with tempfile.TemporaryDirectory(prefix="pykb-build-") as name:
+        run_go = _RunGo(go, Path(name), step)
+        (run_go.folder / "go.mod").write_text(recipe.module(run_go), encoding="utf-8")
+        for program in recipe.programs:
+            main = run_go.folder / "cmd" / program / "main.go"
+            main.parent.mkdir(parents=True)
+            main.write_text(_main_of(program), encoding="utf-8")
+        packages = [f"./cmd/{program}" for program in recipe.programs]
+        step.update("load the modules")
+        run_go.total = len(run_go("list", "-mod=mod", "-deps", *packages).splitlines())
+        flags = ("-mod=mod", "-trimpath", "-buildvcs=false", "-v", "-ldflags", " ".join(recipe.link_flags))
+        run_go("build", *flags, "-o", f"{folder}{os.sep}", *packages)
+
+
+def _main_of(program: str) -> str:
+    imports, call = _MAINS[program]
+    lines = "".join(f'\t"{path}"\n' for path in ("os", *imports))
+    return f"package main\n\nimport (\n{lines})\n\nfunc main() {{ {call} }}\n"
+
+
+def _etcd_module(run_go: _RunGo) -> str:
+    text = run_go.mod_file(ETCD_MODULE, ETCD_VERSION)
+    return f"module local\n\ngo {_go_line(text)}\n\nrequire {ETCD_MODULE} v{ETCD_VERSION}\n"
+
+
+def _kubernetes_module(run_go: _RunGo, version: str) -> str:
+    """Kubernetes replaces its own parts by folders of its repository; each is published as v0.<minor>.<patch>."""
+    text = run_go.mod_file(KUBERNETES_MODULE, version)
+    parts = set(re.findall(r"^\s*(k8s\.io/[\w.-]+) v0\.0\.0$", text, re.MULTILINE))
+    parts |= set(re.findall(r"(k8s\.io/[\w.-]+) => \./staging", text))
+    published = "v0." + version.split(".", 1)[1]
+    replaces = "".join(f"\t{part} => {part} {published}\n" for part in sorted(parts))
+    return f"module local\n\ngo {_go_line(text)}\n\nrequire {KUBERNETES_MODULE} v{version}\n\nreplace (\n{replaces})\n"
+
+
+def _go_line(text: str) -> str:
+    match = re.search(r"^go (\S+)", text, re.MULTILINE)
+    if match is None:
+        raise SourceUnusable("a go.mod without a Go version")
+    return match.group(1)
+
+
+def _newest_patch(go: Go, minor: str) -> str:
+    with tempfile.TemporaryDirectory(prefix="pykb-build-") as name:
+        found = _RunGo(go, Path(name))("list", "-m", "-f", "{{.Version}}", f"{KUBERNETES_MODULE}@v{minor}")
+    return found.strip().removeprefix("v")
+
+
+class _RunGo:
+    """Runs one `go` command after the other in a module and tells a step how far it is."""
+
+    def __init__(self, go: Go, folder: Path, step: Step | None = None) -> None:
+        self.folder = folder
+        self.total = 0
+        self._go = go
+        self._step = step
+
+    def mod_file(self, module: str, version: str) -> str:
+        """The go.mod of a published module, by way of Go's module cache."""
+        found = json.loads(self("mod", "download", "-json", f"{module}@v{version}"))
+        return Path(found["GoMod"]).read_text(encoding="utf-8")
+
+    def __call__(self, *arguments: str) -> str:
+        """Run it, and return what it wrote on stdout.
+
+        Raises:
+            SourceUnusable: It failed; what it wrote last is the reason.
+        """
+        # A workspace or flags that the user set for their own Go projects have no business here.
+        env = {**os.environ, **self._go.variables, "GOWORK": "off", "GOFLAGS": ""}
+        with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
+            try:
+                process = subprocess.Popen(
+                    [self._go.program, *arguments],
+                    cwd=self.folder,
+                    env=env,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=subprocess.PIPE,
+                    encoding="utf-8",
+                    errors="replace",
+                )
+            except OSError as error:
+                raise SourceUnusable(f"{self._go.title} cannot be run: {error}") from error
+            last = self._follow(process)
+            out.seek(0)
+            answer = out.read()
+        if process.returncode != 0:
+            # `go mod download -json` tells of failures on stdout.
+            told = re.search(r'"Error": "(.*)"', answer)
+            reason = told.group(1) if told else " ".join(last) or f"exit code {process.returncode}"
+            raise SourceUnusable(f"{self._go.title}: `go {arguments[0]}` failed: {reason}")
+        return answer
+
+    def _follow(self, process: subprocess.Popen[str]) -> list[str]:
+        """Count what it downloads and compiles; return the last lines that are neither."""
+        last: deque[str] = deque(maxlen=4)
+        downloads = compiled = 0
+        try:
+            for line in process.stderr or ():
+                text = line.strip()
+                if text.startswith("go: downloading "):
+                    downloads += 1
+                    self._tell(f"{downloads} modules downloaded")
+                elif self.total and re.fullmatch(r"[\w./~@+-]+", text):
+                    compiled += 1
+                    self._tell(f"{compiled} of at most {self.total} packages compiled")
+                elif text:
+                    last.append(text)
+            process.wait()
+        finally:
+            if process.poll() is None:  # Ctrl-C or an error of ours: no build goes on behind the user's back
+                process.terminate()
+                process.wait()
+            if process.stderr:
+                process.stderr.close()
+        return list(last)
+
+    def _tell(self, detail: str) -> None:
+        if self._step is not None:
+            self._step.update(detail)
