@@ -1,1 +1,1 @@
-"""The annotation language: comments such as ``# +kubebuilder:validation:MinLength=1``, read without importing anything of the user."""
+"""The annotation language: comments such as ``# +kubebuilder:default=1``, read without importing user code."""

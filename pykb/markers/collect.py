@@ -8,11 +8,12 @@ RBAC and webhook markers count wherever they stand.
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.markers import MARKER_DETACHED, SOURCE_SYNTAX
-from pykb.markers.comments import MARKER_LIKE, Comment, CommentBlock, Comments, find_comments, is_comment
+from pykb.markers.comments import MARKER_LIKE, Comment, CommentBlock, find_comments, is_comment
 from pykb.markers.consistency import check_consistency
 from pykb.markers.declarations import Columns, Declarations, FieldNode, Scope, TypeNode, declare
 from pykb.markers.definition import MarkerTarget
@@ -23,6 +24,9 @@ from pykb.markers.registry import MarkerRegistry
 from pykb.markers.source import FieldDeclaration, SourceFile, TypeDeclaration, TypeKind
 
 __all__ = ["FieldDeclaration", "SourceFile", "TypeDeclaration", "TypeKind", "collect", "scan"]
+
+
+_IN_DOCSTRING = re.compile(r"^[ \t]*(\+(?:kubebuilder|k8s):[^\n\r]*?)[ \t]*$", re.MULTILINE)
 
 
 def scan(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diagnostics) -> SourceFile | None:
@@ -61,9 +65,7 @@ def collect(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diag
         )
         return SourceFile(path, (), {})
     declarations = declare(tree, Columns(text, path))
-    return _Attachment(
-        text, path, declarations, find_comments(text), MarkerReader(registry, diagnostics), diagnostics
-    ).run()
+    return _Attachment(text, path, declarations, registry=registry, diagnostics=diagnostics).run()
 
 
 def _syntax_error(error: SyntaxError, path: str) -> Diagnostic:
@@ -88,17 +90,18 @@ class _Attachment:
         text: str,
         path: str,
         declarations: Declarations,
-        comments: Comments,
-        reader: MarkerReader,
+        *,
+        registry: MarkerRegistry,
         diagnostics: Diagnostics,
     ) -> None:
+        comments = find_comments(text)
         self._text = text
         self._lines = text.splitlines()
         self._path = path
         self._declarations = declarations
         self._comments = comments
         self._by_last_line = {b.last_line: b for b in comments.blocks}
-        self._reader = reader
+        self._reader = MarkerReader(registry, diagnostics)
         self._diagnostics = diagnostics
         self._taken: set[int] = set()
         self._package: list[Marker] = []
@@ -228,6 +231,19 @@ class _Attachment:
 
     def _docstrings(self) -> None:
         """Markers inside docstrings are text; whoever wrote one there meant it to count."""
+        for match in _IN_DOCSTRING.finditer(self._text):
+            line = self._text.count("\n", 0, match.start(1)) + 1
+            if any(line in lines for lines in self._declarations.docstring_lines):
+                column = match.start(1) - self._text.rfind("\n", 0, match.start(1))
+                name = match[1].split("=")[0]
+                self._diagnostics.add(
+                    MARKER_DETACHED.at(
+                        Span(self._path, line, column, line, column + len(match[1])),
+                        f"`{name}` has no effect inside a docstring",
+                        label="text of the description",
+                        help=(f"write it as a comment above the declaration: `# {match[1]}`",),
+                    )
+                )
 
 
 def _word(node: TypeNode) -> str:

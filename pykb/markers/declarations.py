@@ -93,6 +93,7 @@ class Declarations:
     types: list[TypeNode] = field(default_factory=list)
     scopes: list[Scope] = field(default_factory=list)
     docstring: str | None = None
+    docstring_lines: list[range] = field(default_factory=list)
 
 
 def declare(tree: ast.Module, columns: Columns) -> Declarations:
@@ -120,6 +121,7 @@ class _Walk:
                 continue
             elif owner is not None and last is not None and (text := _docstring(statement)) is not None:
                 last.docstring = text
+                self._docstring_lines(statement)
             elif owner is None or isinstance(statement, ast.Assign):
                 self._alias(statement, prefix)
             for nested in _blocks(statement):
@@ -142,7 +144,12 @@ class _Walk:
         )
         self._found.types.append(found)
         self._scope(node, f"the class `{node.name}`", is_class=True)
+        if found.docstring is not None:
+            self._docstring_lines(node.body[0])
         self.body(node.body, f"{prefix}{node.name}.", found)
+
+    def _docstring_lines(self, node: ast.stmt) -> None:
+        self._found.docstring_lines.append(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
     def _scope(self, node: ast.stmt, description: str, *, is_class: bool) -> None:
         self._found.scopes.append(Scope(node.lineno, node.end_lineno or node.lineno, description, is_class))
@@ -182,7 +189,7 @@ class _Walk:
 
 
 def _alias_of(node: ast.stmt) -> tuple[ast.Name, ast.expr, TypeKind] | None:
-    """The name and the right-hand side of ``X = NewType(...)``, ``X = Annotated[...]``, ``X: TypeAlias = ...``, ``type X = ...``."""
+    """Name and value of ``X = NewType(...)``, ``X = Annotated[...]``, ``X: TypeAlias = ...``, ``type X = ...``."""
     if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
         target = node.targets[0]
         if isinstance(node.value, ast.Call) and _last_name(node.value.func) == "NewType":

@@ -1,6 +1,6 @@
 """The grammar of ``+k8s:`` tags: ``name(arguments)=value  # comment``, values may be tags themselves.
 
-Grammar: ``name [ "(" [value | name ":" value {"," name ":" value}] ")" ] [ "=" value | "=+" tag ] [ "#" comment ]``; values
+Grammar: ``name ["(" [value | name ":" value {"," name ":" value}] ")"] ["=" value | "=+" tag] ["#" comment]``; values
 are names, quoted strings, integers (decimal, hexadecimal, octal, binary) and booleans. Source: gengo's codetags (KEP-5073).
 """
 
@@ -86,13 +86,14 @@ class _TagReader:
         argument = next((a for a in self.definition.arguments if a.positional), None)
         if argument is None:
             names = [a.name for a in self.definition.arguments if a.name]
+            found = self.text[start : self.position]
             listed = ", ".join(f"`{n}`" for n in names)
             raise MarkerSyntaxError(
                 Problem(
                     MARKER_ARGUMENT,
                     start,
                     self.position,
-                    f"`+{self.definition.name}` takes no argument without a name, found `{self.text[start : self.position]}`",
+                    f"`+{self.definition.name}` takes no argument without a name, found `{found}`",
                     label="not expected here",
                     notes=(f"its arguments are {listed}",) if names else (),
                 )

@@ -1,4 +1,4 @@
-"""Descriptions out of docstrings and comments, by controller-gen's rules (reference: its ``pkg/markers/zip.go`` behaviour)."""
+"""Descriptions out of docstrings and comments, by controller-gen's rules ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def describe_docstring(docstring: str) -> str | None:
 
 
 def describe_comment(lines: Iterable[str]) -> str | None:
-    """The description in the lines of a comment block, each without its ``#``; markers and directives are no part of it."""
+    """The description in the lines of a comment block, each without its ``#``; markers and directives are left out."""
     kept = [
         line.removeprefix(":").removeprefix(" ")
         for line in lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -42,3 +43,16 @@ class Marker:
     def span_of(self, argument: str = "") -> Span:
         """Where an argument stands; the whole marker when it was left out."""
         return self.argument_spans.get(argument, self.span)
+
+    def span_of_element(self, argument: str, element: str) -> Span:
+        """Where one element of a list argument stands; the whole argument when it cannot be told."""
+        whole = self.span_of(argument)
+        if whole.line != self.span.line or whole is self.span or not element:
+            return whole
+        start = whole.column - self.span.column
+        text = self.text[start : whole.end_column - self.span.column]
+        found = re.search(rf"(?<![^;,{{\s\"`]){re.escape(element)}(?![^;,}}\s\"`])", text)
+        if found is None:
+            return whole
+        column = whole.column + found.start()
+        return Span(whole.path, whole.line, column, whole.line, column + len(element))

@@ -104,7 +104,7 @@ def _parse_anonymous(
             )
         )
         return
-    if not lexer.rest.strip() and argument.type.kind not in {ValueKind.RAW}:
+    if not lexer.rest.strip() and argument.type.kind is not ValueKind.RAW:
         if not argument.optional or split.has_value:
             parsed.problems.append(_missing_value(definition, argument, len(text)))
         return

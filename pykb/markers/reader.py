@@ -82,9 +82,7 @@ class MarkerReader:
         target = self._target(definition, comment, place)
         if target is None:
             return None
-        marker, end = self._build(definition, comment, target, name_end)
-        if end < len(text) and marker is not None and definition.grammar is Grammar.KUBEBUILDER:
-            return None
+        marker, _ = self._build(definition, comment, target, name_end)
         if definition.go_only:
             self._note_go_only(definition, comment)
         return marker
@@ -112,9 +110,9 @@ class MarkerReader:
         else:
             parsed, end = parse_arguments(definition, text), len(text)
         self._report(parsed.problems, comment)
-        if parsed.problems or any(value is None for value in parsed.values.values() if definition.value):
-            if definition.grammar is Grammar.DECLARATIVE or parsed.problems:
-                return None, end
+        lost = definition.grammar is Grammar.DECLARATIVE and "" in parsed.values and parsed.values[""] is None
+        if parsed.problems or lost:
+            return None, end
         return Marker(
             name=definition.name,
             arguments=parsed.values,
@@ -266,7 +264,8 @@ class MarkerReader:
             return True
         word, blank, rest = whole.partition(" ")
         if blank and word and self._known(word):
-            message = f"expected the end of the marker after `+{word}`, found `{rest.strip() or text[len(word) + 1 :].strip()}`"
+            found = rest.strip() or text[len(word) + 1 :].strip()
+            message = f"expected the end of the marker after `+{word}`, found `{found}`"
             known = self._registry.get(word)
             takes = known is not None and known.value is not None
             help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"

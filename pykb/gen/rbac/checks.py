@@ -1,0 +1,233 @@
+"""What can be wrong with an RBAC marker that the grammar accepts.
+
+Sources: https://kubernetes.io/docs/reference/access-authn-authz/rbac/ and apiserver's validation of PolicyRule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pykb.diagnostics import Diagnostics, Label, Severity
+from pykb.diagnostics.codes.rbac import (
+    RBAC_GROUP,
+    RBAC_INCOMPLETE,
+    RBAC_NAMES,
+    RBAC_RESOURCE,
+    RBAC_ROLE,
+    RBAC_URL,
+    RBAC_VERB,
+)
+from pykb.diagnostics.suggest import closest
+from pykb.markers.model import Marker
+from pykb.meta.names import is_label, is_subdomain
+
+_VERBS = (
+    "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection",
+    "use", "bind", "escalate", "impersonate", "approve", "sign", "attest", "proxy",
+)  # fmt: skip
+_HTTP_VERBS = ("get", "head", "post", "put", "patch", "delete", "options")
+_UNNAMED = {"create", "deletecollection"}
+
+
+def check_marker(marker: Marker, diagnostics: Diagnostics) -> None:
+    """Report what the API server would refuse, or what could never allow anything."""
+    _check_shape(marker, diagnostics)
+    _check_verbs(marker, diagnostics)
+    _check_groups(marker, diagnostics)
+    _check_resources(marker, diagnostics)
+    _check_names(marker, diagnostics)
+    _check_urls(marker, diagnostics)
+    _check_role(marker, diagnostics)
+
+
+def _values(marker: Marker, argument: str) -> list[str]:
+    values = marker.arguments.get(argument)
+    return [str(v) for v in values] if isinstance(values, Sequence) and not isinstance(values, str) else []
+
+
+def _check_shape(marker: Marker, diagnostics: Diagnostics) -> None:
+    groups, resources, urls = (_values(marker, a) for a in ("groups", "resources", "urls"))
+    if not _values(marker, "verbs"):
+        diagnostics.add(
+            RBAC_INCOMPLETE.at(marker.span_of("verbs"), "`verbs` is empty: the rule allows nothing", label="no verb")
+        )
+    if not resources and not urls:
+        diagnostics.add(
+            RBAC_INCOMPLETE.at(
+                marker.span,
+                "expected `resources` or `urls`, found neither",
+                label="what may be done, but to nothing",
+                help=("for example `resources=deployments`",),
+            )
+        )
+    elif resources and not groups:
+        diagnostics.add(
+            RBAC_INCOMPLETE.at(
+                marker.span,
+                "expected `groups` with `resources`, found none",
+                label="`groups` is missing",
+                help=('for the core group (pods, services, secrets, ...), write `groups=""`',),
+            )
+        )
+    if urls and (resources or groups or _values(marker, "resourceNames")):
+        other = next(a for a in ("resources", "groups", "resourceNames") if _values(marker, a))
+        diagnostics.add(
+            RBAC_URL.at(
+                marker.span_of("urls"),
+                f"`urls` and `{other}` are in one marker, but a rule is about URLs or about resources",
+                label="URLs",
+                labels=(Label(marker.span_of(other), f"`{other}`"),),
+                help=("write two markers",),
+            )
+        )
+
+
+def _check_verbs(marker: Marker, diagnostics: Diagnostics) -> None:
+    known = _HTTP_VERBS if _values(marker, "urls") and not _values(marker, "resources") else _VERBS
+    for verb in _values(marker, "verbs"):
+        if verb in known or verb == "*":
+            continue
+        nearest = verb.lower() if verb.lower() in known else closest(verb, known)
+        if nearest:
+            diagnostics.add(
+                RBAC_VERB.at(
+                    marker.span_of_element("verbs", verb),
+                    f"expected a verb of the Kubernetes API, found `{verb}`",
+                    label="would never match" if verb.lower() == nearest else "no such verb",
+                    notes=("verbs are lower case",) if verb.lower() == nearest else (),
+                    help=(f"write `{nearest}`",),
+                )
+            )
+        else:
+            diagnostics.add(
+                RBAC_VERB.at(
+                    marker.span_of_element("verbs", verb),
+                    f"`{verb}` is no verb of the Kubernetes API",
+                    label="only an extension could give it a meaning",
+                    notes=("the verbs are " + ", ".join(f"`{v}`" for v in known),),
+                    severity=Severity.WARNING,
+                )
+            )
+
+
+def _check_groups(marker: Marker, diagnostics: Diagnostics) -> None:
+    for group in _values(marker, "groups"):
+        if group in {"", "*", "core"} or is_subdomain(group):
+            continue
+        base, slash, version = group.partition("/")
+        help_ = (f"write `{base}`: rules hold for all versions of a group",) if slash and is_subdomain(base) else ()
+        if base == "v1" and not version:
+            help_ = ('for the core group, write `groups=""`',)
+        diagnostics.add(
+            RBAC_GROUP.at(
+                marker.span_of_element("groups", group),
+                f"expected an API group such as `apps`, found `{group}`",
+                label="no name of a group",
+                help=help_,
+            )
+        )
+
+
+def _check_resources(marker: Marker, diagnostics: Diagnostics) -> None:
+    for resource in _values(marker, "resources"):
+        if resource != resource.lower():
+            diagnostics.add(
+                RBAC_RESOURCE.at(
+                    marker.span_of_element("resources", resource),
+                    f"expected the plural name of a resource in lower case, found `{resource}`",
+                    label="would never match",
+                    help=(f"write `{resource.lower()}`",),
+                )
+            )
+        elif not resource or any(c.isspace() for c in resource) or resource.startswith("/"):
+            diagnostics.add(
+                RBAC_RESOURCE.at(
+                    marker.span_of_element("resources", resource),
+                    f"expected the plural name of a resource, found `{resource}`",
+                    label="would never match",
+                    help=(f"for a path, write `urls={resource}`",) if resource.startswith("/") else (),
+                )
+            )
+
+
+def _check_names(marker: Marker, diagnostics: Diagnostics) -> None:
+    names, verbs, resources = (_values(marker, a) for a in ("resourceNames", "verbs", "resources"))
+    if not names:
+        return
+    # The name is in the URL of a subresource (pods/exec), so only whole resources are concerned.
+    unnamed = [v for v in verbs if v in _UNNAMED] if any("/" not in r for r in resources) else []
+    for verb in unnamed:
+        diagnostics.add(
+            RBAC_NAMES.at(
+                marker.span_of("resourceNames"),
+                f"`{verb}` cannot be limited to names: such a request carries none, so this rule never allows it",
+                label="no effect on this verb",
+                help=(f"put `{verb}` into a marker without `resourceNames`",),
+            )
+        )
+    listing = [v for v in verbs if v in {"list", "watch"}]
+    if listing:
+        joined = " and ".join(f"`{v}`" for v in listing)
+        diagnostics.add(
+            RBAC_NAMES.at(
+                marker.span_of("resourceNames"),
+                f"{joined} with names only covers requests that select `metadata.name`",
+                label="caches and informers would be refused",
+                help=("watch with `--field-selector metadata.name=...`, or leave the names out",),
+                severity=Severity.NOTE,
+            )
+        )
+
+
+def _check_urls(marker: Marker, diagnostics: Diagnostics) -> None:
+    urls = _values(marker, "urls")
+    for url in urls:
+        if url != "*" and not url.startswith("/"):
+            diagnostics.add(
+                RBAC_URL.at(
+                    marker.span_of_element("urls", url),
+                    f"expected a path such as `/metrics`, found `{url}`",
+                    label="no path",
+                    help=(f"write `/{url}`",),
+                )
+            )
+        elif "*" in url[:-1]:
+            diagnostics.add(
+                RBAC_URL.at(
+                    marker.span_of_element("urls", url),
+                    f"`*` is only a wildcard at the end of a path, found `{url}`",
+                    label="here",
+                )
+            )
+    namespace = marker.arguments.get("namespace")
+    if urls and namespace:
+        diagnostics.add(
+            RBAC_URL.at(
+                marker.span_of("urls"),
+                f"URLs belong to no namespace, but this marker makes a Role of the namespace `{namespace}`",
+                label="refused by the API server",
+                labels=(Label(marker.span_of("namespace"), "makes it a Role"),),
+                help=("leave `namespace` out: the rule then goes to the ClusterRole",),
+            )
+        )
+
+
+def _check_role(marker: Marker, diagnostics: Diagnostics) -> None:
+    namespace = str(marker.arguments.get("namespace", ""))
+    if namespace and not is_label(namespace):
+        diagnostics.add(
+            RBAC_ROLE.at(
+                marker.span_of("namespace"),
+                f"expected the name of a namespace, found `{namespace}`",
+                label="no DNS label",
+            )
+        )
+    role = str(marker.arguments.get("roleName", ""))
+    if role in {".", ".."} or set(role) & set("/% "):
+        diagnostics.add(
+            RBAC_ROLE.at(
+                marker.span_of("roleName"),
+                f"expected the name of a role, found `{role}`",
+                label="`/`, `%` and blanks cannot be in it",
+            )
+        )

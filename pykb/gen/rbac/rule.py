@@ -1,0 +1,130 @@
+"""A policy rule as a value, and the normal form of a set of rules.
+
+The normal form is controller-gen's (v0.23), with one difference: where its merging arrives at two rules that differ
+only in verbs, it keeps one of them, by the order of a Go map, and so loses permissions; here the verbs are united.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+
+Strings = tuple[str, ...]
+_Key = tuple[Strings, Strings, Strings, Strings]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule; every list is sorted and without duplicates. The core group is the empty string."""
+
+    groups: Strings = ()
+    resources: Strings = ()
+    names: Strings = ()
+    urls: Strings = ()
+    verbs: Strings = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        groups: Iterable[str] = (),
+        resources: Iterable[str] = (),
+        names: Iterable[str] = (),
+        urls: Iterable[str] = (),
+        verbs: Iterable[str] = (),
+    ) -> Rule:
+        """A rule from lists as a user writes them: ``core`` is the core group."""
+        return cls(
+            groups=_normal("" if g == "core" else g for g in groups),
+            resources=_normal(resources),
+            names=_normal(names),
+            urls=_normal(urls),
+            verbs=_normal(verbs),
+        )
+
+    @property
+    def key(self) -> _Key:
+        """What it is about, without the verbs."""
+        return (self.groups, self.resources, self.names, self.urls)
+
+    @property
+    def sort_key(self) -> str:
+        """Its place among the rules of a role, as controller-gen orders them."""
+        return " + ".join("&".join(part) for part in self.key)
+
+    def to_object(self) -> dict[str, object]:
+        """The PolicyRule; empty lists are left out."""
+        verbs = ("*",) if "*" in self.verbs else self.verbs
+        lists: Mapping[str, Strings] = {
+            "apiGroups": self.groups,
+            "nonResourceURLs": self.urls,
+            "resourceNames": self.names,
+            "resources": self.resources,
+            "verbs": verbs,
+        }
+        return {name: list(values) for name, values in lists.items() if values}
+
+
+def _normal(values: Iterable[str]) -> Strings:
+    return tuple(sorted(set(values)))
+
+
+def normalize(rules: Iterable[Rule]) -> list[Rule]:
+    """The same permissions in as few rules as controller-gen would write, sorted.
+
+    Each rule is first cut into one per resource. One round of merging is what controller-gen does; only when it made
+    two rules about the same things (where controller-gen loses one) are further rounds run, until nothing changes.
+    """
+    split: list[Rule] = []
+    for rule in rules:
+        split += [replace(rule, resources=(resource,)) for resource in rule.resources] or [rule]
+    merged, collided = _round(split)
+    while collided:
+        previous = merged
+        merged, collided = _round(merged)
+        collided = collided or merged != previous
+    return sorted(merged, key=lambda r: (r.sort_key, r.key))
+
+
+def _round(rules: Iterable[Rule]) -> tuple[list[Rule], bool]:
+    current, _ = _unite_verbs(rules)
+    collided = False
+    for same, merge in _STEPS:
+        buckets: dict[tuple[Strings, ...], list[Rule]] = defaultdict(list)
+        for rule in current:
+            buckets[same(rule)].append(rule)
+        current, lost = _unite_verbs(merge(bucket) for bucket in buckets.values())
+        collided = collided or lost
+    return sorted(current, key=lambda r: (r.sort_key, r.key)), collided
+
+
+def _unite_verbs(rules: Iterable[Rule]) -> tuple[list[Rule], bool]:
+    """One rule for each key, with the verbs of all; and whether any key came twice."""
+    found: dict[_Key, Rule] = {}
+    twice = False
+    for rule in rules:
+        earlier = found.get(rule.key)
+        twice = twice or earlier is not None
+        found[rule.key] = rule if earlier is None else replace(rule, verbs=_normal(earlier.verbs + rule.verbs))
+    return list(found.values()), twice
+
+
+def _merge_resources(rules: list[Rule]) -> Rule:
+    return replace(rules[0], resources=_normal(x for r in rules for x in r.resources))
+
+
+def _merge_groups(rules: list[Rule]) -> Rule:
+    return replace(rules[0], groups=_normal(x for r in rules for x in r.groups))
+
+
+def _merge_urls(rules: list[Rule]) -> Rule:
+    return replace(rules[0], urls=_normal(x for r in rules for x in r.urls))
+
+
+_Step = tuple[Callable[[Rule], tuple[Strings, ...]], Callable[[list[Rule]], Rule]]
+_STEPS: tuple[_Step, ...] = (
+    (lambda r: (r.groups, r.names, r.urls, r.verbs), _merge_resources),
+    (lambda r: (r.resources, r.names, r.urls, r.verbs), _merge_groups),
+    (lambda r: (r.groups, r.resources, r.names, r.verbs), _merge_urls),
+)

@@ -1,0 +1,180 @@
+"""Webhook markers of source files -> the Mutating- and ValidatingWebhookConfiguration of one manifest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from pykb.diagnostics import Diagnostics, Label
+from pykb.diagnostics.codes.webhook import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATH
+from pykb.gen.artifact import Artifact
+from pykb.gen.webhook.checks import check_marker
+from pykb.gen.webhook.patch import apply_patch
+from pykb.markers.model import Marker
+from pykb.markers.source import SourceFile
+from pykb.meta.names import is_subdomain
+
+WEBHOOK = "kubebuilder:webhook"
+CONFIGURATION = "kubebuilder:webhookconfiguration"
+_API_VERSION = "admissionregistration.k8s.io/v1"
+_KINDS = {True: "MutatingWebhookConfiguration", False: "ValidatingWebhookConfiguration"}
+_NAMES = {True: "mutating-webhook-configuration", False: "validating-webhook-configuration"}
+_SPELLINGS = {
+    word.lower(): word
+    for word in ("Ignore", "Fail", "Exact", "Equivalent", "None", "NoneOnDryRun", "Never", "IfNeeded")
+}
+
+
+def generate_webhook(
+    sources: Sequence[SourceFile],
+    *,
+    file_name: str = "manifests.yaml",
+    header: str = "",
+    diagnostics: Diagnostics,
+) -> list[Artifact]:
+    """The manifest of all admission webhooks: the mutating configuration, then the validating one.
+
+    Args:
+        sources: The files to read markers from.
+        file_name: The manifest's name, relative to the output directory.
+        header: Text before the first document.
+        diagnostics: Takes what is wrong with the markers.
+
+    Returns:
+        One artifact, or none when there are no webhooks.
+    """
+    found: dict[bool, list[Marker]] = defaultdict(list)
+    configurations: list[Marker] = []
+    for source in sources:
+        for marker in source.package_markers:
+            if marker.name == WEBHOOK:
+                check_marker(marker, diagnostics)
+                found[bool(marker.arguments["mutating"])].append(marker)
+            elif marker.name == CONFIGURATION:
+                configurations.append(marker)
+    names = _configuration_names(configurations, found, diagnostics)
+    _check_duplicates(found, diagnostics)
+    documents: list[Mapping[str, object]] = []
+    for mutating in (True, False):
+        markers = sorted(found[mutating], key=lambda m: str(m.arguments["name"]))
+        if markers:
+            webhooks = [apply_patch(_webhook(m), m, diagnostics) for m in markers]
+            documents.append(
+                {
+                    "apiVersion": _API_VERSION,
+                    "kind": _KINDS[mutating],
+                    "metadata": {"name": names.get(mutating) or _NAMES[mutating]},
+                    "webhooks": webhooks,
+                }
+            )
+    return [Artifact(file_name, tuple(documents), header)] if documents else []
+
+
+def _webhook(marker: Marker) -> dict[str, object]:
+    given = marker.arguments
+    webhook: dict[str, object] = {
+        "name": given["name"],
+        "admissionReviewVersions": given["admissionReviewVersions"],
+        "clientConfig": _client_config(given),
+        "rules": [
+            {
+                "apiGroups": ["" if g == "core" else g for g in _strings(given, "groups")],
+                "apiVersions": _strings(given, "versions"),
+                "operations": [v.upper() for v in _strings(given, "verbs")],
+                "resources": _strings(given, "resources"),
+            }
+        ],
+    }
+    for name in ("failurePolicy", "matchPolicy", "sideEffects", "reinvocationPolicy"):
+        if value := given.get(name):
+            webhook[name] = _SPELLINGS.get(str(value).lower(), value)
+    if given.get("timeoutSeconds"):
+        webhook["timeoutSeconds"] = given["timeoutSeconds"]
+    return webhook
+
+
+def _client_config(given: Mapping[str, object]) -> dict[str, object]:
+    if given.get("url"):
+        return {"url": given["url"]}
+    service = {
+        "name": given.get("serviceName") or "webhook-service",
+        "namespace": given.get("serviceNamespace") or "system",
+        "path": given.get("path", ""),
+    }
+    if "servicePort" in given:
+        service["port"] = given["servicePort"]
+    return {"service": service}
+
+
+def _strings(given: Mapping[str, object], name: str) -> list[str]:
+    values = given.get(name)
+    return [str(v) for v in values] if isinstance(values, Sequence) else []
+
+
+def _configuration_names(
+    markers: Sequence[Marker], webhooks: Mapping[bool, Sequence[Marker]], diagnostics: Diagnostics
+) -> dict[bool, str]:
+    """The names of the two objects; both are one object each, so a second marker for one of them is an error."""
+    first: dict[bool, Marker] = {}
+    for marker in markers:
+        mutating = bool(marker.arguments["mutating"])
+        earlier = first.setdefault(mutating, marker)
+        if earlier is not marker:
+            diagnostics.add(
+                WEBHOOK_DUPLICATE.at(
+                    marker.span,
+                    f"the {_KINDS[mutating]} is named a second time",
+                    label="only one name can count",
+                    labels=(Label(earlier.span, "first here"),),
+                    help=("remove one of the two",),
+                )
+            )
+        name = str(marker.arguments.get("name", ""))
+        if name and not is_subdomain(name):
+            diagnostics.add(
+                WEBHOOK_CONFIGURATION.at(
+                    marker.span_of("name"),
+                    f"expected a name of lower case letters, digits, hyphens and dots, found `{name}`",
+                    label="not the name of an object",
+                )
+            )
+        if not webhooks.get(mutating):
+            word = "mutating" if mutating else "validating"
+            diagnostics.add(
+                WEBHOOK_CONFIGURATION.at(
+                    marker.span,
+                    f"there is no {word} webhook that this configuration could hold",
+                    label="has no effect",
+                )
+            )
+    return {mutating: str(marker.arguments.get("name", "")) for mutating, marker in first.items()}
+
+
+def _check_duplicates(found: Mapping[bool, Sequence[Marker]], diagnostics: Diagnostics) -> None:
+    names: dict[tuple[bool, str], Marker] = {}
+    paths: dict[str, Marker] = {}
+    for mutating, markers in found.items():
+        for marker in markers:
+            name = str(marker.arguments["name"])
+            earlier = names.setdefault((mutating, name), marker)
+            if earlier is not marker:
+                diagnostics.add(
+                    WEBHOOK_DUPLICATE.at(
+                        marker.span_of("name"),
+                        f"two webhooks of one configuration have the name `{name}`",
+                        label="a second time",
+                        labels=(Label(earlier.span_of("name"), "first here"),),
+                    )
+                )
+            path = str(marker.arguments.get("path", ""))
+            other = paths.setdefault(path, marker) if path else marker
+            if other is not marker and other.arguments["mutating"] != mutating:
+                diagnostics.add(
+                    WEBHOOK_PATH.at(
+                        marker.span_of("path"),
+                        f"a mutating and a validating webhook share the path `{path}`",
+                        label="a second time",
+                        labels=(Label(other.span_of("path"), "first here"),),
+                        notes=("one path is served by one handler",),
+                    )
+                )
