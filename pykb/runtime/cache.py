@@ -41,7 +41,8 @@ class CacheReader(Protocol):
             gvk: The kind.
             namespace: Only of this namespace; all when ``None``.
             labels: A label selector in Kubernetes' syntax (``app=web,tier!=db``).
-            fields: Values by the name of an index (``add_index``) or ``metadata.name`` / ``metadata.namespace``; all must match exactly.
+            fields: Values by the name of an index (``add_index``) or ``metadata.name`` / ``metadata.namespace``; all
+                must match exactly.
 
         Raises:
             CacheSyncTimeout: The first list did not arrive in time.

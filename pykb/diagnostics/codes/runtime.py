@@ -1,0 +1,32 @@
+"""What can go wrong when a manager is put together or started."""
+
+from pykb.diagnostics.model import Code
+
+CANNOT_LISTEN = Code(
+    "cannot-listen",
+    "a server of the manager cannot listen on its address",
+    """The manager serves probes, metrics and webhooks on addresses given by flags. Listening fails when another process
+(often an earlier manager that still runs) has the port, or when the address is not one of this host.""",
+)
+
+CONTROLLER_NAME = Code(
+    "controller-name",
+    "two controllers have the same name",
+    """The name of a controller is a label of its metrics and a field of its logs, so it must be unique in a
+manager. It is the kind in lower case unless `ControllerBuilder.named` gives another.""",
+)
+
+INCOMPLETE_CONTROLLER = Code(
+    "incomplete-controller",
+    "a controller does not know what to reconcile",
+    """A controller is made of what it watches and a reconciler. `for_` names the kind that it reconciles; a
+controller that reconciles something else needs a name and at least one `watches` or `watches_raw`.""",
+)
+
+LEADERSHIP_LOST = Code(
+    "leadership-lost",
+    "another replica may be the leader now",
+    """The leader could not renew its lease in time, because the API server did not answer or the process was
+stopped for too long. Another replica may have taken over, so this one ends at once, and is started again by its
+Deployment.""",
+)

@@ -1,0 +1,251 @@
+"""Runs reconcilers: controller-runtime's role, with kopf as the engine.
+
+The names below are loaded when first used, so that a program pays for what it takes.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pykb.runtime.builder import ControllerBuilder
+    from pykb.runtime.client import (
+        Client,
+        ClientOptions,
+        JsonPatch,
+        MergePatch,
+        Patch,
+        StatusWriter,
+        StrategicMergePatch,
+        SubresourceClient,
+        Transport,
+        TransportOptions,
+        Watch,
+        WatchEvent,
+        merge_from,
+    )
+    from pykb.runtime.clock import Clock, SystemClock, VirtualClock
+    from pykb.runtime.controller import Controller, ControllerOptions, ReconcileTimeout
+    from pykb.runtime.errors import (
+        AlreadyExists,
+        ApiError,
+        BadRequest,
+        Conflict,
+        Expired,
+        Forbidden,
+        Gone,
+        Invalid,
+        NoKindMatch,
+        NotFound,
+        ServerUnreachable,
+        TooManyRequests,
+        Unauthorized,
+    )
+    from pykb.runtime.event import Event, EventType
+    from pykb.runtime.handler import (
+        EnqueueRequestForObject,
+        EnqueueRequestForOwner,
+        EnqueueRequestsFromMap,
+        EventHandler,
+        FuncHandler,
+    )
+    from pykb.runtime.informer import CacheSyncTimeout, Informer, InformerOptions
+    from pykb.runtime.informer_cache import CacheOptions, InformerCache
+    from pykb.runtime.lister import Lister
+    from pykb.runtime.logging import LogFormat, configure_logging
+    from pykb.runtime.login import Credentials, CredentialSource, discover_credentials
+    from pykb.runtime.manager import Manager
+    from pykb.runtime.metrics import Metrics
+    from pykb.runtime.options import CertificateOptions, ManagerOptions, add_flags
+    from pykb.runtime.predicate import (
+        AllOf,
+        AnnotationChanged,
+        AnyOf,
+        GenerationChanged,
+        LabelChanged,
+        LabelSelectorPredicate,
+        Not,
+        Predicate,
+        ResourceVersionChanged,
+        Where,
+    )
+    from pykb.runtime.queue import LOW_PRIORITY, QueueShutDown, WorkQueue
+    from pykb.runtime.ratelimit import (
+        BucketLimiter,
+        ItemExponentialLimiter,
+        MaxOfLimiter,
+        RateLimiter,
+        default_rate_limiter,
+    )
+    from pykb.runtime.reconcile import Reconciler, Request, Result, TerminalError
+    from pykb.runtime.runnables import Runnable
+    from pykb.runtime.selector import LabelSelector
+    from pykb.runtime.source import Channel, ChannelSource, FuncSource, KindSource, Source
+
+_NAMES_BY_MODULE = {
+    "builder": ("ControllerBuilder",),
+    "client": (
+        "Client",
+        "ClientOptions",
+        "JsonPatch",
+        "MergePatch",
+        "Patch",
+        "StatusWriter",
+        "StrategicMergePatch",
+        "SubresourceClient",
+        "Transport",
+        "TransportOptions",
+        "Watch",
+        "WatchEvent",
+        "merge_from",
+    ),
+    "clock": ("Clock", "SystemClock", "VirtualClock"),
+    "controller": ("Controller", "ControllerOptions", "ReconcileTimeout"),
+    "errors": (
+        "AlreadyExists",
+        "ApiError",
+        "BadRequest",
+        "Conflict",
+        "Expired",
+        "Forbidden",
+        "Gone",
+        "Invalid",
+        "NoKindMatch",
+        "NotFound",
+        "ServerUnreachable",
+        "TooManyRequests",
+        "Unauthorized",
+    ),
+    "event": ("Event", "EventType"),
+    "handler": (
+        "EnqueueRequestForObject",
+        "EnqueueRequestForOwner",
+        "EnqueueRequestsFromMap",
+        "EventHandler",
+        "FuncHandler",
+    ),
+    "informer": ("CacheSyncTimeout", "Informer", "InformerOptions"),
+    "informer_cache": ("CacheOptions", "InformerCache"),
+    "lister": ("Lister",),
+    "logging": ("LogFormat", "configure_logging"),
+    "login": ("CredentialSource", "Credentials", "discover_credentials"),
+    "manager": ("Manager",),
+    "metrics": ("Metrics",),
+    "options": ("CertificateOptions", "ManagerOptions", "add_flags"),
+    "predicate": (
+        "AllOf",
+        "AnnotationChanged",
+        "AnyOf",
+        "GenerationChanged",
+        "LabelChanged",
+        "LabelSelectorPredicate",
+        "Not",
+        "Predicate",
+        "ResourceVersionChanged",
+        "Where",
+    ),
+    "queue": ("LOW_PRIORITY", "QueueShutDown", "WorkQueue"),
+    "ratelimit": ("BucketLimiter", "ItemExponentialLimiter", "MaxOfLimiter", "RateLimiter", "default_rate_limiter"),
+    "reconcile": ("Reconciler", "Request", "Result", "TerminalError"),
+    "runnables": ("Runnable",),
+    "selector": ("LabelSelector",),
+    "source": ("Channel", "ChannelSource", "FuncSource", "KindSource", "Source"),
+}
+
+_MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
+
+__all__ = [
+    "LOW_PRIORITY",
+    "AllOf",
+    "AlreadyExists",
+    "AnnotationChanged",
+    "AnyOf",
+    "ApiError",
+    "BadRequest",
+    "BucketLimiter",
+    "CacheOptions",
+    "CacheSyncTimeout",
+    "CertificateOptions",
+    "Channel",
+    "ChannelSource",
+    "Client",
+    "ClientOptions",
+    "Clock",
+    "Conflict",
+    "Controller",
+    "ControllerBuilder",
+    "ControllerOptions",
+    "CredentialSource",
+    "Credentials",
+    "EnqueueRequestForObject",
+    "EnqueueRequestForOwner",
+    "EnqueueRequestsFromMap",
+    "Event",
+    "EventHandler",
+    "EventType",
+    "Expired",
+    "Forbidden",
+    "FuncHandler",
+    "FuncSource",
+    "GenerationChanged",
+    "Gone",
+    "Informer",
+    "InformerCache",
+    "InformerOptions",
+    "Invalid",
+    "ItemExponentialLimiter",
+    "JsonPatch",
+    "KindSource",
+    "LabelChanged",
+    "LabelSelector",
+    "LabelSelectorPredicate",
+    "Lister",
+    "LogFormat",
+    "Manager",
+    "ManagerOptions",
+    "MaxOfLimiter",
+    "MergePatch",
+    "Metrics",
+    "NoKindMatch",
+    "Not",
+    "NotFound",
+    "Patch",
+    "Predicate",
+    "QueueShutDown",
+    "RateLimiter",
+    "ReconcileTimeout",
+    "Reconciler",
+    "Request",
+    "ResourceVersionChanged",
+    "Result",
+    "Runnable",
+    "ServerUnreachable",
+    "Source",
+    "StatusWriter",
+    "StrategicMergePatch",
+    "SubresourceClient",
+    "SystemClock",
+    "TerminalError",
+    "TooManyRequests",
+    "Transport",
+    "TransportOptions",
+    "Unauthorized",
+    "VirtualClock",
+    "Watch",
+    "WatchEvent",
+    "Where",
+    "WorkQueue",
+    "add_flags",
+    "configure_logging",
+    "default_rate_limiter",
+    "discover_credentials",
+    "merge_from",
+]
+
+
+def __getattr__(name: str) -> Any:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{module}"), name)

@@ -1,0 +1,209 @@
+"""The engine: the only module that imports kopf.
+
+From kopf come authentication with renewal on 401, retries of requests, the list and the watch with bookmarks,
+resumption and detection of silent streams, and, when the user has any, kopf's own handlers. Of kopf's internals it
+uses those in :data:`INTERNALS`; a contract test holds their shape for every supported minor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from datetime import timedelta
+from typing import Any
+
+import aiohttp
+import kopf
+import orjson
+from kopf._cogs.clients import auth, watching
+from kopf._cogs.clients import errors as kopf_errors
+from kopf._cogs.structs import credentials as kopf_credentials
+from kopf._cogs.structs import references
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.runtime.client.connection import Call
+from pykb.runtime.client.headers import environment_proxy, request_headers
+from pykb.runtime.client.tls import tls_context
+from pykb.runtime.login import Credentials, CredentialSource
+from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
+
+logger = logging.getLogger(__name__)
+
+INTERNALS = {
+    "continuous_watch": watching.continuous_watch,
+    "Bookmark.LISTED": watching.Bookmark.LISTED,
+    "WatchingError": watching.WatchingError,
+    "vault_var": auth.vault_var,
+    "Vault": kopf_credentials.Vault,
+    "LoginError": kopf_credentials.LoginError,
+    "APIError": kopf_errors.APIError,
+    "Resource": references.Resource,
+}
+"""What is used of kopf beyond its public names."""
+
+METADATA_ONLY = ",".join(
+    f"application/json;as={kind};g=meta.k8s.io;v=v1" for kind in ("PartialObjectMetadataList", "PartialObjectMetadata")
+)
+"""Asks for metadata only (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-metadata-only)."""
+
+RETRIES = (0.2, 0.5, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0)
+"""Pauses in seconds between kopf's tries of one request; short, since reflectors have pauses of their own."""
+
+LIST_CHUNK = 500
+"""Objects in one page of a list, as in client-go."""
+
+SILENCE = timedelta(seconds=70)
+"""A stream without a bookmark for so long is dead: the apiserver sends one every minute."""
+
+
+class Engine:
+    """Lists and watches through kopf; :meth:`run` must be running for any stream to get anywhere."""
+
+    def __init__(self, source: CredentialSource, *, silence: timedelta = SILENCE) -> None:
+        self._source = source
+        self._logins: dict[str, _Login] = {}
+        self._silence = silence
+        self._tasks: asyncio.TaskGroup | None = None
+
+    async def run(self) -> None:
+        """Provide credentials to all streams, until cancelled; closes its sessions at the end."""
+        async with asyncio.TaskGroup() as self._tasks:
+            for login in self._logins.values():
+                self._tasks.create_task(login.run())
+            await asyncio.get_running_loop().create_future()
+
+    def _login(self, accept: str) -> _Login:
+        """The login for a media type: kopf knows no headers by request, so each type has sessions of its own."""
+        login = self._logins.get(accept)
+        if login is None:
+            login = self._logins[accept] = _Login(self._source, accept)
+            if self._tasks is not None:
+                self._tasks.create_task(login.run())
+        return login
+
+    async def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed, None]:
+        """One list and the watch that follows it.
+
+        Raises:
+            WatchFailed: See :class:`~pykb.runtime.reflector.ListWatch`.
+        """
+        # kopf finds credentials by a context variable: each reflector's task has its own context to set it in.
+        auth.vault_var.set(self._login(METADATA_ONLY if target.metadata_only else "application/json").vault)
+        never: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        events = watching.continuous_watch(
+            settings=self._settings(target),
+            resource=_resource(target),
+            namespace=references.NamespaceName(target.namespace) if target.namespace is not None else None,
+            operator_pause_waiter=never,
+        )
+        try:
+            async for event in events:
+                if event is watching.Bookmark.LISTED:
+                    yield LISTED
+                else:
+                    yield event  # type: ignore[misc] # kopf's RawEvent has the same two keys
+        except kopf_errors.APIError as error:
+            raise WatchFailed(error.message or f"HTTP {error.status}", status=error.status) from error
+        except watching.WatchingError as error:
+            raise WatchFailed(str(error)) from error
+        except (kopf_credentials.LoginError, aiohttp.ClientError, TimeoutError) as error:
+            raise WatchFailed(f"{type(error).__name__}: {error}") from error
+        finally:
+            await events.aclose()  # type: ignore[attr-defined] # declared as AsyncIterator, is a generator
+            never.cancel()
+
+    def _settings(self, target: WatchTarget) -> kopf.OperatorSettings:
+        settings = kopf.OperatorSettings()
+        settings.networking.error_backoffs = RETRIES
+        settings.networking.connect_timeout = 10.0
+        settings.watching.chunk_size = LIST_CHUNK
+        settings.watching.inactivity_timeout = self._silence.total_seconds()
+        # The settings serve this one stream, so its selectors may stand for every resource.
+        if target.labels:
+            settings.watching.label_selectors[kopf.EVERYTHING] = target.labels
+        if target.fields:
+            settings.watching.field_selectors[kopf.EVERYTHING] = target.fields
+        return settings
+
+
+class _Login:
+    """Fills a kopf vault with sessions, first and after each 401."""
+
+    def __init__(self, source: CredentialSource, accept: str) -> None:
+        self.vault = kopf_credentials.Vault()
+        self._source = source
+        self._accept = accept
+        self._session: aiohttp.ClientSession | None = None
+
+    async def run(self) -> None:
+        try:
+            await self._keep_logged_in()
+        finally:
+            await self.vault.close()
+            if self._session is not None:
+                await self._session.close()  # kopf closes only what it has used
+
+    async def _keep_logged_in(self) -> None:
+        rejected = 0
+        credentials: Credentials | None = None
+        while True:
+            try:
+                credentials = await (self._source.current() if credentials is None else self._source.refresh())
+            except EnvironmentProblem as problem:
+                logger.warning("cannot log in", extra={"error": problem.diagnostic.message})
+            else:
+                self._session = new_session(credentials, accept=self._accept)
+                # A session is new at every login, so kopf never takes it for one of those it saw fail.
+                await self.vault.populate(
+                    {
+                        "pykb": kopf.AiohttpSession(
+                            server=credentials.server,
+                            aiohttp_session=self._session,
+                            expiration=credentials.expiration,
+                            default_namespace=credentials.namespace or None,
+                        )
+                    }
+                )
+                populated = asyncio.get_running_loop().time()
+                await self.vault.wait_for_emptiness()
+                lasted = asyncio.get_running_loop().time() - populated
+                rejected = 0 if lasted > 60.0 else rejected + 1
+                if rejected <= 1:
+                    continue
+            await asyncio.sleep(min(0.2 * 2 ** min(rejected, 10), 30.0))
+
+
+class _Response(aiohttp.ClientResponse):
+    """Parses with orjson: the list of a large kind is the most expensive thing the engine does."""
+
+    async def json(self, **_: Any) -> Any:
+        return orjson.loads(await self.read())
+
+
+def new_session(credentials: Credentials, *, accept: str) -> aiohttp.ClientSession:
+    """A session that is admitted by the API server. The number of connections is that of the streams."""
+
+    async def name_server(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        request.server_hostname = credentials.tls_server_name
+        return await handler(request)
+
+    plain = credentials.server.startswith("http://")
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, ssl=True if plain else tls_context(credentials)),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        headers=request_headers(Call("GET", "/", accept=accept), credentials),
+        proxy=credentials.proxy_url or environment_proxy(credentials.server),
+        response_class=_Response,
+        middlewares=(name_server,) if credentials.tls_server_name else (),
+    )
+
+
+def _resource(target: WatchTarget) -> references.Resource:
+    return references.Resource(
+        group=target.resource.group,
+        version=target.resource.version,
+        plural=target.resource.resource,
+        kind=target.gvk.kind,
+        namespaced=target.namespaced,
+    )

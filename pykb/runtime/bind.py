@@ -1,0 +1,27 @@
+"""Addresses to listen on, as Go writes them: ``:8081``, ``127.0.0.1:8081``, ``[::1]:8081``; ``0`` for nowhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class BindAddress:
+    """Where a server listens; on all interfaces when the host is ``None``."""
+
+    host: str | None
+    port: int
+
+    @classmethod
+    def parse(cls, text: str) -> BindAddress | None:
+        """Read an address; ``None`` where the server is switched off (``0`` or nothing).
+
+        Raises:
+            ValueError: It is no address.
+        """
+        if text in ("", "0"):
+            return None
+        host, colon, port = text.rpartition(":")
+        if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+            raise ValueError(f"`{text}` is no address to listen on; expected `:8081`, `127.0.0.1:8081` or `0` for none")
+        return cls(host.removeprefix("[").removesuffix("]") or None, int(port))

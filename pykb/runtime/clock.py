@@ -1,0 +1,116 @@
+"""Time as the runtime sees it: injected, so that tests need not wait.
+
+Queues, rate limiters, reflectors and leader election take a :class:`Clock`; only this module asks the system.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from itertools import count
+from typing import Protocol
+
+
+class Timer(Protocol):
+    """A call that was arranged and can be called off."""
+
+    def cancel(self) -> None:
+        """Do not make the call."""
+        ...
+
+
+class Clock(Protocol):
+    """A clock that never goes back; its readings mean nothing but their differences."""
+
+    def now(self) -> float:
+        """Seconds since some fixed moment."""
+        ...
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Arrange a call at a reading of :meth:`now`; must be used inside a running event loop."""
+        ...
+
+    async def sleep(self, delay: timedelta) -> None:
+        """Wait."""
+        ...
+
+
+class SystemClock:
+    """The machine's monotonic clock: a jump of the wall clock changes nothing."""
+
+    def now(self) -> float:
+        """Seconds of the monotonic clock."""
+        return time.monotonic()
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Arrange a call with the running event loop."""
+        return asyncio.get_running_loop().call_later(max(0.0, when - time.monotonic()), callback)
+
+    async def sleep(self, delay: timedelta) -> None:
+        """Wait with the running event loop."""
+        await asyncio.sleep(delay.total_seconds())
+
+
+class VirtualClock:
+    """A clock that stands still until it is told to advance; for tests."""
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        self._order = count()
+        self._timers: list[tuple[float, int, _VirtualTimer]] = []
+
+    def now(self) -> float:
+        """Seconds since it was made."""
+        return self._now
+
+    def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
+        """Arrange a call for the moment when the clock is advanced to it."""
+        timer = _VirtualTimer(callback)
+        heapq.heappush(self._timers, (when, next(self._order), timer))
+        return timer
+
+    async def sleep(self, delay: timedelta) -> None:
+        """Wait until the clock is advanced far enough."""
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def wake() -> None:
+            if not woken.done():
+                woken.set_result(None)
+
+        timer = self.call_at(self._now + delay.total_seconds(), wake)
+        try:
+            await woken
+        finally:
+            timer.cancel()
+
+    def advance(self, by: timedelta) -> None:
+        """Move on, making the calls that fall due, each at its own time."""
+        end = self._now + by.total_seconds()
+        while self._timers and self._timers[0][0] <= end:
+            when, _, timer = heapq.heappop(self._timers)
+            self._now = max(self._now, when)
+            timer.fire()
+        self._now = end
+
+    @property
+    def pending(self) -> int:
+        """How many calls are arranged and not called off."""
+        return sum(1 for _, _, timer in self._timers if not timer.cancelled)
+
+
+class _VirtualTimer:
+    __slots__ = ("_callback", "cancelled")
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self._callback = callback
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        self.cancelled = True
+
+    def fire(self) -> None:
+        if not self.cancelled:
+            self._callback()

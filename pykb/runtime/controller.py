@@ -1,0 +1,236 @@
+"""The worker loop: takes requests off a queue, calls the reconciler, decides what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import logging
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Protocol
+
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.errors import ApiError, ServerUnreachable
+from pykb.runtime.logging import ReconcileContext, current_reconcile
+from pykb.runtime.metrics import ControllerMetrics, Metrics
+from pykb.runtime.queue import QueueShutDown, Work, WorkQueue
+from pykb.runtime.ratelimit import RateLimiter
+from pykb.runtime.reconcile import Request, Result, TerminalError
+from pykb.runtime.source import Source
+
+logger = logging.getLogger(__name__)
+
+BUGS = (
+    *(TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError),
+    NotImplementedError,
+)
+"""Exceptions that nobody raises on purpose: counted as panics are in Go, and retried like any error."""
+
+
+class Reconciles(Protocol):
+    """What a controller calls: :class:`~pykb.runtime.reconcile.Reconciler` or anything of its shape."""
+
+    def reconcile(self, request: Request) -> object:
+        """See :meth:`pykb.runtime.reconcile.Reconciler.reconcile`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerOptions:
+    """How a controller works.
+
+    Attributes:
+        max_concurrent_reconciles: Requests worked on at once; never two for one object.
+        rate_limiter: Makes the limiter of the queue; 5 ms to 1000 s per request and 10 a second overall when ``None``.
+        timeout: The longest one call may take; an error then, as any other.
+        max_retries: How often a failing request is tried again before it is given up until its object changes;
+            ``None`` for ever.
+        needs_leader_election: Whether only the leader runs it.
+    """
+
+    max_concurrent_reconciles: int = 1
+    rate_limiter: Callable[[], RateLimiter] | None = None
+    timeout: timedelta | None = None
+    max_retries: int | None = None
+    needs_leader_election: bool = True
+
+    def __post_init__(self) -> None:
+        if self.max_concurrent_reconciles < 1:
+            raise ValueError(f"at least one worker is needed, got {self.max_concurrent_reconciles}")
+
+
+class ReconcileTimeout(Exception):  # noqa: N818 - asyncio's is TimeoutError, this is ours
+    """A reconcile took longer than its timeout."""
+
+
+class Controller:
+    """Sources, a queue and workers around one reconciler; a runnable of the manager."""
+
+    def __init__(
+        self,
+        name: str,
+        reconciler: Reconciles,
+        options: ControllerOptions | None = None,
+        *,
+        metrics: Metrics | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.name = name
+        self.options = options or ControllerOptions()
+        self.needs_leader_election = self.options.needs_leader_election
+        self._reconciler = reconciler
+        self._clock: Clock = clock or SystemClock()
+        workers = self.options.max_concurrent_reconciles
+        self._metrics: ControllerMetrics = (metrics or Metrics()).controller(name, lambda: self.queue, workers=workers)
+        limiter = self.options.rate_limiter() if self.options.rate_limiter else None
+        self.queue: WorkQueue[Request] = WorkQueue(rate_limiter=limiter, clock=self._clock, observer=self._metrics)
+        self._sources: list[Source] = []
+        self._pool: ThreadPoolExecutor | None = None
+
+    def watch(self, source: Source) -> None:
+        """Add a source of requests; before :meth:`run`."""
+        self._sources.append(source)
+
+    async def run(self) -> None:
+        """Work until cancelled; then let running calls finish. A second cancellation breaks them off.
+
+        Raises:
+            CacheSyncTimeout: What it watches could not be listed in time.
+        """
+        tasks = [asyncio.create_task(source.run(self.queue), name=f"{self.name} source") for source in self._sources]
+        try:
+            await asyncio.gather(*(source.wait_for_sync() for source in self._sources))
+            logger.info(
+                "controller started",
+                extra={"controller": self.name, "workers": self.options.max_concurrent_reconciles},
+            )
+            workers = [
+                asyncio.create_task(self._work(), name=f"{self.name} worker")
+                for _ in range(self.options.max_concurrent_reconciles)
+            ]
+            tasks += workers
+            await _until_one_fails(tasks)
+        finally:
+            self.queue.shut_down()
+            try:
+                await self.queue.drained()
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                if self._pool is not None:
+                    self._pool.shutdown(wait=False, cancel_futures=True)
+                logger.info("controller stopped", extra={"controller": self.name})
+
+    async def _work(self) -> None:
+        while True:
+            try:
+                work = await self.queue.get()
+            except QueueShutDown:
+                return
+            try:
+                await self._handle(work)
+            finally:
+                self.queue.done(work.key)
+
+    async def _handle(self, work: Work[Request]) -> None:
+        request = work.key
+        context = ReconcileContext(self.name, str(uuid.uuid4()), request.namespace, request.name)
+        token = current_reconcile.set(context)
+        started = self._clock.now()
+        self._metrics.active.inc()
+        try:
+            result = await self._call(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged, counted and retried
+            self._failed(work, error)
+        else:
+            self._succeeded(work, result)
+        finally:
+            self._metrics.active.dec()
+            self._metrics.seconds.observe(self._clock.now() - started)
+            current_reconcile.reset(token)
+
+    async def _call(self, request: Request) -> Result:
+        reconcile = self._reconciler.reconcile
+        if not inspect.iscoroutinefunction(reconcile):
+            return _checked(await self._call_in_thread(request))
+        limit = self.options.timeout
+        if limit is None:
+            return _checked(await reconcile(request))
+        try:
+            async with asyncio.timeout(limit.total_seconds()) as timeout:
+                return _checked(await reconcile(request))
+        except TimeoutError as error:
+            if not timeout.expired():
+                raise
+            raise ReconcileTimeout(f"not done within {limit.total_seconds():g} s") from error
+
+    async def _call_in_thread(self, request: Request) -> object:
+        if self._pool is None:
+            workers = self.options.max_concurrent_reconciles
+            self._pool = ThreadPoolExecutor(workers, thread_name_prefix=f"{self.name}-")
+        call = contextvars.copy_context().run
+        running = asyncio.get_running_loop().run_in_executor(self._pool, call, self._reconciler.reconcile, request)
+        limit = self.options.timeout
+        done, _ = await asyncio.wait({running}, timeout=limit.total_seconds() if limit else None)
+        if not done:
+            # A thread cannot be broken off, and the object must not get a second one: wait, and report it late.
+            await asyncio.wait({running})
+            raise ReconcileTimeout(f"took longer than {limit.total_seconds() if limit else 0:g} s")
+        answer = running.result()
+        # A reconciler whose method is plain but gives a coroutine (a wrapper) is awaited here.
+        return await answer if inspect.isawaitable(answer) else answer
+
+    def _succeeded(self, work: Work[Request], result: Result) -> None:
+        self.queue.forget(work.key)
+        if result.requeue_after is not None and result.requeue_after > timedelta():
+            priority = work.priority if result.priority is None else result.priority
+            self.queue.add(work.key, after=result.requeue_after, priority=priority)
+            self._metrics.results["requeue_after"].inc()
+            return
+        self._metrics.results["success"].inc()
+
+    def _failed(self, work: Work[Request], error: Exception) -> None:
+        self._metrics.errors.inc()
+        self._metrics.results["error"].inc()
+        if isinstance(error, ReconcileTimeout):
+            self._metrics.timeouts.inc()
+        if isinstance(error, BUGS):
+            self._metrics.panics.inc()
+        # What the API server refused is told by its message; a traceback is for what nobody foresaw.
+        trace = None if isinstance(error, (ApiError, ServerUnreachable, ReconcileTimeout)) else error
+        shown: dict[str, object] = {"error": f"{type(error).__name__}: {error}"}
+        if isinstance(error, TerminalError):
+            self._metrics.terminal.inc()
+            self.queue.forget(work.key)
+            logger.error("reconcile failed, will not retry", extra=shown, exc_info=trace)
+            return
+        retries = self.options.max_retries
+        if retries is not None and self.queue.failures(work.key) >= retries:
+            self.queue.forget(work.key)
+            logger.error("reconcile failed, giving up", extra={"retries": retries, **shown}, exc_info=trace)
+            return
+        self.queue.add_rate_limited(work.key, priority=work.priority)
+        failures = self.queue.failures(work.key)
+        logger.error("reconcile failed, will retry", extra={"failures": failures, **shown}, exc_info=trace)
+
+
+def _checked(answer: object) -> Result:
+    if answer is None:
+        return Result()
+    if not isinstance(answer, Result):
+        raise TypeError(f"a reconciler must return a Result or None, got {type(answer).__name__}")
+    return answer
+
+
+async def _until_one_fails(tasks: list[asyncio.Task[None]]) -> None:
+    """Wait for the first error; sources may end, workers do so only when the queue is shut down."""
+    pending = set(tasks)
+    while pending:
+        done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()

@@ -1,0 +1,88 @@
+"""What happened to an object, as informers tell it: with the object before and after.
+
+Objects come in two forms: raw (the wire's dict, always at hand) and typed (validated when first asked for). Both are
+shared by all who hear of the event: they are to be read, not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from functools import cached_property
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class EventType(StrEnum):
+    """Kinds of events."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    GENERIC = "generic"
+
+
+class Event(Generic[T]):
+    """Something happened to an object.
+
+    Attributes:
+        type: What.
+        raw: The object as it is now; as it was last seen when it was deleted. Read only.
+        initial: It existed before the informer (or this handler) started: part of the first list.
+    """
+
+    def __init__(
+        self,
+        event_type: EventType,
+        raw: dict[str, Any],
+        *,
+        parse: Callable[[dict[str, Any]], T],
+        load_old: Callable[[], dict[str, Any]] | None = None,
+        old_resource_version: str = "",
+        initial: bool = False,
+    ) -> None:
+        self.type = event_type
+        self.raw = raw
+        self.initial = initial
+        self._parse = parse
+        self._load_old = load_old
+        self._old_resource_version = old_resource_version
+
+    @cached_property
+    def object(self) -> T:
+        """The object as it is now, or as it was last seen when it was deleted."""
+        return self._parse(self.raw)
+
+    @cached_property
+    def raw_old(self) -> dict[str, Any]:
+        """The object before an update, in wire form; at all other events the object itself."""
+        return self.raw if self._load_old is None else self._load_old()
+
+    @cached_property
+    def old(self) -> T:
+        """The object before an update; at all other events the object itself."""
+        return self.object if self._load_old is None else self._parse(self.raw_old)
+
+    @property
+    def namespace(self) -> str:
+        """The object's namespace; empty for cluster-scoped kinds."""
+        namespace: str = self.raw["metadata"].get("namespace", "")
+        return namespace
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        name: str = self.raw["metadata"]["name"]
+        return name
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether it is an update that changed nothing: a resync, or the object listed again."""
+        if self.type is not EventType.UPDATE:
+            return False
+        version: str = self.raw["metadata"].get("resourceVersion", "")
+        return self._old_resource_version == version
+
+    def __repr__(self) -> str:
+        return f"<{self.type} of {self.raw.get('kind', 'object')} {self.namespace}/{self.name}>"

@@ -1,0 +1,82 @@
+"""Liveness and readiness: named checks behind ``/healthz`` and ``/readyz``, in the form of the API server's own.
+
+Source: https://kubernetes.io/docs/reference/using-api/health-checks/
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
+from aiohttp import web
+
+logger = logging.getLogger(__name__)
+
+Check: TypeAlias = Callable[[], Awaitable[None] | None]
+"""Returns when all is well and raises when it is not; plain or async."""
+
+
+def ping() -> None:
+    """The check that always passes: the process answers."""
+
+
+class Checks:
+    """The checks behind one path."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._checks: dict[str, Check] = {}
+
+    def add(self, name: str, check: Check) -> None:
+        """Add a check.
+
+        Raises:
+            ValueError: There is one of this name, or the name cannot be part of a path.
+        """
+        if name in self._checks:
+            raise ValueError(f"there is a check `{name}` at {self.path} already")
+        if not name or "/" in name:
+            raise ValueError(f"`{name}` is no name for a check: it becomes part of a path")
+        self._checks[name] = check
+
+    def add_routes(self, router: web.UrlDispatcher) -> None:
+        """Serve all checks at the path and each at its name below it."""
+        router.add_get(self.path, self._all)
+        router.add_get(self.path + "/{check}", self._one)
+
+    async def _all(self, request: web.Request) -> web.Response:
+        excluded = set(request.query.getall("exclude", []))
+        lines, healthy = [], True
+        for name, check in sorted((self._checks or {"ping": ping}).items()):
+            if name in excluded:
+                lines.append(f"[+]{name} excluded: ok")
+                continue
+            passed = await self._passes(name, check)
+            healthy = healthy and passed
+            lines.append(f"[+]{name} ok" if passed else f"[-]{name} failed: reason withheld")
+        verdict = f"{self.path.lstrip('/')} check {'passed' if healthy else 'failed'}"
+        if healthy and "verbose" not in request.query:
+            return web.Response(text="ok")
+        return web.Response(text="\n".join([*lines, verdict]) + "\n", status=200 if healthy else 500)
+
+    async def _one(self, request: web.Request) -> web.Response:
+        name = request.match_info["check"]
+        check = self._checks.get(name) or ({"ping": ping}.get(name) if not self._checks else None)
+        if check is None:
+            raise web.HTTPNotFound(text=f"no check `{name}`\n")
+        if await self._passes(name, check):
+            return web.Response(text="ok")
+        return web.Response(text=f"{name} failed: reason withheld\n", status=500)
+
+    async def _passes(self, name: str, check: Check) -> bool:
+        # The reason goes to the log only: anybody in the cluster may read the probe.
+        try:
+            answer = check()
+            if inspect.isawaitable(answer):
+                await answer
+        except Exception as error:  # noqa: BLE001 - a check says no by raising anything
+            logger.warning("check failed", extra={"path": self.path, "check": name, "error": str(error)})
+            return False
+        return True

@@ -1,0 +1,209 @@
+"""The cache: one informer a kind, made when first asked for, shared by controllers, listers and the client's reads."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, TypeVar, overload
+
+from pykb.api.object import Object
+from pykb.api.resource_info import ResourceInfo
+from pykb.api.unstructured import Unstructured
+from pykb.diagnostics import PykbError
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime.client.codec import Kind, from_wire, gvk_of, resource_of
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.informer import SYNC_TIMEOUT, Informer, InformerOptions
+from pykb.runtime.lister import Lister
+from pykb.runtime.mapper import ResourceMapper, ResourceMapping
+from pykb.runtime.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
+from pykb.runtime.selector import LabelSelector
+from pykb.runtime.store import Indexer
+
+logger = logging.getLogger(__name__)
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheOptions:
+    """What a cache mirrors.
+
+    Attributes:
+        default: For every kind that has no options of its own.
+        by_kind: For single kinds.
+        sync_timeout: How long a read, or the start of a controller, waits for a first list.
+    """
+
+    default: InformerOptions = field(default_factory=InformerOptions)
+    by_kind: Mapping[GroupVersionKind, InformerOptions] = field(default_factory=dict)
+    sync_timeout: timedelta = SYNC_TIMEOUT
+
+
+class InformerCache:
+    """Informers by kind; while :meth:`run` runs, those asked for later start at once.
+
+    It needs no manager: with an engine and a client's discovery it serves any program.
+    """
+
+    def __init__(
+        self,
+        source: ListWatch,
+        mapper: ResourceMapper,
+        options: CacheOptions | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self.options = options or CacheOptions()
+        self._source = source
+        self._mapper = mapper
+        self._clock: Clock = clock or SystemClock()
+        self._informers: dict[tuple[GroupVersionKind, bool], tuple[Informer[Any], ResourceInfo | None]] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+
+    # -- informers
+
+    @overload
+    def informer(self, kind: type[ObjectT], *, metadata_only: bool = False) -> Informer[ObjectT]: ...
+    @overload
+    def informer(self, kind: GroupVersionKind, *, metadata_only: bool = False) -> Informer[Unstructured]: ...
+    @overload
+    def informer(self, kind: Kind, *, metadata_only: bool = False) -> Informer[Any]: ...
+    def informer(self, kind: Kind, *, metadata_only: bool = False) -> Informer[Any]:
+        """The informer of a kind, made if there is none yet; it starts when the cache runs.
+
+        Args:
+            kind: A type, or a group, version and kind for untyped objects. Whoever asks first for a kind decides
+                whether its events carry typed or untyped objects.
+            metadata_only: Mirror metadata only; a second, independent mirror.
+        """
+        gvk = gvk_of(kind)
+        found = self._informers.get((gvk, metadata_only))
+        if found is not None:
+            return found[0]
+        options = self.options.by_kind.get(gvk, self.options.default)
+        typed: Kind = gvk if metadata_only else kind
+        informer: Informer[Any] = Informer(gvk, lambda raw: from_wire(typed, raw), options, clock=self._clock)
+        self._informers[gvk, metadata_only] = (informer, resource_of(kind))
+        if self._tasks is not None:
+            self._start(informer, resource_of(kind), metadata_only=metadata_only)
+        return informer
+
+    @overload
+    def lister(self, kind: type[ObjectT]) -> Lister[ObjectT]: ...
+    @overload
+    def lister(self, kind: GroupVersionKind) -> Lister[Unstructured]: ...
+    def lister(self, kind: Kind) -> Lister[Any]:
+        """Reads of a kind from memory."""
+        store = self.informer(kind).store
+        return Lister(store, lambda raw: from_wire(kind, raw))
+
+    def add_index(self, kind: Kind, name: str, indexer: Indexer) -> None:
+        """Have the objects of a kind found by a value: ``client.list(Kind, fields={name: value})``.
+
+        Raises:
+            ValueError: There is an index of this name already.
+        """
+        self.informer(kind).store.add_index(name, indexer)
+
+    async def mapping(self, kind: Kind) -> ResourceMapping:
+        """Where a kind is served."""
+        return await self._mapper.mapping(gvk_of(kind), static=resource_of(kind))
+
+    async def run(self) -> None:
+        """Run the informers, those asked for later too, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            try:
+                for (_, metadata_only), (informer, resource) in list(self._informers.items()):
+                    self._start(informer, resource, metadata_only=metadata_only)
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self._tasks = None
+
+    async def wait_for_sync(self, timeout: timedelta | None = None) -> None:  # noqa: ASYNC109 - part of the contract
+        """Wait for the first list of every kind asked for so far.
+
+        Raises:
+            CacheSyncTimeout: One did not arrive in time.
+        """
+        limit = timeout or self.options.sync_timeout
+        await asyncio.gather(*(informer.wait_for_sync(limit) for informer, _ in list(self._informers.values())))
+
+    @property
+    def unsynced(self) -> list[GroupVersionKind]:
+        """The kinds whose first list is not in yet."""
+        return sorted(gvk for (gvk, _), (informer, _) in self._informers.items() if not informer.has_synced)
+
+    # -- reads, as the client asks for them
+
+    def has(self, gvk: GroupVersionKind) -> bool:
+        """Whether the kind is mirrored in full."""
+        return self._tasks is not None and (gvk, False) in self._informers
+
+    async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
+        """One object, or ``None``."""
+        return (await self._synced(gvk)).store.get(NamespacedName(namespace, name))
+
+    async def list(
+        self,
+        gvk: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        labels: str | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> list[dict[str, Any]]:
+        """The objects that match."""
+        informer = await self._synced(gvk)
+        selector = LabelSelector.parse(labels) if labels else None
+        return list(informer.store.select(namespace=namespace, labels=selector, fields=fields))
+
+    # -- inside
+
+    async def _synced(self, gvk: GroupVersionKind) -> Informer[Any]:
+        informer = self._informers[gvk, False][0]
+        if not informer.has_synced:
+            await informer.wait_for_sync(self.options.sync_timeout)
+        return informer
+
+    def _start(self, informer: Informer[Any], resource: ResourceInfo | None, *, metadata_only: bool) -> None:
+        assert self._tasks is not None  # noqa: S101 - callers checked
+        self._tasks.create_task(
+            self._run(informer, resource, metadata_only=metadata_only), name=f"informer of {informer.gvk}"
+        )
+
+    async def _run(self, informer: Informer[Any], static: ResourceInfo | None, *, metadata_only: bool) -> None:
+        mapping = await self._find(informer, static)
+        options = informer.options
+        namespaces: tuple[str | None, ...] = (None,)
+        if mapping.namespaced and options.namespaces:
+            namespaces = options.namespaces
+        targets = [
+            WatchTarget(
+                gvk=informer.gvk,
+                resource=mapping.gvr,
+                namespaced=mapping.namespaced,
+                namespace=namespace,
+                labels=options.labels,
+                fields=options.fields,
+                metadata_only=metadata_only,
+            )
+            for namespace in namespaces
+        ]
+        await informer.run(self._source, targets)
+
+    async def _find(self, informer: Informer[Any], static: ResourceInfo | None) -> ResourceMapping:
+        """Wait for the kind to be served: its CRD may be installed later."""
+        pause = timedelta(milliseconds=200)
+        while True:
+            try:
+                return await self._mapper.mapping(informer.gvk, static=static)
+            except PykbError as error:
+                if informer.problem != str(error):
+                    logger.warning("cannot watch yet", extra={"kind": str(informer.gvk), "error": str(error)})
+                informer.problem = str(error)
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)

@@ -1,0 +1,119 @@
+"""Structured logs: who is being reconciled goes with every line, as text for people or as JSON for machines.
+
+Code logs a constant message with its variables in ``extra``; the identity of the reconcile comes from a context
+variable, so a user's own ``logging.getLogger(...)`` lines carry it too. Only a program's entry point
+configures logging.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import IO, Any
+
+SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "credential")
+"""Extra fields whose names contain one of these are never written."""
+
+
+class LogFormat(StrEnum):
+    """How lines look."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileContext:
+    """The identity of one call of a reconciler."""
+
+    controller: str
+    reconcile_id: str
+    namespace: str
+    name: str
+
+
+current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_reconcile", default=None)
+
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+
+def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """The variables of a record: the reconcile it belongs to, then its ``extra``."""
+    fields: dict[str, Any] = {}
+    context = current_reconcile.get()
+    if context is not None:
+        fields["controller"] = context.controller
+        if context.namespace:
+            fields["namespace"] = context.namespace
+        fields["name"] = context.name
+        fields["reconcileID"] = context.reconcile_id
+    for key, value in vars(record).items():
+        if key not in _STANDARD and not key.startswith("_"):
+            fields[key] = "***" if any(word in key.lower() for word in SECRET_WORDS) else value
+    return fields
+
+
+class TextFormatter(logging.Formatter):
+    """``2026-11-21T12:00:00.123Z INFO  app  message  key=value``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, and the traceback below it."""
+        head = f"{_time(record)} {record.levelname:<7} {record.name}  {record.getMessage()}"
+        fields = "".join(f"  {key}={_quoted(value)}" for key, value in fields_of(record).items())
+        return head + fields + "".join(f"\n{text}" for text in _traces(self, record))
+
+
+class JsonFormatter(logging.Formatter):
+    """One object a line, with zap's names: ``ts``, ``level``, ``logger``, ``msg``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line; a traceback is the field ``stacktrace``."""
+        line: dict[str, Any] = {
+            "ts": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "msg": record.getMessage(),
+        }
+        line |= {key: value for key, value in fields_of(record).items() if key not in line}
+        traces = _traces(self, record)
+        if traces:
+            line["stacktrace"] = "\n".join(traces)
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def configure_logging(
+    *,
+    level: int | str = logging.INFO,
+    style: LogFormat = LogFormat.TEXT,
+    stream: IO[str] | None = None,
+) -> None:
+    """Send all logs of the process to one stream (standard error) in one form; earlier handlers are replaced."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter() if style is LogFormat.JSON else TextFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level)
+    # kopf reports its own steps at INFO, which are ours to report; its warnings and errors stay.
+    if logging.getLevelName(root.level) != "DEBUG":
+        for name in ("kopf", "aiohttp.access"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _time(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return json.dumps(text, ensure_ascii=False) if not text or any(c in text for c in ' "=\n\t') else text
+
+
+def _traces(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
+    traces = [formatter.formatException(record.exc_info)] if record.exc_info else []
+    return [*traces, formatter.formatStack(record.stack_info)] if record.stack_info else traces

@@ -1,0 +1,295 @@
+"""The manager: everything that the controllers of a process share, started and stopped in order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
+from pykb.runtime.bind import BindAddress
+from pykb.runtime.client.client import Client
+from pykb.runtime.client.transport import Transport, TransportOptions
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.health import Check, Checks, ping
+from pykb.runtime.informer_cache import CacheOptions, InformerCache
+from pykb.runtime.logging import configure_logging
+from pykb.runtime.login import Credentials, CredentialSource, discover_credentials
+from pykb.runtime.metrics import Metrics
+from pykb.runtime.options import ManagerOptions
+from pykb.runtime.reflector import Listed, RawEvent, WatchTarget
+from pykb.runtime.runnables import Runnable, RunnableGroup
+from pykb.runtime.serving import HttpServer, health_app, metrics_app
+
+if TYPE_CHECKING:
+    from pykb.runtime._kopf import Engine
+    from pykb.runtime.controller import Controller
+
+logger = logging.getLogger(__name__)
+
+
+class Manager:
+    """Runs controllers, and whatever else is added, until it is told to stop.
+
+    Groups start in this order and stop in the reverse one: HTTP servers, webhooks, caches, runnables that every replica
+    runs, runnables of the leader (controllers unless they say otherwise).
+    """
+
+    def __init__(
+        self,
+        options: ManagerOptions | None = None,
+        *,
+        credentials: CredentialSource | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Put a manager together; nothing is read or connected to before it starts.
+
+        Args:
+            options: How it works.
+            credentials: How to log in; found as the options say when ``None``.
+            clock: What the controllers wait with.
+        """
+        self.options = options or ManagerOptions()
+        self.clock: Clock = clock or SystemClock()
+        self.metrics = Metrics()
+        self.healthz = Checks("/healthz")
+        self.readyz = Checks("/readyz")
+        self.probe_server: HttpServer | None = None
+        self.metrics_server: HttpServer | None = None
+        self._credentials: CredentialSource = credentials or _Discovered(self.options)
+        transport = Transport(
+            self._credentials,
+            TransportOptions(max_connections=self.options.max_connections),
+            observer=self.metrics.observe_request,
+        )
+        self.api_reader = Client(transport, options=self.options.client)
+        """The same client without the cache: every read is a request."""
+        self._engine: Engine | None = None
+        self.cache = InformerCache(_LazyEngine(self), self.api_reader.mapper, self._cache_options(), clock=self.clock)
+        """The informers; shared by the controllers and the client."""
+        self.client = self.api_reader.with_cache(self.cache)
+        """Reads watched kinds from the cache, everything else by request; writes by request."""
+        self._servers, self._webhooks, self._caches, self._others, self._election, self._elected = (
+            RunnableGroup(name, self._fail)
+            for name in ("servers", "webhooks", "caches", "others", "election", "leader")
+        )
+        self._names: set[str] = set()
+        self._stopping = asyncio.Event()
+        self._failure: BaseException | None = None
+        self.elected = asyncio.Event()
+        """Set once this replica leads (at once where there is no election)."""
+        self.healthz.add("ping", ping)
+        self.readyz.add("ping", ping)
+        self.readyz.add("caches", self._caches_ready)
+
+    # -- putting together
+
+    def add(self, runnable: Runnable | Callable[[], Any], *, name: str | None = None) -> None:
+        """Run something with the manager: an object with ``run``, or a coroutine function.
+
+        Only the leader runs it, unless its attribute ``needs_leader_election`` is false. It may be added at any time.
+        """
+        function = runnable.run if isinstance(runnable, Runnable) else runnable
+        group = self._elected if getattr(runnable, "needs_leader_election", True) else self._others
+        group.add(function, name=name or getattr(runnable, "name", None) or type(runnable).__name__)
+
+    def add_controller(self, controller: Controller) -> None:
+        """Run a controller; the builder calls this.
+
+        Raises:
+            EnvironmentProblem: There is a controller of this name already.
+        """
+        if controller.name in self._names:
+            raise EnvironmentProblem(
+                CONTROLLER_NAME.at(
+                    None,
+                    f"there is a controller `{controller.name}` already",
+                    notes=("its name labels its metrics and its logs",),
+                    help=('give this one another: `.named("...")`',),
+                )
+            )
+        self._names.add(controller.name)
+        self.add(controller)
+
+    def add_healthz_check(self, name: str, check: Check) -> None:
+        """Have the process restarted when a check fails."""
+        self.healthz.add(name, check)
+
+    def add_readyz_check(self, name: str, check: Check) -> None:
+        """Have the process left out of its Service when a check fails."""
+        self.readyz.add(name, check)
+
+    # -- running
+
+    def run(self) -> None:
+        """Run the program: configure logging, start, stop at SIGTERM or Ctrl-C.
+
+        Raises:
+            SystemExit: With 1 after an error; a normal stop returns.
+        """
+        configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)
+        try:
+            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+                runner.run(self._main())
+        except EnvironmentProblem as problem:
+            diagnostic = problem.diagnostic
+            for text in (*diagnostic.notes, *diagnostic.help):
+                logger.info(text)
+            logger.error("manager failed", extra={"error": diagnostic.message})  # noqa: TRY400 - the message says it all
+            raise SystemExit(1) from None
+        except Exception:
+            logger.exception("manager failed")
+            raise SystemExit(1) from None
+
+    async def start(self) -> None:
+        """Run until :meth:`stop` is called or the caller is cancelled; then stop gracefully.
+
+        Raises:
+            EnvironmentProblem: The cluster cannot be reached, an address not listened on, leadership was lost.
+            Exception: What a runnable ended with.
+        """
+        await self._credentials.current()  # says at once what is wrong with the configuration
+        try:
+            self._start_groups()
+            await self._stopping.wait()
+        finally:
+            await self._shut_down()
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Make :meth:`start` stop everything and return."""
+        self._stopping.set()
+
+    async def _main(self) -> None:
+        self._install_signals()
+        await self.start()
+
+    def _start_groups(self) -> None:
+        self._add_servers()
+        self._caches.add(self._run_engine, name="engine")
+        self._caches.add(self.cache.run, name="cache")
+        for group in (self._servers, self._webhooks, self._caches, self._others):
+            group.start()
+        if self.options.leader_elect:
+            self._election.add(self._elect, name="leader election")
+            self._election.start()
+        else:
+            self._lead()
+
+    def _lead(self) -> None:
+        self.elected.set()
+        self._elected.start()
+
+    async def _shut_down(self) -> None:
+        logger.info("stopping")
+        deadline = asyncio.get_running_loop().time() + self.options.graceful_shutdown_timeout.total_seconds()
+        # The lease is given back only when nothing works under it any more.
+        for group in (self._elected, self._election, self._others, self._caches, self._webhooks, self._servers):
+            await group.stop(deadline)
+        await self.api_reader.close()
+        logger.info("stopped")
+
+    def _fail(self, error: BaseException) -> None:
+        if self._failure is None:
+            self._failure = error
+        self._stopping.set()
+
+    @property
+    def engine(self) -> Engine:
+        """Lists and watches; made when first needed, since kopf takes a quarter of a second to load."""
+        if self._engine is None:
+            from pykb.runtime._kopf import Engine
+
+            self._engine = Engine(self._credentials)
+        return self._engine
+
+    async def _run_engine(self) -> None:
+        await self.engine.run()
+
+    async def _elect(self) -> None:
+        raise EnvironmentProblem(CONTROLLER_NAME.at(None, "no leader election yet"))
+
+    def _add_servers(self) -> None:
+        probes = BindAddress.parse(self.options.health_probe_bind_address)
+        if probes is not None:
+            self.probe_server = HttpServer("health-probe", probes, health_app(self.healthz, self.readyz))
+            self._servers.add(self.probe_server.run, name="probes")
+        metrics = BindAddress.parse(self.options.metrics_bind_address)
+        if metrics is not None:
+            self.metrics_server = HttpServer("metrics", metrics, metrics_app(self.metrics))
+            self._servers.add(self.metrics_server.run, name="metrics")
+
+    def _cache_options(self) -> CacheOptions:
+        cache = self.options.cache
+        if not self.options.namespaces or cache.default.namespaces:
+            return cache
+        return replace(cache, default=replace(cache.default, namespaces=self.options.namespaces))
+
+    def _caches_ready(self) -> None:
+        unsynced = self.cache.unsynced
+        if unsynced:
+            raise RuntimeError(f"no list yet of {', '.join(map(str, unsynced))}")
+
+    def _install_signals(self) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._signalled, number)
+
+    def _signalled(self, number: signal.Signals) -> None:
+        if self._stopping.is_set():
+            logger.error("second signal, ending at once", extra={"signal": signal.Signals(number).name})
+            logging.shutdown()
+            os._exit(1)
+        logger.info("signal received, stopping", extra={"signal": signal.Signals(number).name})
+        self._stopping.set()
+
+
+class _Discovered:
+    """Finds the cluster when first asked, so that a manager can be put together where there is none."""
+
+    def __init__(self, options: ManagerOptions) -> None:
+        self._options = options
+        self._found: CredentialSource | None = None
+
+    @property
+    def _source(self) -> CredentialSource:
+        if self._found is None:
+            options = self._options
+            self._found = discover_credentials(
+                kubeconfig=options.kubeconfig, context=options.context, master=options.master
+            )
+        return self._found
+
+    async def current(self) -> Credentials:
+        return await self._source.current()
+
+    async def refresh(self) -> Credentials:
+        return await self._source.refresh()
+
+
+class _LazyEngine:
+    """The manager's engine, loaded at the first stream."""
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+
+    def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed, None]:
+        return self._manager.engine.stream(target)
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if sys.platform == "win32":
+        return None
+    import uvloop
+
+    return uvloop.new_event_loop

@@ -1,0 +1,178 @@
+"""Metrics under controller-runtime's names and labels, so that its dashboards and alerts work.
+
+Source: https://book.kubebuilder.io/reference/metrics-reference
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
+
+if TYPE_CHECKING:
+    from pykb.runtime.client.transport import RequestRecord
+    from pykb.runtime.queue import WorkQueue
+
+RECONCILE_SECONDS = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0),
+    *(50.0, 60.0),
+)
+QUEUE_SECONDS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0)
+
+RESULTS = ("success", "error", "requeue", "requeue_after")
+
+
+class Metrics:
+    """All metrics of one manager, in a registry of its own; user metrics may be added to :attr:`registry`."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = registry or CollectorRegistry()
+        of = _Family(self.registry)
+        prefix = "controller_runtime"
+        controller = ("controller",)
+        self._total = of.counter(f"{prefix}_reconcile_total", "Reconciliations by result", (*controller, "result"))
+        self._errors = of.counter(f"{prefix}_reconcile_errors_total", "Reconciliations that raised", controller)
+        self._terminal = of.counter(
+            f"{prefix}_terminal_reconcile_errors_total", "Reconciliations that raised TerminalError", controller
+        )
+        self._panics = of.counter(
+            f"{prefix}_reconcile_panics_total", "Reconciliations that ended by a bug (TypeError and kin)", controller
+        )
+        self._timeouts = of.counter(
+            f"{prefix}_reconcile_timeouts_total", "Reconciliations that hit their timeout", controller
+        )
+        self._seconds = of.histogram(
+            f"{prefix}_reconcile_time_seconds", "Time of a reconciliation", controller, RECONCILE_SECONDS
+        )
+        self._workers = of.gauge(f"{prefix}_max_concurrent_reconciles", "Most reconciliations at once", controller)
+        self._active = of.gauge(f"{prefix}_active_workers", "Reconciliations running now", controller)
+        queue = ("name", "controller")
+        self._adds = of.counter("workqueue_adds_total", "Keys added", queue)
+        self._retries = of.counter("workqueue_retries_total", "Keys added with a delay by the rate limiter", queue)
+        self._waited = of.histogram(
+            "workqueue_queue_duration_seconds", "Time a key waits in the queue", queue, QUEUE_SECONDS
+        )
+        self._worked = of.histogram("workqueue_work_duration_seconds", "Time of work on a key", queue, QUEUE_SECONDS)
+        self._queues = _QueueCollector()
+        self.registry.register(self._queues)
+        self._requests = of.counter(
+            "rest_client_requests_total", "Requests to the API server", ("code", "method", "host")
+        )
+        self.leader = of.gauge("leader_election_master_status", "1 on the leader", ("name",))
+        webhook = ("webhook",)
+        self.webhook_seconds = of.histogram(
+            f"{prefix}_webhook_latency_seconds", "Time of an admission request", webhook, RECONCILE_SECONDS
+        )
+        self.webhook_requests = of.counter(
+            f"{prefix}_webhook_requests_total", "Admission requests by HTTP code", (*webhook, "code")
+        )
+        self.webhook_in_flight = of.gauge(
+            f"{prefix}_webhook_requests_in_flight", "Admission requests being served", webhook
+        )
+        self.conversion_panics = of.counter(
+            f"{prefix}_conversion_webhook_panics_total", "Conversions that ended by a bug", ()
+        )
+        self.certificate_reads = of.counter("certwatcher_read_certificate_total", "Certificates read", ())
+        self.certificate_errors = of.counter(
+            "certwatcher_read_certificate_errors_total", "Certificates that could not be read", ()
+        )
+
+    def controller(self, name: str, queue: Callable[[], WorkQueue[Any]], *, workers: int) -> ControllerMetrics:
+        """The metrics of one controller, all starting at 0 so that rates are right from the first event on."""
+        self._workers.labels(name).set(workers)
+        self._queues.add(name, queue)
+        return ControllerMetrics(self, name)
+
+    def observe_request(self, record: RequestRecord) -> None:
+        """Count a request of the client; a code of ``<error>`` means that there was no answer."""
+        code = str(record.code) if record.code else "<error>"
+        self._requests.labels(code, record.method, record.host).inc()
+
+    def render(self) -> tuple[bytes, str]:
+        """Everything, with what the program put into prometheus_client's default registry, and the content type."""
+        text = generate_latest(self.registry)
+        if self.registry is not REGISTRY:
+            text += generate_latest(REGISTRY)
+        return text, CONTENT_TYPE_LATEST
+
+
+class ControllerMetrics:
+    """One controller's children of the metrics, looked up once. It also observes the controller's queue."""
+
+    def __init__(self, metrics: Metrics, controller: str) -> None:
+        total = metrics._total  # noqa: SLF001 - the two classes are one unit
+        self.results = {result: total.labels(controller, result) for result in RESULTS}
+        self.errors = metrics._errors.labels(controller)  # noqa: SLF001
+        self.terminal = metrics._terminal.labels(controller)  # noqa: SLF001
+        self.panics = metrics._panics.labels(controller)  # noqa: SLF001
+        self.timeouts = metrics._timeouts.labels(controller)  # noqa: SLF001
+        self.seconds = metrics._seconds.labels(controller)  # noqa: SLF001
+        self.active = metrics._active.labels(controller)  # noqa: SLF001
+        self._adds = metrics._adds.labels(controller, controller)  # noqa: SLF001
+        self._retries = metrics._retries.labels(controller, controller)  # noqa: SLF001
+        self._waited = metrics._waited.labels(controller, controller)  # noqa: SLF001
+        self._worked = metrics._worked.labels(controller, controller)  # noqa: SLF001
+
+    def added(self, priority: int) -> None:  # noqa: ARG002 - depth by priority is read at scrape time
+        """A key was added."""
+        self._adds.inc()
+
+    def started(self, priority: int, waited: float) -> None:  # noqa: ARG002
+        """A key was handed out."""
+        self._waited.observe(waited)
+
+    def finished(self, worked: float) -> None:
+        """A key came back."""
+        self._worked.observe(worked)
+
+    def retried(self) -> None:
+        """A key is to be tried again."""
+        self._retries.inc()
+
+
+class _Family:
+    """Makes metrics in one registry."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
+        return Counter(name, text, labels, registry=self._registry)
+
+    def gauge(self, name: str, text: str, labels: tuple[str, ...]) -> Gauge:
+        return Gauge(name, text, labels, registry=self._registry)
+
+    def histogram(self, name: str, text: str, labels: tuple[str, ...], buckets: Iterable[float]) -> Histogram:
+        return Histogram(name, text, labels, registry=self._registry, buckets=tuple(buckets))
+
+
+class _QueueCollector(Collector):
+    """What is read off the queues when somebody asks."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, Callable[[], WorkQueue[Any]]] = {}
+
+    def add(self, controller: str, queue: Callable[[], WorkQueue[Any]]) -> None:
+        self._queues[controller] = queue
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        labels = ["name", "controller"]
+        depth = GaugeMetricFamily("workqueue_depth", "Keys ready to be worked on", labels=[*labels, "priority"])
+        unfinished = GaugeMetricFamily(
+            "workqueue_unfinished_work_seconds", "Time spent on keys not yet done, summed", labels=labels
+        )
+        longest = GaugeMetricFamily(
+            "workqueue_longest_running_processor_seconds", "Time spent on the oldest key not yet done", labels=labels
+        )
+        for name, queue in self._queues.items():
+            for priority, count in ({0: 0} | queue().ready_by_priority()).items():
+                depth.add_metric([name, name, str(priority)], count)
+            running = queue().running_since()
+            unfinished.add_metric([name, name], sum(running))
+            longest.add_metric([name, name], max(running, default=0.0))
+        yield from (depth, unfinished, longest)

@@ -1,0 +1,212 @@
+"""How a manager works, in Python and as the flags of a generated project's program (kubebuilder's, and pykb's own)."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any, Self
+
+from pykb.runtime.bind import BindAddress
+from pykb.runtime.client.options import ClientOptions
+from pykb.runtime.informer_cache import CacheOptions
+from pykb.runtime.logging import LogFormat
+
+DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
+LOG_LEVELS = ("debug", "info", "warning", "error")
+# zap counts verbosity upwards from 0 = info; names are the same as ours but for these.
+_ZAP_LEVELS = {"panic": "error", "fatal": "error", "dpanic": "error", "warn": "warning"}
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateOptions:
+    """A served certificate, as cert-manager mounts it.
+
+    Attributes:
+        directory: Where the files are; a self-signed certificate is made when ``None``.
+        name: The certificate chain's file.
+        key: The private key's file.
+    """
+
+    directory: Path | None = None
+    name: str = "tls.crt"
+    key: str = "tls.key"
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerOptions:
+    """How a manager works; every value has kubebuilder's default.
+
+    Attributes:
+        metrics_bind_address: Where metrics are served; ``0`` for nowhere.
+        metrics_secure: Whether by TLS and to authorised readers only.
+        metrics_certificate: The certificate of the metrics server.
+        health_probe_bind_address: Where ``/healthz`` and ``/readyz`` are served; ``0`` for nowhere.
+        webhook_port: The port of the webhook server.
+        webhook_certificate: The certificate of the webhook server.
+        leader_elect: Whether at most one replica works at a time.
+        leader_election_id: The name of the lease.
+        leader_election_namespace: Its namespace; that of the pod when empty.
+        lease_duration: How long a standby waits before it takes over a silent leader's lease.
+        renew_deadline: How long the leader tries to renew before it gives up.
+        retry_period: The pause between tries.
+        release_on_cancel: Whether a leader that stops gives the lease back at once.
+        graceful_shutdown_timeout: How long running work may take at the end.
+        namespaces: The namespaces to watch; empty for all.
+        cache: What to mirror of each kind.
+        client: How the manager's client works.
+        max_connections: Of the manager's client.
+        group_kind_concurrency: ``max_concurrent_reconciles`` by kind (``VirtulMachine.infra.example.com``), where a
+            controller does not say.
+        kubeconfig: A kubeconfig to use; found as kubectl and pods do when ``None``.
+        context: A context of it.
+        master: The API server's URL, in place of what the kubeconfig says.
+        log_level: ``debug``, ``info``, ``warning`` or ``error``.
+        log_format: Text or JSON.
+    """
+
+    metrics_bind_address: str = "0"
+    metrics_secure: bool = True
+    metrics_certificate: CertificateOptions = CertificateOptions()
+    health_probe_bind_address: str = "0"
+    webhook_port: int = 9443
+    webhook_certificate: CertificateOptions = CertificateOptions()
+    leader_elect: bool = False
+    leader_election_id: str = DEFAULT_LEADER_ELECTION_ID
+    leader_election_namespace: str = ""
+    lease_duration: timedelta = timedelta(seconds=15)
+    renew_deadline: timedelta = timedelta(seconds=10)
+    retry_period: timedelta = timedelta(seconds=2)
+    release_on_cancel: bool = True
+    graceful_shutdown_timeout: timedelta = timedelta(seconds=30)
+    namespaces: tuple[str, ...] = ()
+    cache: CacheOptions = field(default_factory=CacheOptions)
+    client: ClientOptions = field(default_factory=ClientOptions)
+    max_connections: int = 32
+    group_kind_concurrency: Mapping[str, int] = field(default_factory=dict)
+    kubeconfig: Path | None = None
+    context: str | None = None
+    master: str | None = None
+    log_level: str = "info"
+    log_format: LogFormat = LogFormat.TEXT
+
+    @classmethod
+    def from_args(
+        cls,
+        argv: Sequence[str] | None = None,
+        *,
+        environ: Mapping[str, str] | None = None,
+        **overrides: Any,
+    ) -> Self:
+        """Read the command line; ends the program (exit code 2) with a message when it is wrong.
+
+        Args:
+            argv: The arguments; those of the process when ``None``.
+            environ: The environment (``WATCH_NAMESPACE``); that of the process when ``None``.
+            **overrides: Values of the program, in place of the defaults; a flag is stronger.
+        """
+        parser = argparse.ArgumentParser(allow_abbrev=False, description="Run the manager.")
+        add_flags(parser)
+        return cls.from_namespace(parser.parse_args(argv), environ=environ, **overrides)
+
+    @classmethod
+    def from_namespace(
+        cls, flags: argparse.Namespace, *, environ: Mapping[str, str] | None = None, **overrides: Any
+    ) -> Self:
+        """The same from flags that another parser with :func:`add_flags` has read."""
+        given = {name: value for name, value in vars(flags).items() if value is not None}
+        watched = given.pop("watch_namespaces", None)
+        if watched is None:
+            watched = (os.environ if environ is None else environ).get("WATCH_NAMESPACE", "")
+        values: dict[str, Any] = {"health_probe_bind_address": ":8081"} | overrides
+        namespaces = tuple(dict.fromkeys(part.strip() for part in watched.split(",") if part.strip()))
+        if namespaces:
+            values["namespaces"] = namespaces
+        for server in ("metrics", "webhook"):
+            parts = {part: given.pop(f"{server}_cert_{part}", None) for part in ("path", "name", "key")}
+            if parts["path"]:
+                values[f"{server}_certificate"] = CertificateOptions(
+                    Path(parts["path"]), parts["name"] or "tls.crt", parts["key"] or "tls.key"
+                )
+        values |= _logging(given)
+        known = {name for name in cls.__dataclass_fields__ if name not in ("log_level", "log_format")}
+        return cls(**values | {name: value for name, value in given.items() if name in known})
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the manager's flags; their defaults are applied by :meth:`ManagerOptions.from_namespace`."""
+    add = parser.add_argument
+    flag: dict[str, Any] = {"type": _boolean, "nargs": "?", "const": True, "metavar": "true|false"}
+    add("--metrics-bind-address", type=_address, metavar="ADDR", help="metrics, e.g. :8443; 0 for none (default 0)")
+    add("--metrics-secure", **flag, help="metrics by TLS and to authorised readers only (default true)")
+    _add_certificate(parser, "metrics")
+    add("--health-probe-bind-address", type=_address, metavar="ADDR", help="/healthz and /readyz (default :8081)")
+    add("--leader-elect", **flag, help="have at most one replica work at a time (default false)")
+    add("--leader-election-namespace", metavar="NS", help="namespace of the lease (default: that of the pod)")
+    _add_certificate(parser, "webhook")
+    add("--webhook-port", type=int, metavar="PORT", help="port of the webhook server (default 9443)")
+    add("--enable-http2", **flag, help="accepted for compatibility: the servers speak HTTP/1.1 only")
+    add("--kubeconfig", type=Path, metavar="FILE", help="kubeconfig to use (default: as kubectl, or the pod's account)")
+    add("--context", metavar="NAME", help="context of the kubeconfig")
+    add("--master", metavar="URL", help="URL of the API server, in place of the kubeconfig's")
+    add(
+        *("--watch-namespace", "--watch-namespaces"),
+        dest="watch_namespaces",
+        metavar="NS[,NS...]",
+        help="namespaces to watch (default: $WATCH_NAMESPACE, else all)",
+    )
+    add("--log-level", choices=LOG_LEVELS, help="least severity to log (default info)")
+    add("--log-format", choices=[str(style) for style in LogFormat], help="form of the log (default text)")
+    zap = parser.add_argument_group("kubebuilder's logging flags, understood too")
+    zap.add_argument("--zap-devel", **flag, help="log from debug on, as text")
+    zap.add_argument("--zap-encoder", choices=("console", "json"), help="form of the log")
+    zap.add_argument("--zap-log-level", metavar="LEVEL", help="least severity: debug, info, error, or a verbosity")
+    zap.add_argument("--zap-stacktrace-level", metavar="LEVEL", help="accepted: errors nobody foresaw have a traceback")
+    zap.add_argument("--zap-time-encoding", metavar="NAME", help="accepted: times are RFC 3339 in UTC")
+
+
+def _add_certificate(parser: argparse.ArgumentParser, server: str) -> None:
+    for part, text in (("path", "directory of the certificate"), ("name", "its file"), ("key", "its key's file")):
+        parser.add_argument(f"--{server}-cert-{part}", metavar=part.upper(), help=f"{server} server: {text}")
+
+
+def _logging(given: dict[str, Any]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    if given.get("zap_devel"):
+        values |= {"log_level": "debug", "log_format": LogFormat.TEXT}
+    if "zap_encoder" in given:
+        values["log_format"] = LogFormat.JSON if given["zap_encoder"] == "json" else LogFormat.TEXT
+    if "zap_log_level" in given:
+        values["log_level"] = _zap_level(given["zap_log_level"])
+    if "log_level" in given:
+        values["log_level"] = given["log_level"]
+    if "log_format" in given:
+        values["log_format"] = LogFormat(given["log_format"])
+    return values
+
+
+def _zap_level(text: str) -> str:
+    if text.isdigit():
+        return "debug" if int(text) > 0 else "info"
+    level = _ZAP_LEVELS.get(text.lower(), text.lower())
+    return level if level in LOG_LEVELS else "info"
+
+
+def _boolean(text: str) -> bool:
+    # The spellings of Go's strconv.ParseBool.
+    if text in ("1", "t", "T", "true", "TRUE", "True"):
+        return True
+    if text in ("0", "f", "F", "false", "FALSE", "False"):
+        return False
+    raise argparse.ArgumentTypeError(f"`{text}` is neither true nor false")
+
+
+def _address(text: str) -> str:
+    try:
+        BindAddress.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

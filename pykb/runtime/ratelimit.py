@@ -1,0 +1,117 @@
+"""How long a failed key waits before it is tried again.
+
+The numbers are client-go's (``DefaultTypedControllerRateLimiter``): the greater of an exponential delay per item and a
+token bucket over all items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from datetime import timedelta
+from typing import Protocol
+
+from pykb.runtime.clock import Clock, SystemClock
+
+
+class RateLimiter(Protocol):
+    """Decides delays; told of each failure by being asked, of success by :meth:`forget`."""
+
+    def when(self, item: Hashable) -> timedelta:
+        """The delay before the next try of this item; counts as one more failure."""
+        ...
+
+    def forget(self, item: Hashable) -> None:
+        """The item succeeded (or was given up): its next failure is its first."""
+        ...
+
+    def failures(self, item: Hashable) -> int:
+        """How many failures were counted since the item was last forgotten."""
+        ...
+
+
+class ItemExponentialLimiter:
+    """Doubles the delay with each failure of an item, up to a limit."""
+
+    def __init__(
+        self,
+        *,
+        base: timedelta = timedelta(milliseconds=5),
+        limit: timedelta = timedelta(seconds=1000),
+    ) -> None:
+        if base <= timedelta() or limit < base:
+            raise ValueError(f"delays must grow from a positive base to a limit, got {base} and {limit}")
+        self._base = base
+        self._limit = limit
+        # Beyond this many doublings the limit is reached; the shift stays small however often an item fails.
+        self._doublings = (limit // base).bit_length()
+        self._failures: dict[Hashable, int] = {}
+
+    def when(self, item: Hashable) -> timedelta:
+        """``base * 2^failures``, at most ``limit``."""
+        failures = self._failures.get(item, 0)
+        self._failures[item] = failures + 1
+        if failures >= self._doublings:
+            return self._limit
+        return min(self._base * (1 << failures), self._limit)
+
+    def forget(self, item: Hashable) -> None:
+        """Start over with this item."""
+        self._failures.pop(item, None)
+
+    def failures(self, item: Hashable) -> int:
+        """Failures of this item since it was last forgotten."""
+        return self._failures.get(item, 0)
+
+
+class BucketLimiter:
+    """A token bucket over all items: ``burst`` at once, then ``rate`` a second."""
+
+    def __init__(self, *, rate: float = 10.0, burst: int = 100, clock: Clock | None = None) -> None:
+        if rate <= 0 or burst < 1:
+            raise ValueError(f"a bucket needs a positive rate and a burst of at least 1, got {rate} and {burst}")
+        self._rate = rate
+        self._burst = float(burst)
+        self._clock: Clock = clock or SystemClock()
+        self._tokens = float(burst)
+        self._at = self._clock.now()
+
+    def when(self, item: Hashable) -> timedelta:  # noqa: ARG002 - the bucket is one for all
+        """Take a token, now or from the future: the delay until it exists."""
+        now = self._clock.now()
+        self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate) - 1.0
+        self._at = now
+        return timedelta(seconds=max(0.0, -self._tokens / self._rate))
+
+    def forget(self, item: Hashable) -> None:
+        """Nothing: tokens come back with time only."""
+
+    def failures(self, item: Hashable) -> int:  # noqa: ARG002
+        """Always 0: the bucket knows no items."""
+        return 0
+
+
+class MaxOfLimiter:
+    """The longest of the delays that several limiters ask for."""
+
+    def __init__(self, *limiters: RateLimiter) -> None:
+        if not limiters:
+            raise ValueError("at least one limiter is needed")
+        self._limiters = limiters
+
+    def when(self, item: Hashable) -> timedelta:
+        """The longest delay; every limiter counts the failure."""
+        return max(limiter.when(item) for limiter in self._limiters)
+
+    def forget(self, item: Hashable) -> None:
+        """Forget the item everywhere."""
+        for limiter in self._limiters:
+            limiter.forget(item)
+
+    def failures(self, item: Hashable) -> int:
+        """The largest count."""
+        return max(limiter.failures(item) for limiter in self._limiters)
+
+
+def default_rate_limiter(*, clock: Clock | None = None) -> RateLimiter:
+    """What a controller uses unless told otherwise: 5 ms to 1000 s per item, 10 a second after a burst of 100."""
+    return MaxOfLimiter(ItemExponentialLimiter(), BucketLimiter(clock=clock))

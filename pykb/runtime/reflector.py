@@ -1,0 +1,186 @@
+"""Keeps a mirror of one list of objects: every list replaces, every watch event amends, nothing is lost.
+
+A reflector is driven by a stream of one list and the watch that follows it (from :mod:`pykb.runtime._kopf`, or
+scripted in tests), starts the next stream when one ends, and tells its sink what each object became. Its invariants:
+
+* when a list is complete, the mirror holds exactly what was listed: what vanished while nobody watched is reported as
+  deleted (kopf alone would remember it for ever);
+* a list that broke off deletes nothing;
+* whatever fails, it goes on, with growing pauses.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum, auto
+from typing import Any, Final, Protocol, TypedDict
+
+from pykb.meta.gvk import GroupVersionKind, GroupVersionResource, NamespacedName
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.store import key_of
+
+logger = logging.getLogger(__name__)
+
+FIRST_PAUSE = timedelta(milliseconds=100)
+LONGEST_PAUSE = timedelta(seconds=30)
+
+
+class Listed(Enum):
+    """The mark in a stream after the last object of a list."""
+
+    LISTED = auto()
+
+
+LISTED: Final = Listed.LISTED
+
+
+class RawEvent(TypedDict):
+    """One item of a stream; ``type`` is ``None`` for the objects of the list."""
+
+    type: str | None
+    object: dict[str, Any]
+
+
+class WatchFailed(Exception):  # noqa: N818 - what happened, seen from the watcher
+    """A list or watch ended with an error of the server's or the network's."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTarget:
+    """What to list and watch.
+
+    Attributes:
+        gvk: The kind.
+        resource: Its resource.
+        namespace: One namespace; all (or the cluster scope) when ``None``.
+        labels: A label selector that the server applies.
+        fields: A field selector that the server applies.
+        metadata_only: Ask the server for ``PartialObjectMetadata`` instead of whole objects.
+    """
+
+    gvk: GroupVersionKind
+    resource: GroupVersionResource
+    namespaced: bool
+    namespace: str | None = None
+    labels: str = ""
+    fields: str = ""
+    metadata_only: bool = False
+
+    def __str__(self) -> str:
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{self.resource.resource}.{self.resource.group or 'core'}/{self.resource.version}{where}"
+
+
+class ListWatch(Protocol):
+    """Lists and watches; implemented on kopf."""
+
+    def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed, None]:
+        """One list, :data:`LISTED`, and the watch that goes on from there, until it cannot be continued.
+
+        Ends without an error when the server forgot the version to go on from (410) or the list broke off.
+
+        Raises:
+            WatchFailed: The server refused, or could not be reached for long.
+        """
+        ...
+
+
+class Sink(Protocol):
+    """What a reflector fills."""
+
+    def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
+        """An object exists and looks like this."""
+        ...
+
+    def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
+        """An object is gone; ``obj`` is its last state, where the server told it."""
+        ...
+
+    def known(self, namespace: str | None) -> list[NamespacedName]:
+        """The keys the sink holds (of a namespace)."""
+        ...
+
+    def synced(self, target: WatchTarget) -> None:
+        """A list is complete."""
+        ...
+
+    def failed(self, target: WatchTarget, problem: str) -> None:
+        """A stream ended with an error; another one will be started."""
+        ...
+
+
+class Reflector:
+    """Mirrors one :class:`WatchTarget` into a sink, for ever."""
+
+    def __init__(self, target: WatchTarget, source: ListWatch, sink: Sink, *, clock: Clock | None = None) -> None:
+        self._target = target
+        self._source = source
+        self._sink = sink
+        self._clock: Clock = clock or SystemClock()
+        self._failures = 0
+        self._last_event = self._clock.now()
+
+    @property
+    def silent_for(self) -> timedelta:
+        """Time since the server was last heard, bookmarks included."""
+        return timedelta(seconds=self._clock.now() - self._last_event)
+
+    async def run(self) -> None:
+        """List and watch until cancelled."""
+        while True:
+            try:
+                await self._once()
+            except WatchFailed as error:
+                logger.warning(
+                    "cannot watch", extra={"resource": str(self._target), "error": str(error), "status": error.status}
+                )
+                self._sink.failed(self._target, str(error))
+            except Exception as error:  # the mirror must go on whatever one stream did
+                logger.exception("watch ended unexpectedly", extra={"resource": str(self._target)})
+                self._sink.failed(self._target, f"{type(error).__name__}: {error}")
+            await self._clock.sleep(self._pause())
+
+    async def _once(self) -> None:
+        listing: set[NamespacedName] | None = set()
+        stream = self._source.stream(self._target)
+        try:
+            async for item in stream:
+                self._last_event = self._clock.now()
+                if isinstance(item, Listed):
+                    if listing is not None:
+                        self._replace(listing)
+                        listing = None
+                        self._failures = 0
+                    continue
+                kind, obj = item["type"], item["object"]
+                if kind == "BOOKMARK":
+                    continue
+                key = key_of(obj)
+                if kind == "DELETED":
+                    self._sink.remove(key, obj)
+                    continue
+                if listing is not None:
+                    listing.add(key)
+                self._sink.upsert(key, obj, listed=listing is not None)
+        finally:
+            await stream.aclose()
+
+    def _replace(self, listed: set[NamespacedName]) -> None:
+        for key in self._sink.known(self._target.namespace):
+            if key not in listed:
+                self._sink.remove(key, None)
+        self._sink.synced(self._target)
+
+    def _pause(self) -> timedelta:
+        # Jitter: the reflectors of a process (and of many operators) must not all come back in the same instant.
+        pause = min(FIRST_PAUSE * (1 << min(self._failures, 16)), LONGEST_PAUSE)
+        self._failures += 1
+        return pause * (1 + random.random() / 2)  # noqa: S311 - no secret

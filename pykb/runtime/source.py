@@ -1,0 +1,202 @@
+"""Where a controller's events come from: kinds in the cluster, a channel of the program, or a function."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import timedelta
+from typing import Any, Protocol
+
+from pykb.meta.gvk import NamespacedName
+from pykb.runtime.client.codec import Kind
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.event import Event, EventType
+from pykb.runtime.handler import EnqueueRequestForOwner, EventHandler, Queue
+from pykb.runtime.informer import Informer, Registration
+from pykb.runtime.informer_cache import InformerCache
+from pykb.runtime.predicate import EventFilter
+from pykb.runtime.reflector import LONGEST_PAUSE
+
+logger = logging.getLogger(__name__)
+
+FIRST_RETRY = timedelta(milliseconds=5)
+
+
+class Source(Protocol):
+    """Feeds a queue, from :meth:`start` until it is cancelled or stopped."""
+
+    async def run(self, queue: Queue) -> None:
+        """Feed the queue until cancelled."""
+        ...
+
+    async def wait_for_sync(self) -> None:
+        """Wait until everything that existed at the start was fed.
+
+        Raises:
+            CacheSyncTimeout: It took too long.
+        """
+        ...
+
+
+class Dispatcher:
+    """Brings events to a handler: at once where it is quick, in a task of its own where it must wait or try again."""
+
+    def __init__(
+        self,
+        handler: EventHandler,
+        predicates: Sequence[EventFilter],
+        queue: Queue,
+        tasks: asyncio.TaskGroup,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self._handler = handler
+        self._predicates = tuple(predicates)
+        self._queue = queue
+        self._tasks = tasks
+        self._clock: Clock = clock or SystemClock()
+
+    def __call__(self, event: Event[Any]) -> None:
+        """Filter and handle one event."""
+        try:
+            for passes in self._predicates:
+                if not passes(event):
+                    return
+            waiting = self._handler.handle(event, self._queue)
+        except Exception:
+            logger.exception("event handler failed, will retry", extra={"event": repr(event)})
+            self._tasks.create_task(self._retry(event))
+            return
+        if waiting is not None:
+            self._tasks.create_task(self._finish(event, waiting))
+
+    async def _finish(self, event: Event[Any], waiting: Awaitable[None]) -> None:
+        try:
+            await waiting
+        except Exception:
+            logger.exception("event handler failed, will retry", extra={"event": repr(event)})
+            await self._retry(event)
+
+    async def _retry(self, event: Event[Any]) -> None:
+        """Try until it succeeds: an event that woke nobody would be lost."""
+        pause = FIRST_RETRY
+        while True:
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+            try:
+                waiting = self._handler.handle(event, self._queue)
+                if waiting is not None:
+                    await waiting
+            except Exception:
+                logger.exception("event handler failed again", extra={"event": repr(event)})
+            else:
+                return
+
+
+class KindSource:
+    """The objects of a kind, through the shared cache."""
+
+    def __init__(
+        self,
+        cache: InformerCache,
+        kind: Kind,
+        handler: EventHandler,
+        predicates: Sequence[EventFilter] = (),
+        *,
+        metadata_only: bool = False,
+        owner: Kind | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        # The informer is made now, so that caches are warm before the controller starts (on a standby, long before).
+        self._informer: Informer[Any] = cache.informer(kind, metadata_only=metadata_only)
+        self._cache = cache
+        self._handler = handler
+        self._predicates = predicates
+        self._owner = owner
+        self._clock = clock
+        self._listening = asyncio.Event()
+
+    async def run(self, queue: Queue) -> None:
+        """Feed the queue until cancelled."""
+        if self._owner is not None and isinstance(self._handler, EnqueueRequestForOwner):
+            self._handler.owner_namespaced = (await self._cache.mapping(self._owner)).namespaced
+        registration: Registration | None = None
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                dispatch = Dispatcher(self._handler, self._predicates, queue, tasks, clock=self._clock)
+                registration = self._informer.add_handler(dispatch)
+                self._listening.set()
+                await asyncio.get_running_loop().create_future()
+        finally:
+            if registration is not None:
+                registration.remove()
+
+    async def wait_for_sync(self) -> None:
+        """Wait for the first list."""
+        limit = self._cache.options.sync_timeout
+        await self._informer.wait_for_sync(limit)
+        await self._listening.wait()
+
+
+class Channel:
+    """Events from outside the cluster: whoever holds the channel sends, the controllers that watch it are woken."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Event[Any]], None]] = []
+        self._unheard: list[Event[Any]] = []
+
+    def send(self, obj: dict[str, Any]) -> None:
+        """Report a generic event about an object (at least ``metadata.name``); kept until somebody listens."""
+        event: Event[Any] = Event(EventType.GENERIC, obj, parse=lambda raw: raw)
+        if not self._listeners:
+            self._unheard.append(event)
+        for listener in self._listeners:
+            listener(event)
+
+    def send_key(self, key: NamespacedName) -> None:
+        """Report a generic event about an object known by its place only."""
+        self.send({"metadata": {"namespace": key.namespace, "name": key.name}})
+
+    def listen(self, listener: Callable[[Event[Any]], None]) -> Callable[[], None]:
+        """Have events told; gives a function that ends it."""
+        self._listeners.append(listener)
+        unheard, self._unheard = self._unheard, []
+        for event in unheard:
+            listener(event)
+        return lambda: self._listeners.remove(listener)
+
+
+class ChannelSource:
+    """The events of a :class:`Channel`."""
+
+    def __init__(self, channel: Channel, handler: EventHandler, predicates: Sequence[EventFilter] = ()) -> None:
+        self._channel = channel
+        self._handler = handler
+        self._predicates = predicates
+
+    async def run(self, queue: Queue) -> None:
+        """Feed the queue until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            stop = self._channel.listen(Dispatcher(self._handler, self._predicates, queue, tasks))
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                stop()
+
+    async def wait_for_sync(self) -> None:
+        """Nothing to wait for."""
+
+
+class FuncSource:
+    """A coroutine function that feeds the queue until it is cancelled."""
+
+    def __init__(self, function: Callable[[Queue], Awaitable[None]]) -> None:
+        self._function = function
+
+    async def run(self, queue: Queue) -> None:
+        """Feed the queue until cancelled (or until the function is through)."""
+        await self._function(queue)
+
+    async def wait_for_sync(self) -> None:
+        """Nothing to wait for."""
