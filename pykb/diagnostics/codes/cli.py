@@ -13,8 +13,8 @@ UNKNOWN_COMMAND = Code(
 UNKNOWN_OPTION = Code(
     "unknown-option",
     "a command has no option of this name",
-    "Every command lists its options with `--help`. kubebuilder's spellings (`--namespaced=false`, `-domain x`) are "
-    "understood where pykb has the option.",
+    "Every command lists its options with `--help`. kubebuilder's spellings (`--namespaced=false`, `-domain x`) "
+    "are understood where pykb has the option.",
 )
 
 USAGE = Code(
@@ -26,8 +26,8 @@ USAGE = Code(
 MISSING_VALUE = Code(
     "missing-value",
     "an option was given without its value",
-    "The word after the option starts with `-`, so it is the next option and not the value. A value that really starts "
-    "with `-` is written with an equals sign: `--owner=-x`.",
+    "The word after the option starts with `-`, so it is the next option and not the value. A value that really "
+    "starts with `-` is written with an equals sign: `--owner=-x`.",
 )
 
 INTERNAL_ERROR = Code(
@@ -39,8 +39,8 @@ INTERNAL_ERROR = Code(
 SYSTEM_ERROR = Code(
     "system-error",
     "the operating system refused",
-    "A file could not be read or written: no permission, no space, a read-only file system. The message carries the "
-    "system's own words.",
+    "A file could not be read or written: no permission, no space, a read-only file system. The message carries "
+    "the system's own words.",
 )
 
 NOT_ENCODED = Code(

@@ -1,0 +1,83 @@
+"""The PROJECT file, and what it says against a command."""
+
+from __future__ import annotations
+
+from pykb.diagnostics.model import Code, Severity
+
+PROJECT_MISSING = Code(
+    "project-missing",
+    "there is no project here",
+    "Commands that grow a project look for the file PROJECT in the working directory and the directories above it.",
+)
+
+PROJECT_EXISTS = Code(
+    "project-exists",
+    "the directory already is a project",
+    "`pykb init` starts a project once. To start over, remove the files; to add a kind, use `pykb create api`.",
+)
+
+PROJECT_SYNTAX = Code(
+    "project-syntax",
+    "PROJECT is no YAML",
+    "PROJECT is a YAML file that pykb writes. It was edited by hand into something that cannot be read.",
+)
+
+PROJECT_FIELD = Code(
+    "project-field",
+    "a field of PROJECT has a value that it cannot have",
+    "PROJECT follows kubebuilder's version 3: `version`, `domain`, `projectName`, `repo`, `layout`, `multigroup`,"
+    " `namespaced`, `resources`, `plugins`. Unknown keys are kept and ignored.",
+)
+
+PROJECT_VERSION = Code(
+    "project-version",
+    "PROJECT has a version that pykb does not know",
+    'pykb writes and reads version "3" of the file, the version of kubebuilder\'s v3 and v4.',
+)
+
+PROJECT_LAYOUT = Code(
+    "project-layout",
+    "the project was made by another tool",
+    "The `layout` of PROJECT names the plugins that made the project. pykb grows projects of its own layout only;"
+    " a Go project stays with kubebuilder.",
+)
+
+RESOURCE_EXISTS = Code(
+    "resource-exists",
+    "the API is already in the project",
+    "PROJECT lists a resource of the same group, version and kind. `--force` writes its files again and keeps the"
+    " old ones in `.pykb/backup`.",
+)
+
+RESOURCE_CONFLICT = Code(
+    "resource-conflict",
+    "the API contradicts one that is already in the project",
+    "Two resources of a project may not share a plural within a group, a kind in different letters, or a kind "
+    "with different plurals; a kind `<Other>List` is the list of the kind `<Other>`.",
+)
+
+MULTIGROUP_OFF = Code(
+    "multigroup-off",
+    "the project holds one API group only",
+    "A project has one API group unless it was started with `--multigroup`, which puts each group into a folder "
+    "of its own.",
+)
+
+CONTROLLER_EXISTS = Code(
+    "controller-exists",
+    "the resource already has a controller",
+    "A second controller of the same resource needs a name of its own, by `--controller-name`.",
+)
+
+NOTHING_TO_DO = Code(
+    "nothing-to-do",
+    "the command would scaffold nothing",
+    "With neither a resource nor a controller there is nothing to write.",
+)
+
+UNCHANGED = Code(
+    "unchanged",
+    "everything is already there",
+    "The project already has all that the command would write, so nothing was changed.",
+    Severity.NOTE,
+)

@@ -1,0 +1,129 @@
+"""The rules for names of API types, as predicates and as the nearest name that follows them.
+
+Sources: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ (DNS-1123 subdomain and label,
+RFC 1035 label); apimachinery's ``version.kubeVersionRegex`` for versions. What to tell a user about a bad name is the
+business of whoever knows where the name came from.
+"""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+import sys
+
+LABEL_LENGTH = 63
+SUBDOMAIN_LENGTH = 253
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_RFC_1035_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
+_KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
+
+PROTECTED_DOMAINS = ("k8s.io", "kubernetes.io")
+"""Groups under these need the annotation ``api-approved.kubernetes.io`` on their CRDs (KEP-2337)."""
+
+
+def is_label(text: str) -> bool:
+    """Whether it is a DNS-1123 label: lower case letters, digits and inner hyphens, at most 63 characters."""
+    return len(text) <= LABEL_LENGTH and _LABEL.fullmatch(text) is not None
+
+
+def is_rfc_1035_label(text: str) -> bool:
+    """Whether it is a DNS-1035 label: as a DNS-1123 label, but the first character is a letter."""
+    return len(text) <= LABEL_LENGTH and _RFC_1035_LABEL.fullmatch(text) is not None
+
+
+def is_subdomain(text: str) -> bool:
+    """Whether it is a DNS-1123 subdomain: labels joined by dots, at most 253 characters.
+
+    As in apimachinery, the length of one label is not limited here.
+    """
+    return len(text) <= SUBDOMAIN_LENGTH and all(_LABEL.fullmatch(part) for part in text.split("."))
+
+
+def is_version(text: str) -> bool:
+    """Whether it is an API version that Kubernetes can order: ``v1``, ``v2beta1``, ``v1alpha3``."""
+    return _VERSION.fullmatch(text) is not None and len(text) <= LABEL_LENGTH
+
+
+def is_kind(text: str) -> bool:
+    """Whether it is PascalCase, and in lower case a DNS-1035 label (apiserver's rule for kinds)."""
+    return _KIND.fullmatch(text) is not None and len(text) <= LABEL_LENGTH
+
+
+def is_module_name(text: str) -> bool:
+    """Whether ``import <text>`` is Python, in ASCII."""
+    return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
+
+
+def is_protected_group(group: str) -> bool:
+    """Whether CRDs of this API group need the approval of the Kubernetes project."""
+    return any(group == domain or group.endswith(f".{domain}") for domain in PROTECTED_DOMAINS)
+
+
+def is_standard_module(text: str) -> bool:
+    """Whether Python's standard library has a module of this name."""
+    return text in sys.stdlib_module_names
+
+
+def is_python_name(text: str) -> bool:
+    """Whether a class of this name would hide a keyword or a builtin (``None``, ``Warning``)."""
+    return keyword.iskeyword(text) or hasattr(builtins, text)
+
+
+def as_label(text: str) -> str:
+    """The nearest DNS-1035 label, or an empty text when nothing is left of it.
+
+    >>> as_label("My_Project 2"), as_label("1st"), as_label("!")
+    ('my-project-2', 'st', '')
+    """
+    text = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", text) if text != text.upper() else text
+    text = re.sub(r"[^a-z0-9]+", "-", text.lower())
+    return re.sub(r"^[-0-9]+", "", text).strip("-")[:LABEL_LENGTH].rstrip("-")
+
+
+def as_subdomain(text: str) -> str:
+    """The nearest DNS-1123 subdomain, or an empty text.
+
+    >>> as_subdomain("https://BAD_domain.io/")
+    'bad-domain.io'
+    """
+    text = re.sub(r"^[a-z]+://", "", text.strip().lower())
+    parts = (re.sub(r"[^a-z0-9]+", "-", part).strip("-") for part in text.split("."))
+    return ".".join(part for part in parts if part)
+
+
+def as_version(text: str) -> str:
+    """The nearest API version, or an empty text.
+
+    >>> as_version("1"), as_version("V1-Alpha.2"), as_version("v1.2"), as_version("banana")
+    ('v1', 'v1alpha2', 'v1', '')
+    """
+    found = re.match(r"v?0*([1-9][0-9]*)[-_.]?(?:(alpha|beta)[-_.]?0*([1-9][0-9]*)?)?", text.lower())
+    if not found:
+        return ""
+    major, stage, minor = found.groups()
+    return f"v{major}" + (f"{stage}{minor or 1}" if stage else "")
+
+
+def as_kind(text: str) -> str:
+    """The nearest PascalCase name, or an empty text.
+
+    >>> as_kind("foo-bar"), as_kind("virtulMachine"), as_kind("3d_model")
+    ('FooBar', 'VirtulMachine', 'DModel')
+    """
+    parts = re.split(r"[^A-Za-z0-9]+", re.sub(r"^[^A-Za-z]+", "", text))
+    return "".join(part[:1].upper() + part[1:] for part in parts)[:LABEL_LENGTH]
+
+
+def as_module_name(text: str) -> str:
+    """A label or subdomain as the name of a Python module.
+
+    >>> as_module_name("my-project"), as_module_name("a.b"), as_module_name("import"), as_module_name("3d")
+    ('my_project', 'a_b', 'import_', '_3d')
+    """
+    name = re.sub(r"[^a-z0-9_]", "_", text.lower())
+    if name[:1].isdigit():
+        name = f"_{name}"
+    return f"{name}_" if keyword.iskeyword(name) else name

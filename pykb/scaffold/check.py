@@ -1,0 +1,70 @@
+"""Rendered files must be what their names say, before anything is written."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import PurePosixPath
+
+import yaml
+
+from pykb.diagnostics import Diagnostic, Span
+from pykb.diagnostics.codes.scaffold import RENDERED_BROKEN
+
+
+def check(path: str, content: bytes) -> Diagnostic | None:
+    """What is wrong with a rendered file, or ``None``."""
+    pure = PurePosixPath(path)
+    if pure.suffix not in {".py", ".yaml", ".yml", ".toml"} and pure.name != "Makefile":
+        return None
+    try:
+        text = content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return _finding(path, 1, f"is no UTF-8 text: {error.reason}")
+    if pure.suffix == ".py":
+        return _python(path, text)
+    if pure.name == "Makefile":
+        return _makefile(path, text)
+    if pure.suffix == ".toml":
+        try:
+            tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            return _finding(path, 1, f"is no TOML: {error}")
+        return None
+    try:
+        for _ in yaml.load_all(text, Loader=yaml.CSafeLoader):
+            pass
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        return _finding(path, mark.line + 1 if mark else 1, f"is no YAML: {getattr(error, 'problem', error)}")
+    return None
+
+
+def _python(path: str, text: str) -> Diagnostic | None:
+    try:
+        ast.parse(text)
+    except SyntaxError as error:
+        return _finding(path, error.lineno or 1, f"is no Python: {error.msg}")
+    return None
+
+
+def _makefile(path: str, text: str) -> Diagnostic | None:
+    """A line that follows a rule and begins with blanks was meant to be a recipe."""
+    in_rule = False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if re.match(r"[A-Za-z0-9_.$()/%-]+(?: [A-Za-z0-9_.$()/%-]+)*:(?!=)", line):
+            in_rule = True
+        elif in_rule and line.startswith("  ") and line.strip():
+            return _finding(path, number, "has a recipe that does not begin with a tab")
+        elif not line.startswith("\t") and line.strip() and not line.startswith("#"):
+            in_rule = False
+    return None
+
+
+def _finding(path: str, line: int, problem: str) -> Diagnostic:
+    return RENDERED_BROKEN.at(
+        Span(path, line, 1),
+        f"the template of `{path}` gave a file that {problem}",
+        notes=("nothing was written",),
+    )

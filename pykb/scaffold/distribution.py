@@ -1,0 +1,129 @@
+"""The wheel of the pykb that runs, for projects of a pykb that no package index has.
+
+PEP 610: an installation from a folder, an archive or a repository has ``direct_url.json``; one from an index has none.
+The wheel is written directly: the package, its templates and its metadata, zipped with fixed dates and order. So it
+needs no network and no build tool, and the same pykb gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pykb
+from pykb.scaffold.locate import PACKAGE, checkout, templates
+
+NAME = "pykubebuilder"
+WHEELS = ".pykb/wheels"
+
+
+def is_from_index() -> bool:
+    """Whether this pykb was installed from a package index, so that its version says everything."""
+    try:
+        return metadata.distribution(NAME).read_text("direct_url.json") is None and checkout() is None
+    except metadata.PackageNotFoundError:
+        return False
+
+
+def wheel_name() -> str:
+    """The file name of the wheel."""
+    return f"{NAME}-{pykb.__version__}-py3-none-any.whl"
+
+
+def wheel() -> bytes | None:
+    """The wheel; ``None`` when this pykb has no metadata to put into it (it runs from a bare folder)."""
+    described = _described()
+    if described is None:
+        return None
+    info = f"{NAME}-{pykb.__version__}.dist-info"
+    members = dict(_package())
+    members |= {f"{info}/{name}": content for name, content in described.items()}
+    members[f"{info}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: pykb\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    records = [f"{path},{_record(content)}" for path, content in members.items()]
+    members[f"{info}/RECORD"] = "\n".join([*records, f"{info}/RECORD,,", ""]).encode()
+    return _zip(members)
+
+
+def _package() -> Iterator[tuple[str, bytes]]:
+    yield from _files(PACKAGE, "pykb", skip="_templates")
+    yield from _files(templates(), "pykb/_templates")
+
+
+def _files(folder: Path, prefix: str, *, skip: str = "") -> Iterator[tuple[str, bytes]]:
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        if path.is_file() and "__pycache__" not in parts and parts[0] != skip and path.suffix not in {".pyc", ".pyo"}:
+            yield "/".join((prefix, *parts)), path.read_bytes()
+
+
+def _described() -> dict[str, bytes] | None:
+    """The files of ``.dist-info`` that say what the distribution is."""
+    root = checkout()
+    if root is not None:
+        return _from_pyproject(root)
+    try:
+        installed = metadata.distribution(NAME)
+    except metadata.PackageNotFoundError:
+        return None
+    found: dict[str, bytes] = {}
+    for path in installed.files or ():
+        if f"{NAME}-" not in path.parts[0] or not path.parts[0].endswith(".dist-info"):
+            continue
+        name = "/".join(path.parts[1:])
+        if name in {"METADATA", "entry_points.txt"} or name.startswith("licenses/"):
+            found[name] = path.read_binary()
+    return dict(sorted(found.items())) if "METADATA" in found else None
+
+
+def _from_pyproject(root: Path) -> dict[str, bytes]:
+    """A checkout's metadata, read where it is written: that of the installation is as old as the installation."""
+    project: dict[str, Any] = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lines = [
+        "Metadata-Version: 2.4",
+        f"Name: {NAME}",
+        f"Version: {pykb.__version__}",
+        f"Summary: {project['description']}",
+        f"License-Expression: {project['license']}",
+        f"Requires-Python: {project['requires-python']}",
+    ]
+    lines += [f"Requires-Dist: {requirement}" for requirement in project["dependencies"]]
+    for extra, requirements in project.get("optional-dependencies", {}).items():
+        lines.append(f"Provides-Extra: {extra}")
+        lines += [f"Requires-Dist: {_with_extra(requirement, extra)}" for requirement in requirements]
+    groups = {"console_scripts": project.get("scripts", {}), **project.get("entry-points", {})}
+    entries = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items()) for group, names in groups.items()]
+    licences = {f"licenses/{name}": (root / name).read_bytes() for name in project.get("license-files", ())}
+    return {"METADATA": "\n".join([*lines, ""]).encode(), "entry_points.txt": "\n".join(entries).encode(), **licences}
+
+
+def _with_extra(requirement: str, extra: str) -> str:
+    name, semicolon, marker = requirement.partition(";")
+    condition = f"({marker.strip()}) and extra == '{extra}'" if semicolon else f"extra == '{extra}'"
+    return f"{name.strip()}; {condition}"
+
+
+def _record(content: bytes) -> str:
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    return f"sha256={digest},{len(content)}"
+
+
+def _zip(members: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+        for path, content in members.items():
+            entry = zipfile.ZipInfo(path, date_time=(1980, 1, 1, 0, 0, 0))
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o100644 << 16
+            entry.create_system = 3
+            archive.writestr(entry, content)
+    return stream.getvalue()
+
+
+__all__ = ["NAME", "WHEELS", "is_from_index", "wheel", "wheel_name"]

@@ -1,0 +1,211 @@
+"""Insertion at anchors: text in, text out, nothing twice.
+
+Whether a fragment is there already is decided by structure: a Python fragment by the names it imports or the call it
+makes, a YAML fragment by the members of the file's lists. So a fragment that the user changed stays as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+import yaml
+
+from pykb.diagnostics import Diagnostic, Span
+from pykb.diagnostics.codes.scaffold import ANCHOR_MISSING, FILE_BROKEN
+from pykb.scaffold import anchor as anchors
+
+
+class FragmentKind(StrEnum):
+    """What a fragment is, and so how its presence is recognised and where exactly it goes."""
+
+    IMPORT = "import"
+    STATEMENT = "statement"
+    LIST_ITEM = "list item"
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Lines to insert above an anchor, without indentation.
+
+    Attributes:
+        anchor: Name of the anchor.
+        text: The lines; a list item is given without its dash.
+        kind: What it is.
+        key: For a statement, the dotted name whose call or mention proves that it is there.
+    """
+
+    anchor: str
+    text: str
+    kind: FragmentKind
+    key: str = ""
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines as they are pasted."""
+        if self.kind is FragmentKind.LIST_ITEM:
+            return [f"- {self.text}"]
+        return self.text.splitlines()
+
+
+def insert(text: str, fragment: Fragment, *, path: str) -> tuple[str, Diagnostic | None]:
+    """The text with the fragment in it; unchanged when it has it. A finding where that cannot be done."""
+    present, broken = is_present(text, fragment, path=path)
+    if broken is not None or present:
+        return text, broken
+    lines = text.splitlines(keepends=True)
+    anchor = anchors.find(lines, fragment.anchor)
+    if anchor is None:
+        return text, missing(fragment, path)
+    newline = "\r\n" if lines[anchor.line].endswith("\r\n") or (lines[0].endswith("\r\n")) else "\n"
+    position = _import_position(lines, anchor, fragment) if fragment.kind is FragmentKind.IMPORT else anchor.line
+    added = [f"{anchor.indent}{line}{newline}" if line else newline for line in fragment.lines]
+    if fragment.kind is FragmentKind.IMPORT and _opens_section(lines, position, fragment):
+        added.insert(0, newline)
+    result = "".join([*lines[:position], *added, *lines[position:]])
+    there, broken = is_present(result, fragment, path=path)
+    if broken is not None or not there:
+        return text, _misplaced(fragment, path, anchor.line)
+    return result, None
+
+
+def is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagnostic | None]:
+    """Whether a text has what a fragment adds; a finding where the text cannot be parsed."""
+    if PurePosixPath(path).suffix == ".py":
+        try:
+            tree = ast.parse(text)
+        except SyntaxError as error:
+            span = Span(path, error.lineno or 1, error.offset or 1)
+            return False, _broken(span, path, error.msg)
+        return (
+            _imports(tree, ast.parse(fragment.text))
+            if fragment.kind is FragmentKind.IMPORT
+            else _mentions(tree, fragment)
+        ), None
+    try:
+        documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        span = Span(path, mark.line + 1, mark.column + 1) if mark else Span(path, 1, 1)
+        return False, _broken(span, path, error.problem or "no YAML")
+    wanted = yaml.load(fragment.text, Loader=yaml.CSafeLoader)
+    return any(wanted in members for members in _lists(documents)), None
+
+
+def missing(fragment: Fragment, path: str) -> Diagnostic:
+    """The anchor is gone: what to paste, and where."""
+    place = {
+        FragmentKind.IMPORT: "among the imports",
+        FragmentKind.STATEMENT: "where controllers are registered",
+        FragmentKind.LIST_ITEM: "at the end of the list",
+    }[fragment.kind]
+    comment = anchors.comment(fragment.anchor)
+    return ANCHOR_MISSING.at(
+        None,
+        f"`{path}` has no `{comment}` line to insert above",
+        notes=("nothing was written",),
+        help=(
+            f"put these lines into `{path}`, {place}, then run the command again:\n"
+            + "\n".join((*fragment.lines, comment)),
+        ),
+    )
+
+
+def _broken(span: Span, path: str, problem: str) -> Diagnostic:
+    return FILE_BROKEN.at(
+        span,
+        f"`{path}` does not parse: {problem}",
+        notes=("lines must be added to this file, and nothing was written",),
+    )
+
+
+def _misplaced(fragment: Fragment, path: str, line: int) -> Diagnostic:
+    return ANCHOR_MISSING.at(
+        Span(path, line + 1, 1),
+        f"`{path}` cannot take the lines at this anchor",
+        label="what is inserted above would not be part of the file's structure",
+        notes=("nothing was written",),
+        help=("put these lines where they belong, then run the command again:\n" + "\n".join(fragment.lines),),
+    )
+
+
+def _imports(tree: ast.Module, wanted: ast.Module) -> bool:
+    want = {
+        (node.module, alias.name, alias.asname or alias.name)
+        for node in ast.walk(wanted)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    have = {
+        (node.module, alias.name, alias.asname or alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    return want <= have
+
+
+def _mentions(tree: ast.Module, fragment: Fragment) -> bool:
+    """Whether the code uses the name outside of imports: called, handed on or registered in another way."""
+    return any(
+        isinstance(node, ast.Name | ast.Attribute)
+        and isinstance(node.ctx, ast.Load)
+        and ast.unparse(node) == fragment.key
+        for node in ast.walk(tree)
+    )
+
+
+def _lists(node: object) -> list[list[object]]:
+    found: list[list[object]] = []
+    if isinstance(node, list):
+        found.append(node)
+        for item in node:
+            found += _lists(item)
+    if isinstance(node, dict):
+        for value in node.values():
+            found += _lists(value)
+    return found
+
+
+def _import_key(line: str) -> tuple[str, str]:
+    """How the formatter orders ``from`` imports: by module, then by name, without regard to case."""
+    words = line.split()
+    return (words[1].casefold(), words[3].casefold() if len(words) > 3 else "")
+
+
+def _is_import(line: str) -> bool:
+    return line.startswith("from ") and " import " in line
+
+
+def _package(line: str) -> str:
+    return line.split()[1].partition(".")[0]
+
+
+def _import_position(lines: list[str], anchor: anchors.Anchor, fragment: Fragment) -> int:
+    """Where the import goes among those of its package directly above the anchor."""
+    own = fragment.lines[0]
+    position = anchor.line
+    index = anchor.line
+    while index > 0:
+        line = lines[index - 1].rstrip("\r\n")
+        if line.strip() == ")":  # the end of an import of several lines
+            start = next((i for i in range(index - 2, -1, -1) if _is_import(lines[i])), None)
+            if start is None:
+                break
+            index, line = start + 1, lines[start].rstrip("\r\n")
+        if not _is_import(line) or _package(line) != _package(own):
+            break
+        index -= 1
+        if _import_key(own) < _import_key(line):
+            position = index
+    return position
+
+
+def _opens_section(lines: list[str], position: int, fragment: Fragment) -> bool:
+    """Whether a blank line must part it from imports of other packages above."""
+    if position == 0:
+        return False
+    above = lines[position - 1].rstrip("\r\n")
+    return _is_import(above) and _package(above) != _package(fragment.lines[0])

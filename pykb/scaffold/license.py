@@ -1,0 +1,83 @@
+"""The licence header of a project's Python files: a block of ``#`` lines, or nothing."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from pathlib import Path
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.names import LICENSE_FILE, LICENSE_NAME
+from pykb.diagnostics.suggest import closest
+
+
+class License(StrEnum):
+    """What ``--license`` takes."""
+
+    APACHE2 = "apache2"
+    NONE = "none"
+
+
+_APACHE2 = """\
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+"""
+
+
+def header(license_name: str, *, owner: str, file: Path | None, year: str, found: Diagnostics) -> str:
+    """The header for the options given; a file wins over the name of a licence.
+
+    The built-in header names no year, so that the same command gives the same files next year.
+    """
+    if file is not None:
+        return _from_file(file, year, found)
+    if license_name not in set(License):
+        near = closest(license_name, License) or License.APACHE2
+        message = f"`--license {license_name}` is no licence that pykb knows: `apache2` or `none`"
+        help_file = "for another licence, write its header to a file: `--license-file FILE`"
+        found.add(LICENSE_NAME.at(None, message, help=(f"`--license {near}`", help_file)))
+        return ""
+    if license_name == License.NONE:
+        return ""
+    copyright_line = f"Copyright {owner}\n\n" if owner else ""
+    return _commented(copyright_line + _APACHE2)
+
+
+def _from_file(file: Path, year: str, found: Diagnostics) -> str:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        message = f"`--license-file {file}` cannot be read: {reason}"
+        found.add(LICENSE_FILE.at(None, message, help=("write the header to a file first, or leave the option out",)))
+        return ""
+    return _commented(re.sub(r"\bYEAR\b", year, text))
+
+
+def _commented(text: str) -> str:
+    r"""The text as ``#`` lines; a block comment of Go or C loses its marks first.
+
+    >>> print(_commented("/*\nCopyright X\n\nAll rights.\n*/\n"))
+    # Copyright X
+    #
+    # All rights.
+    >>> print(_commented("# ready\n"))
+    # ready
+    """
+    text = text.replace("\r\n", "\n").strip()
+    block = re.fullmatch(r"/\*+(.*?)\*/", text, flags=re.DOTALL)
+    if block:
+        text = re.sub(r"^ \* ?", "", block[1], flags=re.MULTILINE).strip("\n").rstrip()
+    lines = text.splitlines()
+    if all(line.startswith("#") or not line.strip() for line in lines):
+        return "\n".join(line.rstrip() for line in lines)
+    return "\n".join(f"# {line}".rstrip() for line in lines)

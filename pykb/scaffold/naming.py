@@ -1,0 +1,192 @@
+"""Every name on a command line is checked here, before anything happens: what is wrong, and what to type instead."""
+
+from __future__ import annotations
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.names import (
+    CONTROLLER_NAME,
+    DOMAIN_NAME,
+    FLAG_REQUIRED,
+    GROUP_DOMAIN,
+    GROUP_NAME,
+    IMPORT_PATH,
+    KIND_NAME,
+    KIND_TAKEN,
+    OWNER_NAME,
+    PACKAGE_NAME,
+    PLURAL_NAME,
+    PROJECT_NAME,
+    VERSION_NAME,
+)
+from pykb.diagnostics.model import Severity
+from pykb.meta import names
+from pykb.meta.plural import pluralize
+
+PROJECT_NAME_LENGTH = names.LABEL_LENGTH - len("-controller-manager-metrics-service")
+"""The longest prefix that leaves the longest name of a Service a DNS label."""
+
+_LIBRARIES = frozenset(
+    {
+        *("aiohttp", "cookiecutter", "cryptography", "google", "jinja2", "kopf", "kubernetes", "mypy", "orjson"),
+        *("prometheus_client", "pydantic", "pydantic_core", "pykb", "pytest", "pytest_asyncio", "re2", "rich"),
+        *("ruamel", "ruff", "typer", "uvloop", "yaml"),
+    }
+)
+_FOLDERS = frozenset({"bin", "build", "config", "dist", "docs", "hack", "test", "tests"})
+
+_SCAFFOLDED_IMPORTS: dict[str, str] = {
+    **dict.fromkeys(("CustomResource", "Field", "GroupVersion", "Struct"), "pykb.api"),
+    "Condition": "pykb.api.meta.v1",
+    **dict.fromkeys(
+        ("Client", "ControllerBuilder", "Manager", "ManagerOptions", "Reconciler", "Request", "Result"), "pykb.runtime"
+    ),
+}
+"""What the scaffolded modules import next to the kind."""
+
+
+def check_domain(domain: str, found: Diagnostics) -> None:
+    """The domain of a project."""
+    if not domain:
+        found.add(FLAG_REQUIRED.at(None, "`--domain` is missing", help=("`--domain example.com`",)))
+    elif not names.is_subdomain(domain):
+        near = names.as_subdomain(domain) or "example.com"
+        message = f"`--domain {domain}` is no DNS name: lower case letters, digits, hyphens and dots only"
+        found.add(DOMAIN_NAME.at(None, message, help=(f"`--domain {near}`",)))
+
+
+def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -> None:
+    """The name of a project, and the name of its package that follows from it."""
+    source = f"the name of this directory, `{name}`," if from_directory else f"`--project-name {name}`"
+    if not names.is_rfc_1035_label(name):
+        near = names.as_label(name)[:PROJECT_NAME_LENGTH].rstrip("-") or "my-operator"
+        message = f"{source} is no DNS label: lower case letters, digits and hyphens, a letter first"
+        note = "it is the prefix of the name of every object that the project deploys"
+        found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {near}`",)))
+        return
+    if len(name) > PROJECT_NAME_LENGTH:
+        message = f"{source} has {len(name)} characters, at most {PROJECT_NAME_LENGTH} fit"
+        note = f"the Service `{name}-controller-manager-metrics-service` may have at most {names.LABEL_LENGTH}"
+        near = name[:PROJECT_NAME_LENGTH].rstrip("-")
+        found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {near}`",)))
+        return
+    package = names.as_module_name(name)
+    taken = _package_taken(package)
+    if taken:
+        message = f"{source} gives the Python package `{package}`, {taken}"
+        found.add(PACKAGE_NAME.at(None, message, help=(f"`--project-name {name}-operator`",)))
+
+
+def _package_taken(package: str) -> str:
+    if names.is_standard_module(package):
+        return "which is a module of Python"
+    if package in _LIBRARIES:
+        return "which is a library that an operator uses"
+    if package in _FOLDERS:
+        return "which is a folder of the project"
+    if package.endswith("_"):
+        return "since the name is a keyword of Python"
+    return ""
+
+
+def check_owner(owner: str, found: Diagnostics) -> None:
+    """The holder of the copyright: one line."""
+    if not owner.isprintable():
+        shown = " ".join(owner.split())
+        message = "`--owner` has a line break or another control character"
+        found.add(OWNER_NAME.at(None, message, help=(f'`--owner "{shown}"`',)))
+
+
+def check_group(group: str, domain: str, found: Diagnostics) -> None:
+    """The group of a resource of the project, and the API group that it makes."""
+    if group and not names.is_subdomain(group):
+        near = names.as_subdomain(group) or "infra"
+        message = f"`--group {group}` is no DNS name: lower case letters, digits, hyphens and dots only"
+        found.add(GROUP_NAME.at(None, message, help=(f"`--group {near}`",)))
+        return
+    whole = ".".join(part for part in (group, domain) if part)
+    if not whole:
+        found.add(
+            FLAG_REQUIRED.at(None, "`--group` is missing, and the project has no domain", help=("`--group infra`",))
+        )
+    elif len(whole) > names.SUBDOMAIN_LENGTH:
+        message = f"the API group `{whole}` has {len(whole)} characters, at most {names.SUBDOMAIN_LENGTH} fit"
+        found.add(GROUP_NAME.at(None, message, help=("take a shorter `--group`",)))
+    elif "." not in whole:
+        message = f"the API group `{whole}` has no dot, which the API server demands"
+        helps = (f"`--group {group}.example`",) if not domain else ("give a group: `--group infra`",)
+        found.add(GROUP_NAME.at(None, message, help=helps))
+    elif domain and "." in domain and (group == domain or group.endswith(f".{domain}")):
+        short = group.removesuffix(domain).rstrip(".")
+        message = f"the API group is `{whole}`: `--group` already ends with the domain"
+        helps = (f"`--group {short}`",) if short else ("leave `--group` out",)
+        found.add(GROUP_DOMAIN.at(None, message, help=helps, severity=Severity.WARNING))
+
+
+def check_version(version: str, found: Diagnostics) -> None:
+    """The API version."""
+    if not version:
+        found.add(FLAG_REQUIRED.at(None, "`--version` is missing", help=("`--version v1`",)))
+    elif not names.is_version(version):
+        near = names.as_version(version) or "v1"
+        message = f"`--version {version}` is no API version: `v1`, `v1beta1`, `v2alpha3`"
+        found.add(VERSION_NAME.at(None, message, help=(f"`--version {near}`",)))
+
+
+def check_kind(kind: str, found: Diagnostics) -> None:
+    """The kind, which becomes a class."""
+    if not kind:
+        found.add(FLAG_REQUIRED.at(None, "`--kind` is missing", help=("`--kind Machine`",)))
+    elif not names.is_kind(kind):
+        near = names.as_kind(kind) or "Machine"
+        message = f"`--kind {kind}` is not in PascalCase: letters and digits, an upper case letter first"
+        if len(kind) > names.LABEL_LENGTH:
+            message = f"`--kind {kind}` has {len(kind)} characters, at most {names.LABEL_LENGTH} fit"
+        found.add(KIND_NAME.at(None, message, help=(f"`--kind {near}`",)))
+    elif names.is_python_name(kind):
+        message = f"`--kind {kind}` is a name of Python itself, which the class would hide"
+        found.add(KIND_TAKEN.at(None, message, help=(f"`--kind My{kind}`",)))
+
+
+def check_own_kind(kind: str, found: Diagnostics) -> None:
+    """A kind whose class the project defines: it must not hide what the scaffolded modules import."""
+    module = _SCAFFOLDED_IMPORTS.get(kind)
+    if module:
+        message = f"`--kind {kind}` is the name of a class of `{module}` that the scaffolded code imports"
+        found.add(KIND_TAKEN.at(None, message, help=(f"`--kind My{kind}`",)))
+
+
+def check_plural(plural: str, kind: str, found: Diagnostics) -> None:
+    """The plural, given or made from the kind."""
+    if plural and not names.is_rfc_1035_label(plural):
+        near = names.as_label(plural) or (pluralize(kind) if names.is_kind(kind) else "machines")
+        message = f"`--plural {plural}` is no DNS label: lower case letters, digits and hyphens, a letter first"
+        if len(plural) > names.LABEL_LENGTH:
+            message = f"`--plural {plural}` has {len(plural)} characters, at most {names.LABEL_LENGTH} fit"
+        found.add(PLURAL_NAME.at(None, message, help=(f"`--plural {near}`",)))
+    elif not plural and names.is_kind(kind) and not names.is_rfc_1035_label(pluralize(kind)):
+        message = f"the plural of `{kind}`, `{pluralize(kind)}`, is longer than {names.LABEL_LENGTH} characters"
+        found.add(PLURAL_NAME.at(None, message, help=(f"`--plural {kind.lower()[:20]}s`",)))
+
+
+def check_controller_name(name: str, found: Diagnostics) -> None:
+    """The name of a second controller."""
+    if name and not names.is_rfc_1035_label(name):
+        near = names.as_label(name) or "machine-cleaner"
+        message = f"`--controller-name {name}` is no DNS label: lower case letters, digits and hyphens, a letter first"
+        found.add(CONTROLLER_NAME.at(None, message, help=(f"`--controller-name {near}`",)))
+
+
+def check_import_path(path: str, found: Diagnostics) -> None:
+    """The module of an external type."""
+    if path and not all(names.is_module_name(part) for part in path.split(".")):
+        near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
+        message = f"`--external-api-path {path}` is no Python module"
+        found.add(IMPORT_PATH.at(None, message, help=(f"`--external-api-path {near}`",)))
+
+
+def check_external_domain(domain: str, found: Diagnostics) -> None:
+    """The domain of an external type."""
+    if domain and not names.is_subdomain(domain):
+        near = names.as_subdomain(domain) or "example.com"
+        message = f"`--external-api-domain {domain}` is no DNS name"
+        found.add(DOMAIN_NAME.at(None, message, help=(f"`--external-api-domain {near}`",)))

@@ -1,0 +1,185 @@
+"""A plan: every change that a command would make, rendered and checked in memory, before one of them is made."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, NOT_A_FILE
+from pykb.scaffold.check import check
+from pykb.scaffold.insert import Fragment, insert, missing
+from pykb.scaffold.project import FILE_NAME
+from pykb.scaffold.workspace import OutsideError, Snapshot, Workspace
+
+
+class Action(StrEnum):
+    """What happens to a file, in the words that are shown."""
+
+    CREATE = "create"
+    UPDATE = "update"
+    OVERWRITE = "overwrite"
+    KEEP = "keep"
+
+
+class OnExists(StrEnum):
+    """What to do where a file that would be made is there already, with other content."""
+
+    REFUSE = "refuse"
+    KEEP = "keep"
+    OVERWRITE = "overwrite"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One file before and after."""
+
+    snapshot: Snapshot
+    after: bytes
+    action: Action
+    mode: int
+
+    @property
+    def path(self) -> str:
+        """Where, relative to the project."""
+        return self.snapshot.path
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The changes of one command in the order in which they are made: PROJECT last, so it never claims too much."""
+
+    root: Path
+    changes: tuple[Change, ...]
+    kept: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.changes
+
+    def diff(self) -> str:
+        """All changes as one unified diff, as ``git diff`` would show them."""
+        return "".join(_diff(change) for change in self.changes)
+
+
+class PlanBuilder:
+    """Gathers what plugins want written. Later wishes see the result of earlier ones."""
+
+    def __init__(self, root: Path) -> None:
+        self.workspace = Workspace(root)
+        self.diagnostics = Diagnostics()
+        self._after: dict[str, bytes] = {}
+        self._mode: dict[str, int] = {}
+        self._action: dict[str, Action] = {}
+        self._kept: dict[str, None] = {}
+
+    def current(self, path: str) -> bytes | None:
+        """A file as it will be; ``None`` where there is none."""
+        if path in self._after:
+            return self._after[path]
+        snapshot = self._read(path)
+        return snapshot.content if snapshot else None
+
+    def create(self, path: str, content: bytes, *, on_exists: OnExists = OnExists.REFUSE, mode: int = 0o644) -> None:
+        """Make a file. The same content in place already is no change at all."""
+        snapshot = self._read(path)
+        if snapshot is None:
+            return
+        broken = check(path, content)
+        if broken is not None:
+            self.diagnostics.add(broken)
+            return
+        if snapshot.content == content:
+            return
+        if not snapshot.exists:
+            self._set(path, content, Action.CREATE, mode)
+        elif on_exists is OnExists.OVERWRITE:
+            self._set(path, content, Action.OVERWRITE, snapshot.mode or mode)
+        elif on_exists is OnExists.KEEP:
+            self._kept[path] = None
+        else:
+            self.diagnostics.add(
+                FILE_EXISTS.at(
+                    Span(path, 1, 1),
+                    f"`{path}` is already there, with other content",
+                    notes=("nothing was written",),
+                    help=(
+                        "`--diff` shows what would change; `--force` overwrites it and keeps a copy in `.pykb/backup`",
+                    ),
+                )
+            )
+
+    def update(self, path: str, content: bytes) -> None:
+        """Give a file new content that was made from its old."""
+        snapshot = self._read(path)
+        if snapshot is None or content == self.current(path):
+            return
+        self._set(path, content, Action.UPDATE if snapshot.exists else Action.CREATE, snapshot.mode or 0o644)
+
+    def insert(self, path: str, fragment: Fragment) -> None:
+        """Insert above an anchor; nothing where it is there already."""
+        before = self.current(path)
+        if before is None:
+            absent = missing(fragment, path)
+            self.diagnostics.add(
+                FILE_MISSING.at(None, f"`{path}` is not there to be added to", notes=absent.notes, help=absent.help)
+            )
+            return
+        try:
+            text = before.decode("utf-8")
+        except UnicodeDecodeError:
+            self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is no UTF-8 text", notes=("nothing was written",)))
+            return
+        after, problem = insert(text, fragment, path=path)
+        if problem is not None:
+            self.diagnostics.add(problem)
+        elif after != text:
+            self.update(path, after.encode())
+
+    def edit(self, path: str, change: Callable[[str], str]) -> None:
+        """Apply a function to the text of a file that is there."""
+        before = self.current(path)
+        if before is not None:
+            self.update(path, change(before.decode("utf-8")).encode())
+
+    def build(self) -> Plan:
+        """The plan. Only to be applied when ``diagnostics`` has no errors."""
+        paths = sorted(self._after, key=lambda path: (path == FILE_NAME, path))
+        changes = tuple(
+            Change(self.workspace.read(path), self._after[path], self._action[path], self._mode[path]) for path in paths
+        )
+        return Plan(self.workspace.root, changes, tuple(sorted(self._kept)))
+
+    def _set(self, path: str, content: bytes, action: Action, mode: int) -> None:
+        self._after[path] = content
+        self._mode[path] = mode
+        self._action.setdefault(path, action)
+
+    def _read(self, path: str) -> Snapshot | None:
+        try:
+            return self.workspace.read(path)
+        except OutsideError as error:
+            self.diagnostics.add(error.diagnostic)
+            return None
+
+
+def _diff(change: Change) -> str:
+    old, new = change.snapshot.content, change.after
+    path = change.path
+    head = f"diff --git a/{path} b/{path}\n"
+    if old is None:
+        head += f"new file mode 100{change.mode:o}\n"
+    if b"\0" in new or b"\0" in (old or b""):
+        return head + f"Binary files {'/dev/null' if old is None else f'a/{path}'} and b/{path} differ\n"
+    lines = difflib.unified_diff(
+        (old or b"").decode("utf-8", "backslashreplace").splitlines(keepends=True),
+        new.decode("utf-8", "backslashreplace").splitlines(keepends=True),
+        "/dev/null" if old is None else f"a/{path}",
+        f"b/{path}",
+    )
+    body = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return head + body

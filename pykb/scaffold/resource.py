@@ -1,0 +1,151 @@
+"""What PROJECT remembers of one API type: its identity, where its class is, what was scaffolded for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pykb.meta.names import as_module_name, is_protected_group
+from pykb.meta.plural import pluralize
+
+BUILTIN_GROUPS: dict[str, str] = {
+    "admission": "k8s.io",
+    "admissionregistration": "k8s.io",
+    "apiextensions": "k8s.io",
+    "apiregistration": "k8s.io",
+    "apps": "",
+    "auditregistration": "k8s.io",
+    "authentication": "k8s.io",
+    "authorization": "k8s.io",
+    "autoscaling": "",
+    "batch": "",
+    "certificates": "k8s.io",
+    "coordination": "k8s.io",
+    "core": "",
+    "discovery": "k8s.io",
+    "events": "k8s.io",
+    "extensions": "",
+    "flowcontrol.apiserver": "k8s.io",
+    "imagepolicy": "k8s.io",
+    "metrics": "k8s.io",
+    "networking": "k8s.io",
+    "node": "k8s.io",
+    "policy": "",
+    "rbac.authorization": "k8s.io",
+    "resource": "k8s.io",
+    "scheduling": "k8s.io",
+    "setting": "k8s.io",
+    "storage": "k8s.io",
+}
+"""The API groups of Kubernetes itself by their short names, with the domain behind each (kubebuilder knows most)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One entry of PROJECT's ``resources``.
+
+    Attributes:
+        group: The part of the API group in front of the domain; ``core`` for the core group.
+        domain: The part behind it; empty for some built-in groups.
+        version: The API version.
+        kind: The kind.
+        plural: Its plural; stands in PROJECT only where the rules give another.
+        path: The module that its class is imported from.
+        namespaced: Scope of the kind.
+        api: Whether types and CRD are part of the project.
+        core: Whether it is a type of Kubernetes itself.
+        external: Whether the type is another package's.
+        controller: Whether there is a controller without a name of its own.
+        controllers: Names of named controllers, in the order of creation.
+    """
+
+    group: str
+    domain: str
+    version: str
+    kind: str
+    plural: str
+    path: str = ""
+    namespaced: bool = True
+    api: bool = False
+    core: bool = False
+    external: bool = False
+    controller: bool = False
+    controllers: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[str, str, str, str]:
+        """What makes two entries the same: group, domain, version, kind."""
+        return (self.group, self.domain, self.version, self.kind)
+
+    @property
+    def api_group(self) -> str:
+        """The API group as it stands in ``apiVersion``; the core group is empty."""
+        if self.core and self.group == "core":
+            return ""
+        return ".".join(part for part in (self.group, self.domain) if part)
+
+    @property
+    def api_version(self) -> str:
+        """The ``apiVersion`` of its objects."""
+        return f"{self.api_group}/{self.version}" if self.api_group else self.version
+
+    @property
+    def singular(self) -> str:
+        """The kind in lower case: the singular name, and the start of file names."""
+        return self.kind.lower()
+
+    @property
+    def irregular_plural(self) -> bool:
+        """Whether the plural is not what the rules give."""
+        return self.plural != pluralize(self.kind)
+
+    @property
+    def protected(self) -> bool:
+        """Whether its CRD needs the approval annotation."""
+        return self.api and is_protected_group(self.api_group)
+
+    @property
+    def has_controller(self) -> bool:
+        """Whether any controller was scaffolded for it."""
+        return self.controller or bool(self.controllers)
+
+    @property
+    def group_package(self) -> str:
+        """The folder of its group in a multigroup project."""
+        return as_module_name(self.group or self.domain)
+
+    def __str__(self) -> str:
+        return f"{self.api_version} {self.kind}"
+
+
+def builtin_domain(group: str) -> str | None:
+    """The domain behind a built-in group's short name; ``None`` when there is no such group."""
+    return BUILTIN_GROUPS.get(group)
+
+
+def merge(old: Resource, new: Resource) -> Resource:
+    """Both entries as one: what either scaffolded. The plural and the module of ``new`` win where it has an API.
+
+    A second controller turns the unnamed one into a named one, called by the kind, as kubebuilder does.
+    """
+    names = list(old.controllers)
+    unnamed = old.controller or (new.controller and not new.controllers)
+    if new.controllers:
+        if old.controller:
+            names.append(old.singular)
+        names += [name for name in new.controllers if name not in names]
+        unnamed = False
+    elif old.controllers:
+        unnamed = False
+        if new.controller and new.singular not in names:
+            names.append(new.singular)
+    return replace(
+        old,
+        plural=new.plural,
+        path=new.path or old.path,
+        namespaced=new.namespaced if new.api else old.namespaced,
+        api=old.api or new.api,
+        core=old.core or new.core,
+        external=(old.external or new.external) and not new.api,
+        controller=unnamed,
+        controllers=tuple(names),
+    )

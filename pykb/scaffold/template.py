@@ -1,0 +1,29 @@
+"""The one Jinja environment, and the files of ``templates/files``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pykb.scaffold.locate import templates
+
+
+@cache
+def environment() -> Environment:
+    """Undefined names are errors; the last newline is kept; no bytecode is written beside the templates."""
+    return Environment(
+        loader=FileSystemLoader(templates() / "files", encoding="utf-8"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # noqa: S701 - source code, not HTML
+    )
+
+
+def render(name: str, context: Mapping[str, Any]) -> bytes:
+    """One file of ``templates/files``; ``name`` ends in ``.j2``."""
+    return environment().get_template(name).render(context).encode()

@@ -1,0 +1,95 @@
+"""The project's folder as a plan sees it: what is there now, read once, never outside of the folder."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from pykb.diagnostics import Diagnostic
+from pykb.diagnostics.codes.scaffold import NOT_A_FILE, PATH_OUTSIDE
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A file as it was when it was first read; ``content`` is ``None`` where there was none."""
+
+    path: str
+    target: Path
+    content: bytes | None
+    mode: int | None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there was a file."""
+        return self.content is not None
+
+
+class Workspace:
+    """Reads files below one folder. A path is relative to it, with slashes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root.resolve()
+        self._seen: dict[str, Snapshot] = {}
+
+    def read(self, path: str) -> Snapshot:
+        """The file at a path, as it was at the first call.
+
+        Raises:
+            OutsideError: The path, or a symbolic link on it, leads out of the folder, or to something that is no file.
+        """
+        if path not in self._seen:
+            self._seen[path] = self._load(path)
+        return self._seen[path]
+
+    def _load(self, path: str) -> Snapshot:
+        target = locate(self.root, path)
+        try:
+            status = target.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return Snapshot(path, target, None, None)
+        if not stat.S_ISREG(status.st_mode):
+            raise OutsideError(NOT_A_FILE.at(None, f"`{path}` is no file", notes=("nothing was written",)))
+        return Snapshot(path, target, target.read_bytes(), stat.S_IMODE(status.st_mode))
+
+
+class OutsideError(Exception):
+    """A path that scaffolding does not write to; carries what to tell."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+def locate(root: Path, path: str) -> Path:
+    """The real place of a path below ``root``: links inside the folder are followed, others refused.
+
+    Raises:
+        OutsideError: It is not below ``root``, or a folder on the way is a file.
+    """
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in path or "\\" in path:
+        raise OutsideError(
+            PATH_OUTSIDE.at(None, f"`{path}` is no path below the project", notes=("nothing was written",))
+        )
+    place = root / pure
+    real = Path(os.path.realpath(place))
+    if not real.is_relative_to(root) or real == root:
+        raise OutsideError(
+            PATH_OUTSIDE.at(
+                None,
+                f"`{path}` is a symbolic link that leads out of the project",
+                notes=("nothing was written",),
+                help=(f"replace the link by a file or folder: `rm {path}`",),
+            )
+        )
+    for parent in real.parents:
+        if parent == root:
+            break
+        if parent.exists() and not parent.is_dir():
+            shown = parent.relative_to(root).as_posix()
+            raise OutsideError(
+                NOT_A_FILE.at(None, f"`{shown}` is a file, but must be a folder", notes=("nothing was written",))
+            )
+    return real
