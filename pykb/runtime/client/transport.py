@@ -3,35 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import logging
 import random
 import ssl
-import urllib.request
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
-from multidict import CIMultiDict
 from yarl import URL
 
-from pykb import __version__
 from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
 from pykb.runtime.client.connection import Call
+from pykb.runtime.client.headers import environment_proxy, request_headers
 from pykb.runtime.client.tls import tls_context
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
-from pykb.runtime.login.credentials import Credentials, CredentialSource, Impersonation
+from pykb.runtime.login.credentials import Credentials, CredentialSource
 
 logger = logging.getLogger(__name__)
 
-USER_AGENT = f"pykb/{__version__}"
 # How much a stream may hold before its reader has taken it.
 _READ_BUFFER = 1 << 18
 _KNOWN_WARNINGS = 256
@@ -208,10 +204,10 @@ class Transport:
                 call.method,
                 URL(f"{credentials.server}{call.path}", encoded=True).update_query(call.query),
                 data=call.body,
-                headers=_headers(call, credentials),
+                headers=request_headers(call, credentials),
                 timeout=limits,
                 ssl=self._tls_for(credentials),
-                proxy=credentials.proxy_url or _environment_proxy(credentials.server),
+                proxy=credentials.proxy_url or environment_proxy(credentials.server),
                 server_hostname=credentials.tls_server_name,
                 allow_redirects=False,
             )
@@ -278,44 +274,6 @@ def _may_repeat(call: Call, error: ApiError | ServerUnreachable) -> bool:
         # An eviction that a disruption budget forbids is a 429 too, but says so by a cause and not by a header.
         return not any(cause.reason == "DisruptionBudget" for cause in error.causes)
     return call.repeatable and error.status in (500, 502, 503, 504)
-
-
-def _headers(call: Call, credentials: Credentials) -> CIMultiDict[str]:
-    headers = CIMultiDict({"User-Agent": USER_AGENT, "Accept": call.accept})
-    if call.body is not None:
-        headers["Content-Type"] = call.content_type
-    if credentials.token:
-        headers["Authorization"] = f"Bearer {credentials.token}"
-    elif credentials.username:
-        headers["Authorization"] = _basic(credentials.username, credentials.password or "")
-    if whom := call.impersonate or credentials.impersonate:
-        _impersonate(headers, whom)
-    return headers
-
-
-def _basic(username: str, password: str) -> str:
-    return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
-
-
-def _impersonate(headers: CIMultiDict[str], whom: Impersonation) -> None:
-    headers["Impersonate-User"] = whom.user
-    if whom.uid:
-        headers["Impersonate-Uid"] = whom.uid
-    for group in whom.groups:
-        headers.add("Impersonate-Group", group)
-    for key, values in whom.extra:
-        for value in values:
-            headers.add(f"Impersonate-Extra-{quote(key, safe='')}", value)
-
-
-def _environment_proxy(server: str) -> str | None:
-    # Not aiohttp's trust_env: it would also send the passwords of ~/.netrc.
-    parts = urlsplit(server)
-    proxies = urllib.request.getproxies_environment()
-    proxy = proxies.get(parts.scheme)
-    if not proxy or urllib.request.proxy_bypass(parts.netloc):
-        return None
-    return proxy
 
 
 def _same_tls(left: Credentials, right: Credentials) -> bool:
