@@ -13,11 +13,18 @@ _CORE = "io.k8s.api.core.v1."
 
 @dataclass(frozen=True)
 class Constraint:
-    """Arguments for pydantic's Field, and a type in place of ``str``."""
+    """Arguments for Field, a type in place of ``str``, and a default as Python text (None: as OpenAPI says)."""
 
     field: str = ""
     type: str = ""
+    default: str | None = None
 
+
+_QUALIFIED_NAME = (
+    r'pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?'
+    r'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"'
+)
+_PORT_ERROR = Constraint(f"max_length=316, {_QUALIFIED_NAME}")
 
 CONSTRAINTS: dict[tuple[str, str], Constraint] = {
     (_META + "Condition", "lastTransitionTime"): Constraint(),
@@ -27,11 +34,42 @@ CONSTRAINTS: dict[tuple[str, str], Constraint] = {
         'min_length=1, max_length=1024, pattern=r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"'
     ),
     (_META + "Condition", "status"): Constraint(type='Literal["True", "False", "Unknown"]'),
-    (_META + "Condition", "type"): Constraint(
-        "max_length=316, pattern="
-        r'r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?'
-        r'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"'
-    ),
+    (_META + "Condition", "type"): Constraint(f"max_length=316, {_QUALIFIED_NAME}"),
+}
+
+_EMPTY = Constraint(default='""')
+_NO_DEFAULT = Constraint(default="None")  # the Go marker refers to a constant, which controller-gen does not follow
+CONSTRAINTS |= {
+    ("io.k8s.api.autoscaling.v1.ScaleSpec", "replicas"): Constraint(default="0"),
+    (_CORE + "AzureDiskVolumeSource", "cachingMode"): _NO_DEFAULT,
+    (_CORE + "AzureDiskVolumeSource", "kind"): _NO_DEFAULT,
+    (_CORE + "AzureDiskVolumeSource", "readOnly"): Constraint(default="False"),
+    (_CORE + "ConfigMapEnvSource", "name"): _EMPTY,
+    (_CORE + "ConfigMapKeySelector", "name"): _EMPTY,
+    (_CORE + "ConfigMapProjection", "name"): _EMPTY,
+    (_CORE + "ConfigMapVolumeSource", "name"): _EMPTY,
+    (_CORE + "FileKeySelector", "optional"): Constraint(default="False"),
+    (_CORE + "GRPCAction", "service"): _EMPTY,
+    (_CORE + "ImageVolumeStatus", "imageRef"): Constraint("max_length=256"),
+    (_CORE + "LocalObjectReference", "name"): _EMPTY,
+    (_CORE + "PortStatus", "error"): _PORT_ERROR,
+    (_CORE + "ReplicationControllerSpec", "minReadySeconds"): Constraint(default="0"),
+    (_CORE + "SecretEnvSource", "name"): _EMPTY,
+    (_CORE + "SecretKeySelector", "name"): _EMPTY,
+    (_CORE + "SecretProjection", "name"): _EMPTY,
+    ("io.k8s.api.networking.v1.IngressPortStatus", "error"): _PORT_ERROR,
+}
+
+# Structs that are replaced as a whole because the LocalObjectReference inside them is.
+ATOMIC = {
+    _CORE + name
+    for name in (
+        "ConfigMapEnvSource",
+        "ConfigMapProjection",
+        "ConfigMapVolumeSource",
+        "SecretEnvSource",
+        "SecretProjection",
+    )
 }
 
 # Values that must not be seen in logs and tracebacks.

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hack.builtin_types.constraints import CONSTRAINTS, HIDDEN
+from hack.builtin_types.constraints import ATOMIC, CONSTRAINTS, HIDDEN, Constraint
 from hack.builtin_types.source import JSON, Resource, Source
 from pykb.api.names import to_camel, to_snake
 from pykb.api.struct import Struct
@@ -149,7 +149,7 @@ class _Reader:
         self.module, self.made, self.source = module, made, source
 
     def read(self, schema: JSON) -> None:
-        if schema.get("x-kubernetes-map-type") == "atomic":
+        if schema.get("x-kubernetes-map-type") == "atomic" or self.made.definition in ATOMIC:
             self.made.annotations.append(self._annotation("MapAtomic"))
         required = set(schema.get("required", ()))
         properties = schema.get("properties", {})
@@ -161,30 +161,29 @@ class _Reader:
     def _field(self, wire: str, schema: JSON, required: bool) -> Field:
         name = attribute(wire)
         annotation = self._type(schema)
+        constraint = CONSTRAINTS.get((self.made.definition, wire), Constraint())
         default = schema.get("default")
-        has_default = default not in (None, {}, [], "", 0, False)
+        value = None if default in (None, {}, [], "", 0, False) else repr(default)
+        value = constraint.default or value or (None if required else "None")
         # The server sends null for a time that is not set, even where its schema requires one (events.k8s.io).
-        is_time = annotation in ("datetime", "MicroTime") and (self.made.definition, wire) not in CONSTRAINTS
-        if (not required and not has_default) or is_time:
+        never_null = self.made.definition == META + "Condition"
+        if value == "None" or (required and not never_null and annotation in ("datetime", "MicroTime")):
             annotation += " | None"
         if '"' in annotation:  # a class that mentions itself: the whole annotation is a forward reference
             annotation = '"' + annotation.replace('"', "") + '"'
-        extras = list(self._extras(wire, name, schema, required and not has_default))
-        override = CONSTRAINTS.get((self.made.definition, wire))
-        if override is not None:
-            annotation = annotation.replace("str", override.type, 1) if override.type else annotation
-            if override.field:
-                self.module.imports.add(("pydantic", "Field"))
-                extras.append(f"Field({override.field})")
-            if override.type.startswith("Literal"):
-                self.module.imports.add(("typing", "Literal"))
+        extras = list(self._extras(wire, name, schema, value is None))
+        if constraint.type:
+            annotation = annotation.replace("str", constraint.type, 1)
+            self.module.imports.add(("typing", constraint.type.partition("[")[0]))
+        if constraint.field:
+            extras.append(f"Field({constraint.field})")
         if (self.made.definition, wire) in HIDDEN:
-            self.module.imports.add(("pydantic", "Field"))
             extras.append("Field(repr=False)")
+        if any(extra.startswith("Field(") for extra in extras):
+            self.module.imports.add(("pydantic", "Field"))
         if extras:
             self.module.imports.add(("typing", "Annotated"))
             annotation = f"Annotated[{annotation}, {', '.join(extras)}]"
-        value = repr(default) if has_default else None if required else "None"
         return Field(name, annotation, value)
 
     def _extras(self, wire: str, name: str, schema: JSON, required: bool) -> Iterator[str]:

@@ -50,7 +50,7 @@ class HorizontalPodAutoscaler(
 
 
 class ScaleSpec(Struct):
-    replicas: Int32 | None = None
+    replicas: Int32 = 0
 
 
 class ScaleStatus(Struct):

@@ -117,10 +117,10 @@ class AttachedVolume(Struct):
 class AzureDiskVolumeSource(Struct):
     disk_name: str
     disk_uri: Annotated[str, Wire("diskURI")]
-    caching_mode: Annotated[str, KnownValues(("None", "ReadOnly", "ReadWrite"))] = "ReadWrite"
+    caching_mode: Annotated[str | None, KnownValues(("None", "ReadOnly", "ReadWrite"))] = None
     fs_type: str = "ext4"
-    kind: Annotated[str, KnownValues(("Dedicated", "Managed", "Shared"))] = "Shared"
-    read_only: bool | None = None
+    kind: Annotated[str | None, KnownValues(("Dedicated", "Managed", "Shared"))] = None
+    read_only: bool = False
 
 
 class AzureFilePersistentVolumeSource(Struct):
@@ -172,7 +172,7 @@ class CSIPersistentVolumeSource(Struct):
 
 @annotate(MapAtomic())
 class LocalObjectReference(Struct):
-    name: str | None = None
+    name: str = ""
 
 
 class CSIVolumeSource(Struct):
@@ -251,15 +251,16 @@ class ConfigMap(Object, group_version=GROUP_VERSION, resource=ResourceInfo("conf
     immutable: bool | None = None
 
 
+@annotate(MapAtomic())
 class ConfigMapEnvSource(Struct):
-    name: str | None = None
+    name: str = ""
     optional: bool | None = None
 
 
 @annotate(MapAtomic())
 class ConfigMapKeySelector(Struct):
     key: str
-    name: str | None = None
+    name: str = ""
     optional: bool | None = None
 
 
@@ -277,16 +278,18 @@ class KeyToPath(Struct):
     mode: Int32 | None = None
 
 
+@annotate(MapAtomic())
 class ConfigMapProjection(Struct):
     items: Annotated[list[KeyToPath] | None, ListAtomic()] = None
-    name: str | None = None
+    name: str = ""
     optional: bool | None = None
 
 
+@annotate(MapAtomic())
 class ConfigMapVolumeSource(Struct):
     default_mode: Int32 | None = None
     items: Annotated[list[KeyToPath] | None, ListAtomic()] = None
-    name: str | None = None
+    name: str = ""
     optional: bool | None = None
 
 
@@ -313,8 +316,9 @@ class ContainerRestartRule(Struct):
     exit_codes: ContainerRestartRuleOnExitCodes | None = None
 
 
+@annotate(MapAtomic())
 class SecretEnvSource(Struct):
-    name: str | None = None
+    name: str = ""
     optional: bool | None = None
 
 
@@ -329,7 +333,7 @@ class FileKeySelector(Struct):
     key: str
     path: str
     volume_name: str
-    optional: bool | None = None
+    optional: bool = False
 
 
 @annotate(MapAtomic())
@@ -348,7 +352,7 @@ class ResourceFieldSelector(Struct):
 @annotate(MapAtomic())
 class SecretKeySelector(Struct):
     key: str
-    name: str | None = None
+    name: str = ""
     optional: bool | None = None
 
 
@@ -478,7 +482,7 @@ class Lifecycle(Struct):
 
 class GRPCAction(Struct):
     port: Int32
-    service: str | None = None
+    service: str = ""
 
 
 class Probe(Struct):
@@ -644,7 +648,7 @@ class ResourceStatus(Struct):
 
 
 class ImageVolumeStatus(Struct):
-    image_ref: str
+    image_ref: Annotated[str, Field(max_length=256)]
 
 
 class VolumeStatus(Struct):
@@ -1030,7 +1034,13 @@ class LimitRange(Object, group_version=GROUP_VERSION, resource=ResourceInfo("lim
 class PortStatus(Struct):
     port: Int32
     protocol: Annotated[str, KnownValues(("SCTP", "TCP", "UDP"))]
-    error: str | None = None
+    error: Annotated[
+        str | None,
+        Field(
+            max_length=316,
+            pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+        ),
+    ] = None
 
 
 class LoadBalancerIngress(Struct):
@@ -1428,9 +1438,10 @@ class PodCertificateProjection(Struct):
     user_annotations: dict[str, str] | None = None
 
 
+@annotate(MapAtomic())
 class SecretProjection(Struct):
     items: Annotated[list[KeyToPath] | None, ListAtomic()] = None
-    name: str | None = None
+    name: str = ""
     optional: bool | None = None
 
 
@@ -1670,7 +1681,7 @@ class PodTemplate(Object, group_version=GROUP_VERSION, resource=ResourceInfo("po
 
 
 class ReplicationControllerSpec(Struct):
-    min_ready_seconds: Int32 | None = None
+    min_ready_seconds: Int32 = 0
     replicas: Int32 = 1
     selector: Annotated[dict[str, str] | None, MapAtomic()] = None
     template: PodTemplateSpec | None = None

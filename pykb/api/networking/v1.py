@@ -7,6 +7,8 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 
 from typing import Annotated
 
+from pydantic import Field
+
 from pykb.api.annotations import KnownValues, ListAtomic, ListMap, MapAtomic, NullIsEmpty, PatchStrategy, annotate
 from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
@@ -85,7 +87,13 @@ class IngressSpec(Struct):
 class IngressPortStatus(Struct):
     port: Int32
     protocol: Annotated[str, KnownValues(("SCTP", "TCP", "UDP"))]
-    error: str | None = None
+    error: Annotated[
+        str | None,
+        Field(
+            max_length=316,
+            pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+        ),
+    ] = None
 
 
 class IngressLoadBalancerIngress(Struct):
