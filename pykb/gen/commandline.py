@@ -1,0 +1,304 @@
+"""controller-gen's command lines as typed options: ``rbac:roleName=manager-role crd webhook paths=./...``.
+
+Each word has the grammar of a marker without its plus sign; the same parser reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.commandline import COMMAND_LINE, COMMAND_LINE_GO
+from pykb.diagnostics.suggest import closest
+from pykb.markers.definition import (
+    BOOLEAN,
+    INTEGER,
+    STRING,
+    STRINGS,
+    ArgumentDefinition,
+    MarkerDefinition,
+    MarkerTarget,
+    ValueType,
+)
+from pykb.markers.parser import parse_arguments, split_name
+from pykb.markers.registry import MarkerRegistry
+
+
+class OutputKind(StrEnum):
+    """Where a generator's files go."""
+
+    DIRECTORY = "dir"
+    ARTIFACTS = "artifacts"
+    STDOUT = "stdout"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRule:
+    """One ``output:`` word; ``directory`` is set for the first two kinds."""
+
+    kind: OutputKind
+    directory: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePath:
+    """One of ``paths``: a folder (or file), and whether the folders below it count too (``./...``)."""
+
+    path: str
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CrdOptions:
+    """Options of ``crd``. ``None`` where controller-gen's behaviour without the option is another than with any value."""
+
+    max_description: int | None = None
+    allow_dangerous_types: bool = False
+    generate_embedded_object_meta: bool | None = None
+    ignore_unexported_fields: bool = False
+    preserve_unknown_fields: bool | None = None
+    omit_tool_version: bool | None = None
+    header_file: str = ""
+    year: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RbacOptions:
+    """Options of ``rbac``."""
+
+    role_name: str | None = None
+    file_name: str = "role.yaml"
+    header_file: str = ""
+    year: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookOptions:
+    """Options of ``webhook``."""
+
+    header_file: str = ""
+    year: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """A whole command line.
+
+    Attributes:
+        crd: Its options, ``None`` when the generator was not named.
+        rbac: Likewise.
+        webhook: Likewise.
+        paths: In order; empty when none was given.
+        outputs: Rules by generator; under the empty string the one for all others.
+        skipped: Generators of Go code that were named.
+    """
+
+    crd: CrdOptions | None = None
+    rbac: RbacOptions | None = None
+    webhook: WebhookOptions | None = None
+    paths: tuple[SourcePath, ...] = ()
+    outputs: Mapping[str, OutputRule] = field(default_factory=dict)
+    skipped: tuple[str, ...] = ()
+
+    @property
+    def generators(self) -> tuple[str, ...]:
+        """The names of the generators to run."""
+        named = {"crd": self.crd, "rbac": self.rbac, "webhook": self.webhook}
+        return tuple(name for name, options in named.items() if options is not None)
+
+    def output_for(self, generator: str) -> OutputRule | None:
+        """Where a generator's files go; ``None`` means to their usual place."""
+        return self.outputs.get(generator, self.outputs.get(""))
+
+
+def _option(
+    name: str, kind: ValueType, *choices: str, optional: bool = True, minimum: int | None = None
+) -> ArgumentDefinition:
+    return ArgumentDefinition(name, kind, optional=optional, choices=choices, minimum=minimum)
+
+
+_HEADER = (_option("headerFile", STRING), _option("year", STRING))
+_GENERATORS: Mapping[str, tuple[ArgumentDefinition, ...]] = {
+    "crd": (
+        _option("maxDescLen", INTEGER, minimum=0),
+        _option("allowDangerousTypes", BOOLEAN),
+        _option("generateEmbeddedObjectMeta", BOOLEAN),
+        _option("ignoreUnexportedFields", BOOLEAN),
+        _option("crdVersions", STRINGS, "v1"),
+        _option("deprecatedV1beta1CompatibilityPreserveUnknownFields", BOOLEAN),
+        _option("omitToolVersion", BOOLEAN),
+        *_HEADER,
+    ),
+    "rbac": (_option("roleName", STRING), _option("fileName", STRING), *_HEADER),
+    "webhook": _HEADER,
+    "object": _HEADER,
+    "applyconfiguration": (
+        _option("headerFile", STRING),
+        _option("externalApplyConfigurations", STRINGS),
+        _option("omitToolVersion", BOOLEAN),
+    ),
+}
+_GO_ONLY = ("object", "applyconfiguration")
+_OUTPUTS: Mapping[str, tuple[ArgumentDefinition, ...]] = {
+    "dir": (_option("", STRING, optional=False),),
+    "artifacts": (_option("config", STRING, optional=False), _option("code", STRING)),
+    "stdout": (),
+    "none": (),
+}
+
+
+@cache
+def _registry() -> MarkerRegistry:
+    package = frozenset({MarkerTarget.PACKAGE})
+    found = [MarkerDefinition(name, package, arguments) for name, arguments in _GENERATORS.items()]
+    found.append(MarkerDefinition("paths", package, (_option("", STRINGS, optional=False),)))
+    for rule, arguments in _OUTPUTS.items():
+        found.append(MarkerDefinition(f"output:{rule}", package, arguments))
+        found += [MarkerDefinition(f"output:{name}:{rule}", package, arguments) for name in _GENERATORS]
+    return MarkerRegistry(found)
+
+
+def parse_command_line(words: Sequence[str], *, diagnostics: Diagnostics) -> CommandLine:
+    """Read the words after ``pykb generate``; what is wrong is added to the findings, each word on its own.
+
+    Args:
+        words: As the shell gave them.
+        diagnostics: Takes what is wrong.
+    """
+    return _Reader(diagnostics).read(words)
+
+
+class _Reader:
+    def __init__(self, diagnostics: Diagnostics) -> None:
+        self._diagnostics = diagnostics
+        self._options: dict[str, Mapping[str, object]] = {}
+        self._outputs: dict[str, OutputRule] = {}
+        self._output_words: dict[str, str] = {}
+        self._paths: list[SourcePath] = []
+
+    def read(self, words: Iterable[str]) -> CommandLine:
+        for word in words:
+            self._word(word)
+        for generator, word in self._output_words.items():
+            if generator and generator not in self._options:
+                self._wrong(
+                    f"`{word}` is for the generator `{generator}`, which is not on the command line",
+                    f"add `{generator}`",
+                )
+        skipped = tuple(name for name in self._options if name in _GO_ONLY)
+        for name in skipped:
+            self._diagnostics.add(
+                COMMAND_LINE_GO.at(None, f"`{name}` generates Go code, which Python needs nothing for: nothing to do")
+            )
+        given = self._options
+        return CommandLine(
+            crd=_crd(given["crd"]) if "crd" in given else None,
+            rbac=_rbac(given["rbac"]) if "rbac" in given else None,
+            webhook=WebhookOptions(*_header(given["webhook"])) if "webhook" in given else None,
+            paths=tuple(self._paths),
+            outputs=self._outputs,
+            skipped=skipped,
+        )
+
+    def _word(self, word: str) -> None:
+        text = word if word.startswith("+") else f"+{word}"
+        split = split_name(text)
+        definition = _registry().look_up(split.whole, split.short)
+        if definition is None:
+            self._unknown(word, split.whole)
+            return
+        parsed = parse_arguments(definition, text)
+        for problem in parsed.problems:
+            self._wrong(
+                f"in `{word}`: {problem.message.replace('`+', '`')}", *(h.replace("`+", "`") for h in problem.help)
+            )
+        if parsed.problems:
+            return
+        name = definition.name
+        if name == "paths":
+            self._paths += [_source_path(str(p)) for p in _strings(parsed.values[""])]
+        elif name.startswith("output:"):
+            self._output(word, name, parsed.values)
+        elif name in self._options:
+            self._wrong(
+                f"the generator `{name}` is named twice", "give all its options in one word, separated by commas"
+            )
+        else:
+            self._options[name] = parsed.values
+
+    def _output(self, word: str, name: str, values: Mapping[str, object]) -> None:
+        _, *generator, rule = name.split(":")
+        key = generator[0] if generator else ""
+        if key in self._output_words:
+            self._wrong(f"`{word}` contradicts `{self._output_words[key]}`", "remove one of the two")
+            return
+        self._output_words[key] = word
+        self._outputs[key] = OutputRule(OutputKind(rule), str(values.get("", values.get("config", ""))))
+
+    def _unknown(self, word: str, name: str) -> None:
+        if name.split(":")[0] == "schemapatch":
+            self._wrong("`schemapatch` is not supported: pykb generates whole CRDs", "use `crd`")
+            return
+        nearest = closest(name, [d.name for d in _registry()]) or closest(name.split(":")[0], _GENERATORS)
+        if nearest is None:
+            known = ", ".join(f"`{n}`" for n in (*_GENERATORS, "paths", "output"))
+            self._wrong(f"`{word}` is neither a generator nor an option; there are {known}")
+        else:
+            self._wrong(
+                f"`{word}` is neither a generator nor an option", f"one with a similar name exists: `{nearest}`"
+            )
+
+    def _wrong(self, message: str, *help_: str) -> None:
+        self._diagnostics.add(COMMAND_LINE.at(None, message, help=help_))
+
+
+def _strings(value: object) -> list[object]:
+    return list(value) if isinstance(value, Sequence) and not isinstance(value, str) else []
+
+
+def _source_path(pattern: str) -> SourcePath:
+    """``./api/...`` is the folder ``./api`` and all below it, as in Go."""
+    if pattern == "...":
+        return SourcePath(".", recursive=True)
+    if pattern.endswith("/..."):
+        return SourcePath(pattern.removesuffix("/...") or "/", recursive=True)
+    return SourcePath(pattern, recursive=False)
+
+
+def _header(given: Mapping[str, object]) -> tuple[str, str]:
+    return str(given.get("headerFile", "")), str(given.get("year", ""))
+
+
+def _crd(given: Mapping[str, object]) -> CrdOptions:
+    header_file, year = _header(given)
+    length = given.get("maxDescLen")
+    return CrdOptions(
+        max_description=length if isinstance(length, int) else None,
+        allow_dangerous_types=given.get("allowDangerousTypes") is True,
+        generate_embedded_object_meta=_flag(given, "generateEmbeddedObjectMeta"),
+        ignore_unexported_fields=given.get("ignoreUnexportedFields") is True,
+        preserve_unknown_fields=_flag(given, "deprecatedV1beta1CompatibilityPreserveUnknownFields"),
+        omit_tool_version=_flag(given, "omitToolVersion"),
+        header_file=header_file,
+        year=year,
+    )
+
+
+def _flag(given: Mapping[str, object], name: str) -> bool | None:
+    value = given.get(name)
+    return value if isinstance(value, bool) else None
+
+
+def _rbac(given: Mapping[str, object]) -> RbacOptions:
+    header_file, year = _header(given)
+    name = given.get("roleName")
+    return RbacOptions(
+        role_name=str(name) if name else None,
+        file_name=str(given.get("fileName") or "role.yaml"),
+        header_file=header_file,
+        year=year,
+    )
