@@ -1,1 +1,42 @@
-"""What tests of operators need: fixtures on a real control plane."""
+"""What tests of operators need: fixtures on a real control plane, by the pytest plugin of this package.
+
+==================  =======  =====================================================================================
+fixture             scope    what it gives
+==================  =======  =====================================================================================
+``control_plane``   session  a control plane (``kubeconfig``, ``url``, ...), or the existing cluster that was asked for
+``crds``            session  the project's ``config/crd/bases``, installed; the names of the definitions
+``client``          test     a :class:`pykb.runtime.Client` as the administrator
+``namespace``       test     the name of a new namespace; its deletion is not waited for
+``run_manager``     test     runs reconcilers: ``async with run_manager(MachineReconciler) as manager: ...``
+``virtual_clock``   test     a clock that stands still until it is told to advance
+==================  =======  =====================================================================================
+
+The async fixtures work under pytest-asyncio (both modes) and, without it, under anyio.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pykb.runtime.clock import VirtualClock
+    from pykb.testing.eventually import eventually
+    from pykb.testing.running import RunManager, running
+
+_PLACES = {
+    "RunManager": "pykb.testing.running",
+    "VirtualClock": "pykb.runtime.clock",
+    "eventually": "pykb.testing.eventually",
+    "running": "pykb.testing.running",
+}
+
+__all__ = ["RunManager", "VirtualClock", "eventually", "running"]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    place = _PLACES.get(name)
+    if place is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(place), name)

@@ -1,1 +1,102 @@
-"""The pytest plugin: fixtures for tests of operators."""
+"""The pytest plugin. Its entry point loads it in every environment that has pykb, so importing it must be cheap."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pykb.envtest import ControlPlane
+    from pykb.envtest.existing import ExistingCluster
+    from pykb.runtime.clock import VirtualClock
+    from pykb.testing.running import RunManager
+
+CRD_FOLDER = "config/crd/bases"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Add the async fixtures in the form that the installed async plugin understands."""
+    if config.pluginmanager.has_plugin("asyncio"):
+        from pykb.testing import asyncio_fixtures
+
+        config.pluginmanager.register(asyncio_fixtures, "pykb-asyncio")
+    elif config.pluginmanager.has_plugin("anyio"):
+        from pykb.testing import anyio_fixtures
+
+        config.pluginmanager.register(anyio_fixtures, "pykb-anyio")
+
+
+@pytest.fixture(scope="session")
+def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | ExistingCluster]:
+    """A real control plane for the whole run: etcd and kube-apiserver, RBAC on, ready in seconds.
+
+    With ``USE_EXISTING_CLUSTER=true`` it is the cluster of ``KUBECONFIG`` (or ``~/.kube/config``) instead. It has no
+    controllers: nothing is garbage-collected, Deployments make no pods, namespaces never finish to terminate.
+    """
+    from pykb.diagnostics import EnvironmentProblem
+    from pykb.envtest import ControlPlane
+    from pykb.envtest.existing import ExistingCluster, default_kubeconfig, existing_cluster_wanted
+    from pykb.testing.report import PytestReporter, explain
+
+    try:
+        if existing_cluster_wanted():
+            cluster = ExistingCluster(default_kubeconfig())
+            cluster.check()
+            yield cluster
+            return
+        running = ControlPlane(reporter=PytestReporter(pytestconfig)).start()
+    except EnvironmentProblem as problem:
+        pytest.fail(explain(problem), pytrace=False)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture(scope="session")
+def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Config) -> list[str]:
+    """The CustomResourceDefinitions of the project under test, installed and served; their names."""
+    from pykb.diagnostics import EnvironmentProblem
+    from pykb.testing.report import explain
+
+    folder = pytestconfig.rootpath / CRD_FOLDER
+    if not folder.is_dir():
+        return []  # a project without kinds of its own
+    try:
+        return control_plane.install_crds(folder)
+    except EnvironmentProblem as problem:
+        pytest.fail(explain(problem), pytrace=False)
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane | ExistingCluster, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace for one test, named after it; deleted afterwards, which is not waited for."""
+    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
+    name = f"{words or 'test'}-{secrets.token_hex(4)}"
+    rest = control_plane.rest()
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    answer = rest.call("POST", "/api/v1/namespaces", body)
+    if not answer.ok:
+        pytest.fail(f"cannot make the namespace `{name}`: {answer.message}", pytrace=False)
+    yield name
+    rest.call("DELETE", f"/api/v1/namespaces/{name}")
+
+
+@pytest.fixture
+def run_manager(control_plane: ControlPlane | ExistingCluster) -> RunManager:
+    """Runs reconcilers against the control plane for as long as an ``async with`` block takes."""
+    from pykb.testing.running import RunManager
+
+    return RunManager(control_plane.kubeconfig)
+
+
+@pytest.fixture
+def virtual_clock() -> VirtualClock:
+    """A clock that stands still until ``advance`` is called."""
+    from pykb.runtime.clock import VirtualClock
+
+    return VirtualClock()

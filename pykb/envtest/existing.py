@@ -1,0 +1,77 @@
+"""A cluster that somebody else runs, in the place of a control plane of our own."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from pathlib import Path
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, KUBECONFIG_UNUSABLE
+from pykb.envtest import crds
+from pykb.envtest.rest import Rest
+
+VARIABLE = "USE_EXISTING_CLUSTER"
+"""Set to ``true`` (controller-runtime's name for it), tests run against the cluster of the kubeconfig.
+
+A kubeconfig alone is not enough: nobody's tests shall write to a cluster because a variable was left set.
+"""
+
+
+class ExistingCluster:
+    """The cluster of a kubeconfig; has those attributes of a :class:`ControlPlane` that make sense for any cluster."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self.kubeconfig = kubeconfig
+        self._rest = Rest.from_kubeconfig(kubeconfig)
+
+    @property
+    def url(self) -> str:
+        """Address of the apiserver."""
+        return self._rest.server
+
+    def rest(self) -> Rest:
+        """Calls as the user of the kubeconfig."""
+        return self._rest
+
+    def check(self) -> None:
+        """Ask the server for its version.
+
+        Raises:
+            EnvironmentProblem: It does not answer, or refuses the credentials.
+        """
+        answer = self._rest.call("GET", "/version")
+        if not answer.ok:
+            raise EnvironmentProblem(
+                CLUSTER_UNREACHABLE.at(None, f"`{self.url}` refuses the credentials", notes=(answer.message,))
+            )
+
+    def install_crds(self, *paths: Path | str, timeout: timedelta = timedelta(seconds=20)) -> list[str]:
+        """Apply the definitions in files and folders and wait until they are served; returns their names."""
+        return crds.install_crds(self._rest, [Path(path) for path in paths], timeout=timeout)
+
+
+def existing_cluster_wanted() -> bool:
+    """Whether the environment asks for a cluster of somebody else's."""
+    return os.environ.get(VARIABLE, "").lower() in {"1", "t", "true"}
+
+
+def default_kubeconfig() -> Path:
+    """The first file of KUBECONFIG that exists, else ``~/.kube/config``.
+
+    Raises:
+        EnvironmentProblem: There is none.
+    """
+    named = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
+    candidates = named or [Path.home() / ".kube" / "config"]
+    for path in candidates:
+        if path.is_file():
+            return path
+    looked = " and ".join(f"`{path}`" for path in candidates)
+    raise EnvironmentProblem(
+        KUBECONFIG_UNUSABLE.at(
+            None,
+            f"no kubeconfig: there is no {looked}",
+            help=("export KUBECONFIG=<file>", "or start a local control plane: `pykb cluster up`"),
+        )
+    )

@@ -1,0 +1,63 @@
+"""Waiting for what a cluster will have come to, in a while."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import TypeVar
+
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.errors import NotFound
+
+T = TypeVar("T")
+
+RETRIED = (AssertionError, NotFound)
+
+
+async def eventually(
+    check: Callable[[], Awaitable[T] | T],
+    timeout: timedelta = timedelta(seconds=10),  # noqa: ASYNC109 - the time for all tries, not for one
+    interval: timedelta = timedelta(milliseconds=50),
+    *,
+    clock: Clock | None = None,
+) -> T:
+    """Call ``check`` until it is content, and return what it returned.
+
+    It is not content while it raises ``AssertionError`` or ``NotFound``, or returns ``False``; any other error ends
+    the wait::
+
+        async def is_running() -> None:
+            machine = await client.get(VirtulMachine, "default/vm")
+            assert machine.status.phase == "Running"
+
+        await eventually(is_running)
+
+    Args:
+        check: A function, async or not.
+        timeout: How long to try. A try that is under way then is ended.
+        interval: How long to wait between tries.
+        clock: What to wait with; the system's when not given.
+
+    Raises:
+        AssertionError: It was not content in time; says why the last time.
+    """
+    clock = clock or SystemClock()
+    deadline = clock.now() + timeout.total_seconds()
+    while True:
+        last: BaseException | None = None
+        try:
+            async with asyncio.timeout(timeout.total_seconds() if isinstance(clock, SystemClock) else None):
+                answer = check()
+                result: T = await answer if inspect.isawaitable(answer) else answer
+            if result is not False:
+                return result
+        except RETRIED as error:
+            last = error
+        except TimeoutError as error:
+            last = error
+        if clock.now() >= deadline:
+            reason = str(last) if last else "it returned False"
+            raise AssertionError(f"not within {timeout.total_seconds():g} s: {reason}") from last
+        await clock.sleep(interval)

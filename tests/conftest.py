@@ -1,0 +1,18 @@
+"""Fixtures that the project's own tests share; ``control_plane``, ``client`` and ``namespace`` are those of pykb.testing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from pykb.envtest import ControlPlane
+
+
+@pytest.fixture(scope="session")
+def full_control_plane() -> Iterator[ControlPlane]:
+    """A control plane with kube-controller-manager: for tests of garbage collection, workloads, namespaces."""
+    with ControlPlane(controller_manager=True) as running:
+        if not running.has_controller_manager:
+            pytest.fail("kube-controller-manager is not to be had: `pykb envtest use`", pytrace=False)
+        yield running
