@@ -1,0 +1,168 @@
+"""Bringing an object to what is wanted, with the fewest writes: create or update, create or patch, apply, status."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from typing import Any
+
+from pykb.api.object import Object
+from pykb.runtime.client.client import Client
+from pykb.runtime.client.codec import AnyObject, AnyObjectT, gvk_of, key_of, replace_content, to_wire
+from pykb.runtime.client.patches import MergeFrom, MergePatch, merge_diff
+from pykb.runtime.fieldset import holds_exactly
+
+Mutate = Callable[[], None] | Callable[[], Awaitable[None]]
+"""Brings the object to what is wanted; called once, after the object was read."""
+
+
+class OperationResult(StrEnum):
+    """What was done."""
+
+    UNCHANGED = "unchanged"
+    CREATED = "created"
+    UPDATED = "updated"
+
+
+async def create_or_update(client: Client, obj: AnyObjectT, mutate: Mutate) -> tuple[AnyObjectT, OperationResult]:
+    """Create an object, or bring the one that is there to what is wanted.
+
+    ::
+
+        deployment = Deployment(metadata=ObjectMeta(name=foo.spec.deployment_name, namespace=foo.metadata.namespace))
+
+        def want() -> None:
+            set_controller_reference(foo, deployment)
+            ...
+
+        _, result = await create_or_update(client, deployment, want)
+
+    ``obj`` needs nothing but its name; it becomes the object that is there before ``mutate`` is called. Nothing is sent
+    when ``mutate`` changed nothing; and a write that the server found to change nothing (``mutate`` had dropped what
+    the server fills in by default) is reported as unchanged.
+
+    Raises:
+        AlreadyExists: Another client created it at the same moment; a cached read may not have seen it yet.
+        Conflict: It changed between reading and writing.
+        ValueError: ``mutate`` changed its name or namespace.
+        ApiError: The server refused.
+    """
+    before = await _read(client, obj, mutate)
+    if before is None:
+        return await client.create(obj), OperationResult.CREATED
+    if to_wire(obj) == before:
+        return obj, OperationResult.UNCHANGED
+    await client.update(obj)
+    return obj, _result(before, obj)
+
+
+async def create_or_patch(client: Client, obj: AnyObjectT, mutate: Mutate) -> tuple[AnyObjectT, OperationResult]:
+    """As :func:`create_or_update`, sending only what changed, so that it does not conflict with other writers.
+
+    The status is left alone: :func:`patch_status` writes that.
+
+    Raises:
+        AlreadyExists: Another client created it at the same moment; a cached read may not have seen it yet.
+        ValueError: ``mutate`` changed its name or namespace.
+        ApiError: The server refused.
+    """
+    before = await _read(client, obj, mutate)
+    if before is None:
+        return await client.create(obj), OperationResult.CREATED
+    patch = MergeFrom(before, None, optimistic_lock=False)
+    if patch.body_for(obj) is None:
+        return obj, OperationResult.UNCHANGED
+    await client.patch(obj, patch)
+    return obj, _result(before, obj)
+
+
+async def ensure_applied(
+    client: Client, obj: AnyObjectT, *, field_manager: str | None = None, force: bool = True
+) -> tuple[AnyObjectT, OperationResult]:
+    """Apply an object (server-side) unless the cluster already holds what it wants; afterwards it is what is stored.
+
+    What is there is read first, from the cache where the kind is watched. Nothing is sent when every field that ``obj``
+    sets has this value already and this manager owns those fields and no others; what the server or other managers
+    added does not count.
+
+    Args:
+        client: The client.
+        obj: What is wanted, and nothing else.
+        field_manager: Who wants it; the client's own manager when ``None``.
+        force: Whether fields that other managers own are taken over, as a controller does.
+
+    Raises:
+        Conflict: Another manager owns a field, and ``force`` is not set.
+        ApiError: The server refused.
+    """
+    found = await _find(client, obj)
+    manager = field_manager or client.options.field_manager
+    if found is None:
+        await client.apply(obj, field_manager=manager, force=force)
+        return obj, OperationResult.CREATED
+    if holds_exactly(found, to_wire(obj), manager):
+        replace_content(obj, found)
+        return obj, OperationResult.UNCHANGED
+    await client.apply(obj, field_manager=manager, force=force)
+    return obj, _result(found, obj)
+
+
+async def patch_status(
+    client: Client, obj: AnyObjectT, before: AnyObjectT, *, optimistic_lock: bool = False
+) -> OperationResult:
+    """Write the status as a merge patch of what changed in it since ``before``; nothing when nothing did.
+
+    ::
+
+        before = copy.deepcopy(machine)
+        machine.status.phase = "Running"
+        await patch_status(client, machine, before)
+
+    Args:
+        client: The client.
+        obj: The object with its new status; afterwards it is what is stored.
+        before: The object as it was read.
+        optimistic_lock: Whether to refuse when the object changed since; needed where two writers share a list.
+
+    Raises:
+        NotFound: The object is gone, or its kind has no status subresource.
+        Conflict: The object changed since, and ``optimistic_lock`` is set.
+        ApiError: The server refused.
+    """
+    old, new = to_wire(before), to_wire(obj)
+    change = merge_diff({"status": old.get("status") or {}}, {"status": new.get("status") or {}})
+    if not change:
+        return OperationResult.UNCHANGED
+    if optimistic_lock:
+        change["metadata"] = {"resourceVersion": (old.get("metadata") or {}).get("resourceVersion")}
+    await client.status.patch(obj, MergePatch(change))
+    return OperationResult.UPDATED
+
+
+async def _read(client: Client, obj: AnyObject, mutate: Mutate) -> dict[str, Any] | None:
+    """Make ``obj`` the object that is there, and mutate it; gives what was there."""
+    found = await _find(client, obj)
+    if found is not None:
+        replace_content(obj, found)
+    before = copy.deepcopy(to_wire(obj))
+    key = key_of(obj)
+    outcome = mutate()
+    if inspect.isawaitable(outcome):
+        await outcome
+    if key_of(obj) != key:
+        raise ValueError(f"`mutate` must not rename the object: it was `{key}`, and is `{key_of(obj)}`")
+    return None if found is None else before
+
+
+async def _find(client: Client, obj: AnyObject) -> dict[str, Any] | None:
+    kind = type(obj) if isinstance(obj, Object) else gvk_of(obj)
+    found = await client.find(kind, key_of(obj))
+    return None if found is None else to_wire(found)
+
+
+def _result(before: dict[str, Any], obj: AnyObject) -> OperationResult:
+    # The server keeps the version of an object that a write did not change.
+    old, new = (wire["metadata"].get("resourceVersion") for wire in (before, to_wire(obj)))
+    return OperationResult.UNCHANGED if old == new else OperationResult.UPDATED

@@ -1,0 +1,74 @@
+"""Whether an object already holds what a manager applies: its values, and its ownership as ``managedFields`` tells it.
+
+Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management (``FieldsV1``: ``f:`` a
+field, ``k:`` an element of a list by its keys, ``v:`` an element of a set, ``.`` the thing itself).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import orjson
+
+
+def holds_exactly(found: Mapping[str, Any], desired: Mapping[str, Any], manager: str) -> bool:
+    """Whether applying ``desired`` as ``manager`` would change neither a value nor an owner.
+
+    When in doubt, no: then it is applied, and the server finds out.
+    """
+    for entry in (found.get("metadata") or {}).get("managedFields") or ():
+        if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
+            same_version = entry.get("apiVersion") == desired.get("apiVersion")
+            return same_version and _holds(found, _owned_part(desired), entry.get("fieldsV1") or {})
+    return False
+
+
+def _owned_part(desired: Mapping[str, Any]) -> dict[str, Any]:
+    """An object without its identity, which nobody owns."""
+    part = {name: value for name, value in desired.items() if name not in ("apiVersion", "kind")}
+    identity = ("name", "namespace", "resourceVersion", "managedFields")
+    metadata = {name: value for name, value in (part.pop("metadata", None) or {}).items() if name not in identity}
+    return {**part, "metadata": metadata} if metadata else part
+
+
+def _holds(found: Any, desired: Any, fields: Mapping[str, Any]) -> bool:
+    owned = {name for name in fields if name != "."}
+    if isinstance(desired, Mapping) and owned and all(name.startswith("f:") for name in owned):
+        return (
+            isinstance(found, Mapping)
+            and owned == {f"f:{name}" for name in desired}
+            and all(
+                name in found and _holds(found[name], value, fields[f"f:{name}"]) for name, value in desired.items()
+            )
+        )
+    if isinstance(desired, Sequence) and not isinstance(desired, str) and owned:
+        return isinstance(found, Sequence) and len(owned) == len(desired) and _holds_list(found, desired, fields)
+    return bool(found == desired) and isinstance(found, bool) == isinstance(desired, bool)
+
+
+def _holds_list(found: Sequence[Any], desired: Sequence[Any], fields: Mapping[str, Any]) -> bool:
+    for name, inner in fields.items():
+        if name.startswith("v:"):
+            value = orjson.loads(name[2:])
+            if value not in desired or value not in found:
+                return False
+        elif name.startswith("k:"):
+            keys = orjson.loads(name[2:])
+            wanted = _element(desired, keys, defaulted=True)
+            present = _element(found, keys, defaulted=False)
+            if wanted is None or present is None or not _holds(present, wanted, inner):
+                return False
+        elif name != ".":
+            return False
+    return True
+
+
+def _element(items: Sequence[Any], keys: Mapping[str, Any], *, defaulted: bool) -> Mapping[str, Any] | None:
+    # A key that is not applied has its default on the server (the protocol of a port).
+    for item in items:
+        if isinstance(item, Mapping) and all(
+            item[name] == value if name in item else defaulted for name, value in keys.items()
+        ):
+            return item
+    return None

@@ -1,0 +1,145 @@
+"""Owner references: which object an object belongs to, so that it is deleted with it and wakes its controller.
+
+Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pykb.api.meta.v1 import OwnerReference
+from pykb.api.object import Object
+from pykb.api.unstructured import Unstructured
+from pykb.diagnostics import PykbError
+from pykb.meta.gvk import GroupVersion, NamespacedName
+from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, namespace_of
+
+
+class AlreadyOwned(PykbError):  # noqa: N818 - controller-runtime's name
+    """Another object controls this one; an object has one controller at most."""
+
+    def __init__(self, obj: NamespacedName, owner: OwnerReference) -> None:
+        super().__init__(f"`{obj}` is already controlled by {owner.kind} `{owner.name}`")
+        self.obj = obj
+        self.owner = owner
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.obj, self.owner))
+
+
+class CrossNamespaceOwner(PykbError):  # noqa: N818
+    """An owner in a namespace cannot own an object outside of it: the garbage collector would delete that object."""
+
+
+def set_controller_reference(owner: AnyObject, obj: AnyObject, *, block_owner_deletion: bool = True) -> None:
+    """Make ``owner`` the controller of ``obj``; the object is changed, nothing is sent.
+
+    Args:
+        owner: An object that was read from the server (it has a ``uid``).
+        obj: The object to be owned.
+        block_owner_deletion: Whether a foreground deletion of the owner waits until ``obj`` is gone. Where the
+            OwnerReferencesPermissionEnforcement admission is on, this needs ``update`` on the owner's ``finalizers``.
+
+    Raises:
+        AlreadyOwned: Another object controls it.
+        CrossNamespaceOwner: The owner lives in another namespace.
+        ValueError: The owner has no ``uid``: it was never created.
+    """
+    reference = _reference(owner, obj, controller=True, block=block_owner_deletion)
+    current = controller_of(obj)
+    if current is not None and current.uid != reference.uid and not _same_owner(current, reference):
+        raise AlreadyOwned(key_of(obj), current)
+    _upsert(obj, reference)
+
+
+def set_owner_reference(owner: AnyObject, obj: AnyObject, *, block_owner_deletion: bool = False) -> None:
+    """Make ``owner`` one of the owners of ``obj``, not its controller; the object is changed, nothing is sent.
+
+    Raises:
+        CrossNamespaceOwner: The owner lives in another namespace.
+        ValueError: The owner has no ``uid``: it was never created.
+    """
+    _upsert(obj, _reference(owner, obj, controller=None, block=block_owner_deletion or None))
+
+
+def remove_owner_reference(owner: AnyObject, obj: AnyObject) -> bool:
+    """Make ``owner`` no longer own ``obj``; tells whether it did. The object is changed, nothing is sent."""
+    uid = _uid_of(owner)
+    references = owner_references(obj)
+    kept = [reference for reference in references if reference.uid != uid]
+    if len(kept) == len(references):
+        return False
+    _store(obj, kept)
+    return True
+
+
+def controller_of(obj: AnyObject) -> OwnerReference | None:
+    """The reference to the object that controls ``obj``."""
+    return next((reference for reference in owner_references(obj) if reference.controller), None)
+
+
+def is_controlled_by(obj: AnyObject, owner: AnyObject) -> bool:
+    """Whether ``owner``, and not one of the same name that was there before it, controls ``obj``."""
+    controller = controller_of(obj)
+    return controller is not None and controller.uid == _uid_of(owner)
+
+
+def owner_references(obj: AnyObject) -> list[OwnerReference]:
+    """The owners of ``obj``; changing the list changes nothing else."""
+    if isinstance(obj, Object):
+        return list(obj.metadata.owner_references or ())
+    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
+    return [OwnerReference.from_wire(reference) for reference in metadata.get("ownerReferences") or ()]
+
+
+def _reference(owner: AnyObject, obj: AnyObject, *, controller: bool | None, block: bool | None) -> OwnerReference:
+    gvk, where, uid = gvk_of(owner), key_of(owner), _uid_of(owner)
+    if not uid:
+        raise ValueError(f"{gvk.kind} `{where}` has no `uid`: only an object that exists can own another")
+    namespace = namespace_of(obj)
+    if where.namespace and where.namespace != namespace:
+        place = f"namespace `{namespace}`" if namespace else "no namespace"
+        raise CrossNamespaceOwner(f"{gvk.kind} `{where}` cannot own a {gvk_of(obj).kind} in {place}")
+    return OwnerReference(
+        api_version=gvk.api_version,
+        kind=gvk.kind,
+        name=where.name,
+        uid=uid,
+        controller=controller,
+        block_owner_deletion=block,
+    )
+
+
+def _upsert(obj: AnyObject, reference: OwnerReference) -> None:
+    references = owner_references(obj)
+    for index, existing in enumerate(references):
+        if existing.uid == reference.uid or _same_owner(existing, reference):
+            references[index] = reference
+            break
+    else:
+        references.append(reference)
+    _store(obj, references)
+
+
+def _same_owner(left: OwnerReference, right: OwnerReference) -> bool:
+    # The version may differ: the owner's kind may have been upgraded since.
+    groups = [GroupVersion.parse(reference.api_version).group for reference in (left, right)]
+    return groups[0] == groups[1] and (left.kind, left.name) == (right.kind, right.name)
+
+
+def _store(obj: AnyObject, references: list[OwnerReference]) -> None:
+    if isinstance(obj, Object):
+        obj.metadata.owner_references = references or None
+        return
+    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.setdefault("metadata", {})
+    if references:
+        metadata["ownerReferences"] = [reference.to_wire() for reference in references]
+    else:
+        metadata.pop("ownerReferences", None)
+
+
+def _uid_of(obj: AnyObject) -> str:
+    if isinstance(obj, Object):
+        return obj.metadata.uid or ""
+    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
+    return str(metadata.get("uid") or "")
