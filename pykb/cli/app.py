@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from pykb.cli.commands import GROUPS, Command, overview, print_overview, tree
@@ -43,6 +44,7 @@ def _run(args: list[str]) -> int:
         if stream is not None:
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a name in an ASCII terminal
     try:
+        _recover()
         result: Any = root().main(args=args, prog_name="pykb", standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -57,6 +59,21 @@ def _run(args: list[str]) -> int:
     if result == errors.EXIT_INTERRUPTED:
         return _interrupted()
     return result if isinstance(result, int) else 0
+
+
+def _recover() -> None:
+    """Complete or undo what a killed command left in this project, before another command looks at it."""
+    here = Path.cwd()
+    left = (f for f in (here, *here.parents) if any((f / ".pykb").glob("transaction*")))
+    folder = next(left, None)
+    if folder is None:
+        return
+    from pykb.cli.errors import report
+    from pykb.scaffold.apply import recover
+
+    note = recover(folder)
+    if note is not None:
+        report([note])
 
 
 def _interrupted() -> int:

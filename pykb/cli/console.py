@@ -67,6 +67,11 @@ def out(text: str = "") -> None:
     sys.stdout.write(text + "\n")
 
 
+def raw(text: str) -> None:
+    """Print data to stdout as it is."""
+    sys.stdout.write(text)
+
+
 def say(text: str = "") -> None:
     """Print a line about the run to stderr; silent where the output is for machines."""
     if settings.format in {Format.JSON, Format.GITHUB}:

@@ -1,0 +1,38 @@
+"""Shows a plan, or applies it and says what was done: the end of every command that scaffolds."""
+
+from __future__ import annotations
+
+import typer
+
+from pykb.cli import console
+from pykb.cli.errors import EXIT_FINDINGS, report
+from pykb.scaffold.apply import apply, backups
+from pykb.scaffold.plan import Action, Plan
+
+
+def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
+    """Apply a plan, or only show it (``--dry-run``: a list, ``--diff``: everything); whether anything was written."""
+    if diff:
+        console.raw(plan.diff())
+        return False
+    if dry_run:
+        for line in summary(plan):
+            console.out(line)
+        console.say("nothing was written (--dry-run)")
+        return False
+    problem = apply(plan)
+    if problem is not None:
+        report([problem])
+        raise typer.Exit(EXIT_FINDINGS)
+    for line in summary(plan):
+        console.say(line)
+    for path, copy in backups(plan).items():
+        console.say(f"the old `{path}` is kept as `{copy}`")
+    return not plan.is_empty
+
+
+def summary(plan: Plan) -> list[str]:
+    """One line for each file: what happens to it, and its path."""
+    lines = {change.path: f"{change.action:<9} {change.path}" for change in plan.changes}
+    lines |= {path: f"{Action.KEEP:<9} {path}" for path in plan.kept}
+    return [lines[path] for path in (*(c.path for c in plan.changes), *plan.kept)]

@@ -1,0 +1,151 @@
+"""``pykb create api``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pykb.cli import console
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report
+from pykb.cli.options import Diff, DryRun, Plugins, listed
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes import names as name_codes
+from pykb.plugins.request import Style
+
+if TYPE_CHECKING:
+    from pykb.scaffold.resource import Resource
+
+
+def api(  # noqa: PLR0917 - the options of a command
+    group: Annotated[str, typer.Option(help="The part of the API group in front of the domain.")] = "",
+    version: Annotated[str, typer.Option(help="API version: v1, v1beta1, v1alpha1.")] = "",
+    kind: Annotated[str, typer.Option(help="The kind, in PascalCase.")] = "",
+    plural: Annotated[str, typer.Option(help="Its plural, where the rules give another.")] = "",
+    namespaced: Annotated[
+        bool | None, typer.Option("--namespaced/--no-namespaced", help="Objects live in namespaces.  [default: yes]")
+    ] = None,
+    resource: Annotated[
+        bool | None, typer.Option("--resource/--no-resource", help="Make types and a CRD.  [default: asks, else yes]")
+    ] = None,
+    controller: Annotated[
+        bool | None, typer.Option("--controller/--no-controller", help="Make a controller.  [default: asks, else yes]")
+    ] = None,
+    controller_name: Annotated[str, typer.Option(help="Name of another controller of the same kind.")] = "",
+    style: Annotated[Style, typer.Option(help="A Reconciler class, or plain kopf handlers.")] = Style.RECONCILER,
+    external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Module of a type of another package.")] = "",
+    external_api_domain: Annotated[
+        str, typer.Option(metavar="DOMAIN", help="Domain behind the group of that type.")
+    ] = "",
+    plugins: Plugins = "",
+    make: Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")] = True,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write the files of the API again; keeps the old ones in .pykb/backup.")
+    ] = False,
+    dry_run: DryRun = False,
+    diff: Diff = False,
+) -> None:
+    """Add a kind to the project: types, controller, sample, roles, tests.
+
+    A type of Kubernetes itself or of another package gets a controller without a CRD.
+
+    Examples:
+      pykb create api --group infra --version v1 --kind Machine
+      pykb create api --group apps --version v1 --kind Deployment --no-resource
+      pykb create api --group infra --version v1 --kind Machine --no-resource --controller-name machine-cleaner
+      pykb create api --group cert-manager --version v1 --kind Issuer --no-resource --external-api-path certs.api
+          --external-api-domain io
+    """
+    from pykb.cli.changes import carry_out
+    from pykb.cli.project import require_project
+    from pykb.plugins.new_api import NewApi, plan_api
+
+    root, project = require_project()
+    options = NewApi(
+        group=group,
+        version=version,
+        kind=kind,
+        plural=plural,
+        namespaced=namespaced,
+        resource=_decide("Create the resource: types and CRD?", resource, instead=bool(external_api_path)),
+        controller=_decide("Create a controller?", controller),
+        controller_name=controller_name,
+        style=style,
+        external_api_path=external_api_path,
+        external_api_domain=external_api_domain,
+        force=force,
+        plugins=listed(plugins),
+    )
+    planned, found = plan_api(options, project, root)
+    report(_from_working_directory(found, root))
+    if planned is None:
+        raise typer.Exit(EXIT_USAGE if _only_about_the_command_line(found) else EXIT_FINDINGS)
+    wrote = carry_out(planned.plan, dry_run=dry_run, diff=diff)
+    if dry_run or diff:
+        return
+    if not wrote:
+        console.say("everything is already there; nothing was changed")
+        return
+    if make and options.resource:
+        _generate(root)
+    _say_next(planned.resource, made=make and options.resource)
+
+
+def _decide(question: str, answer: bool | None, *, instead: bool = False) -> bool:
+    """What the option says; else ask on a terminal; else yes, for an external type no."""
+    if answer is not None:
+        return answer
+    return False if instead else console.confirm(question, default=True)
+
+
+def _only_about_the_command_line(found: Diagnostics) -> bool:
+    about_names = {value.slug for value in vars(name_codes).values() if hasattr(value, "slug")}
+    return all(d.code.slug in about_names for d in found)
+
+
+def _from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
+    """Places as a person sees them from where the command was run."""
+    from dataclasses import replace
+
+    prefix = os.path.relpath(root)
+    if prefix == ".":
+        return found
+    moved = (
+        replace(d, span=replace(d.span, path=f"{prefix}/{d.span.path}")) if d.span is not None else d for d in found
+    )
+    return Diagnostics(moved)
+
+
+def _generate(root: Path) -> None:
+    """Run the generator: the project's own pykb where its environment exists, else this one. Makes no environment."""
+    own = root / ".venv" / "bin" / "pykb"
+    program = [str(own)] if os.access(own, os.X_OK) else [sys.executable, "-m", "pykb"]
+    sys.stdout.flush()
+    done = subprocess.run([*program, "generate"], cwd=root, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        from pykb.diagnostics.codes.scaffold import GENERATE_FAILED
+
+        report(
+            [
+                GENERATE_FAILED.at(
+                    None,
+                    "the files were written, but the manifests could not be generated",
+                    help=("see above; then: `pykb generate`",),
+                )
+            ]
+        )
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def _say_next(resource: Resource, *, made: bool) -> None:
+    if not resource.api:
+        console.say(f"\nNext: write what happens to a {resource.kind} into its controller")
+        return
+    console.say(
+        f"\nNext: describe a {resource.kind} in {resource.path.replace('.', '/')}/{resource.singular}_types.py, then"
+    )
+    console.say("  make install run" if made else "  make manifests install run")

@@ -1,0 +1,91 @@
+"""``pykb init``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pykb.cli import console
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+from pykb.cli.options import Diff, DryRun, Plugins, listed
+from pykb.diagnostics.codes.project import PROJECT_EXISTS
+from pykb.diagnostics.codes.scaffold import DIRECTORY_FILE_TAKEN
+
+
+def init(  # noqa: PLR0917 - the options of a command
+    domain: Annotated[
+        str, typer.Option(help="End of every API group: infra and example.com make infra.example.com.")
+    ] = "",
+    project_name: Annotated[
+        str, typer.Option(help="Prefix of what is deployed.  [default: this directory's name]")
+    ] = "",
+    owner: Annotated[str, typer.Option(help="Who holds the copyright.")] = "",
+    license_name: Annotated[
+        str, typer.Option("--license", metavar="apache2|none", help="Licence header of the code.")
+    ] = "apache2",
+    license_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Licence header of your own; wins over --license.")
+    ] = None,
+    namespaced: Annotated[
+        bool, typer.Option("--namespaced/--no-namespaced", help="Deploy with permissions in one namespace only.")
+    ] = False,
+    multigroup: Annotated[
+        bool, typer.Option("--multigroup/--no-multigroup", help="Lay the code out for several API groups.")
+    ] = False,
+    template: Annotated[
+        str, typer.Option(metavar="DIR|GIT", help="A cookiecutter template in place of pykb's own.")
+    ] = "",
+    plugins: Plugins = "",
+    project_version: Annotated[str, typer.Option(hidden=True)] = "3",
+    dry_run: DryRun = False,
+    diff: Diff = False,
+) -> None:
+    """Start a project in this directory: code, manifests, Makefile, Dockerfile, tests.
+
+    Examples:
+      pykb init --domain example.com
+      pykb init --domain example.com --owner "The authors" --license apache2
+      pykb init --domain example.com --dry-run
+    """
+    from pykb.cli.changes import carry_out
+    from pykb.plugins.new_project import NewProject, plan_project
+
+    if project_version != "3":
+        from pykb.diagnostics.codes.names import FLAG_CONFLICT
+
+        message = f"`--project-version {project_version}`: pykb writes version 3 of PROJECT only"
+        finish([FLAG_CONFLICT.at(None, message, help=("leave the option out",))], code=EXIT_USAGE)
+    root = Path.cwd()
+    options = NewProject(
+        domain=domain,
+        project_name=project_name,
+        owner=owner,
+        license=license_name,
+        license_file=license_file,
+        namespaced=namespaced,
+        multigroup=multigroup,
+        template=template or None,
+        plugins=listed(plugins),
+    )
+    plan, found = plan_project(options, root, year=_year())
+    in_the_way = any(d.code in {PROJECT_EXISTS, DIRECTORY_FILE_TAKEN} for d in found)
+    if plan is None:
+        report(found)
+        raise typer.Exit(EXIT_FINDINGS if in_the_way else EXIT_USAGE)
+    report(found)
+    if carry_out(plan, dry_run=dry_run, diff=diff):
+        console.say("\nNext: add a kind")
+        console.say("  pykb create api --group infra --version v1 --kind Machine")
+
+
+def _year() -> str:
+    """For the word YEAR in a licence file; SOURCE_DATE_EPOCH makes it repeatable (reproducible-builds.org)."""
+    import datetime as dt
+
+    epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
+    zone = dt.UTC
+    now = dt.datetime.fromtimestamp(int(epoch), zone) if epoch.isdigit() else dt.datetime.now(zone)
+    return str(now.year)

@@ -1,0 +1,44 @@
+"""Finds and reads the project that a command is run in."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+from pykb.diagnostics.codes.project import PROJECT_LAYOUT, PROJECT_MISSING
+from pykb.scaffold.project import FILE_NAME, Project, load
+
+
+def find_root() -> Path | None:
+    """The folder of PROJECT: the working directory or the nearest one above."""
+    here = Path.cwd()
+    return next((folder for folder in (here, *here.parents) if (folder / FILE_NAME).is_file()), None)
+
+
+def require_project() -> tuple[Path, Project]:
+    """The project; ends the command with a finding when there is none, or its PROJECT cannot be used."""
+    root = find_root()
+    if root is None:
+        finding = PROJECT_MISSING.at(
+            None,
+            "there is no project here: no file `PROJECT` in this directory or above",
+            help=("`pykb init --domain example.com` starts one",),
+        )
+        finish([finding], code=EXIT_USAGE)
+        raise typer.Exit(EXIT_USAGE)
+    project, found = load((root / FILE_NAME).read_text(encoding="utf-8"))
+    if project is None:
+        report(found)
+        raise typer.Exit(EXIT_FINDINGS)
+    foreign = [key for key in project.layout if ".kubebuilder.io/" in key]
+    if foreign or not project.layout:
+        shown = f"`{foreign[0]}`" if foreign else "no plugin at all"
+        finding = PROJECT_LAYOUT.at(
+            None,
+            f"the layout of this project is {shown}, expected `python.pykb.dev/v1`",
+            notes=("nothing was written",),
+        )
+        finish([finding])
+    return root, project

@@ -1,0 +1,178 @@
+"""What an API may not be, given the other options and what the project already has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.names import CONTROLLER_NAME, FLAG_CONFLICT, FLAG_REQUIRED
+from pykb.diagnostics.codes.project import (
+    CONTROLLER_EXISTS,
+    MULTIGROUP_OFF,
+    NOTHING_TO_DO,
+    RESOURCE_CONFLICT,
+    RESOURCE_EXISTS,
+)
+from pykb.scaffold.project import Project
+from pykb.scaffold.resource import Resource
+
+if TYPE_CHECKING:
+    from pykb.plugins.new_api import NewApi
+
+_NOTHING = ("nothing was written",)
+
+
+def check_options(options: NewApi, found: Diagnostics) -> None:
+    """Options that contradict each other."""
+    external = [
+        name
+        for name, value in (
+            ("--external-api-path", options.external_api_path),
+            ("--external-api-domain", options.external_api_domain),
+        )
+        if value
+    ]
+    if options.resource and external:
+        message = f"`{external[0]}` names a type of another package, `--resource` makes one in this project"
+        found.add(FLAG_CONFLICT.at(None, message, help=("`--no-resource`",)))
+    if options.external_api_domain and not options.external_api_path:
+        message = "`--external-api-domain` needs the module of the type"
+        found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
+    if options.controller_name and not options.controller:
+        message = "`--controller-name` names a controller, `--no-controller` makes none"
+        found.add(FLAG_CONFLICT.at(None, message, help=("`--controller`, or leave the name out",)))
+    if not options.resource and not options.controller:
+        message = "with `--no-resource` and `--no-controller` there is nothing to scaffold"
+        found.add(NOTHING_TO_DO.at(None, message, help=("leave out one of the two",)))
+
+
+def check_resource(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+    """What PROJECT says against it."""
+    known = project.find(resource)
+    if options.resource:
+        _check_exists(options, resource, known, project, found)
+        _check_groups(resource, project, found)
+        _check_kinds(resource, project, found)
+    elif known is None and not resource.core and not resource.external:
+        message = f"the project has no API `{resource}`, and none is to be made"
+        found.add(
+            FLAG_REQUIRED.at(
+                None,
+                message,
+                notes=_NOTHING,
+                help=("`--resource` makes it", "for a type of another package: `--external-api-path some.module`"),
+            )
+        )
+    if options.controller:
+        _check_controller(options, resource, known, project, found)
+
+
+def _check_exists(
+    options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
+) -> None:
+    if known is None or options.force:
+        return
+    if known.api:
+        found.add(
+            RESOURCE_EXISTS.at(
+                project.span(known),
+                f"the project already has the API `{resource}`",
+                label="scaffolded here",
+                notes=_NOTHING,
+                help=(
+                    "to add a version: `--version v2`",
+                    "to add another controller: `--no-resource --controller-name some-name`",
+                    "to write its files again: `--force` (the old ones are kept in `.pykb/backup`)",
+                ),
+            )
+        )
+
+
+def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> None:
+    others = [r for r in project.resources if r.api and r.group != resource.group]
+    if others and not project.multigroup:
+        have = others[0].group
+        message = f"`--group {resource.group}` would be the second API group, after `{have}`"
+        if not resource.group:
+            message = f"`--group` is missing: the API group of this project is `{have}`"
+        found.add(
+            MULTIGROUP_OFF.at(
+                project.span(others[0], "group"),
+                message,
+                label="the group of this project",
+                notes=("a project with several groups is started by `pykb init --multigroup`", *_NOTHING),
+                help=(f"`--group {have}`",),
+            )
+        )
+    clash = next((r for r in others if project.multigroup and r.group_package == resource.group_package), None)
+    if clash is not None:
+        message = f"the groups `{resource.group}` and `{clash.group}` would share the folder `{resource.group_package}`"
+        found.add(RESOURCE_CONFLICT.at(project.span(clash, "group"), message, notes=_NOTHING))
+
+
+def _check_kinds(resource: Resource, project: Project, found: Diagnostics) -> None:
+    for other in project.resources:
+        if not other.api or other.api_group != resource.api_group:
+            continue
+        for message, help_text in _clashes(resource, other):
+            found.add(RESOURCE_CONFLICT.at(project.span(other), message, notes=_NOTHING, help=(help_text,)))
+
+
+def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
+    if new.kind == old.kind:
+        if new.plural != old.plural:
+            message = f"`{new.kind}` has the plural `{old.plural}` in {old.version}, not `{new.plural}`"
+            yield message, f"`--plural {old.plural}`"
+        if new.namespaced != old.namespaced and new.version != old.version:
+            scope = "in namespaces" if old.namespaced else "in the cluster, without namespaces"
+            flag = "--namespaced" if old.namespaced else "--no-namespaced"
+            yield (
+                f"`{new.kind}` lives {scope} in {old.version}; all versions of a kind have the same scope",
+                f"`{flag}`",
+            )
+        return
+    if new.kind.lower() == old.kind.lower():
+        yield f"`--kind {new.kind}` differs from `{old.kind}` in upper and lower case only", f"`--kind {old.kind}`"
+    elif new.plural == old.plural:
+        yield f"`{new.kind}` would have the plural of `{old.kind}`, `{old.plural}`", f"`--plural {new.plural}-list`"
+    for one, other in ((new, old), (old, new)):
+        if one.kind == f"{other.kind}List":
+            message = f"`{one.kind}` is the kind of lists of `{other.kind}`"
+            yield message, f"`--kind {new.kind.removesuffix('List')}Set`"
+
+
+def _check_controller(
+    options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
+) -> None:
+    name = options.controller_name
+    if known is not None and known.has_controller and not name and not options.resource and not options.force:
+        found.add(
+            CONTROLLER_EXISTS.at(
+                project.span(known),
+                f"`{resource}` already has a controller",
+                notes=_NOTHING,
+                help=(f"for another one: `--controller-name {resource.singular}-other`",),
+            )
+        )
+    if not name:
+        return
+    for other in project.resources:
+        for taken in _controller_names(other):
+            if taken == name and (other.identity != resource.identity or not options.force):
+                message = f"`--controller-name {name}` is taken by a controller of `{other}`"
+            elif taken != name and taken.replace("-", "") == name.replace("-", ""):
+                message = f"`--controller-name {name}` and `{taken}` give the same class"
+            else:
+                continue
+            found.add(
+                CONTROLLER_NAME.at(
+                    project.span(other), message, notes=_NOTHING, help=(f"`--controller-name {name}-2`",)
+                )
+            )
+
+
+def _controller_names(resource: Resource) -> Iterator[str]:
+    if resource.controller:
+        yield resource.singular
+    yield from resource.controllers

@@ -1,0 +1,43 @@
+"""A controller for a type of Kubernetes itself: where its class is, its plural, its scope."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.names import GROUP_NAME, KIND_NAME, VERSION_NAME
+from pykb.diagnostics.suggest import closest
+from pykb.scaffold.resource import Resource
+
+
+def find_builtin(resource: Resource, found: Diagnostics) -> Resource | None:
+    """The resource with what pykb's built-in types know of it; a finding when they know no such kind."""
+    from pykb.api.builtin_table import TABLE
+
+    versions = {version: kinds for (group, version), (_, kinds) in TABLE.items() if group == resource.api_group}
+    if not versions:
+        message = f"pykb has no types for the built-in group `{resource.group}`"
+        helps = ("name the module that has them: `--external-api-path some.module`",)
+        found.add(GROUP_NAME.at(None, message, help=helps))
+        return None
+    if resource.version not in versions:
+        known = ", ".join(f"`{version}`" for version in versions)
+        message = f"`--version {resource.version}`: the built-in group `{resource.group}` has {known}"
+        found.add(VERSION_NAME.at(None, message, help=(f"`--version {next(iter(versions))}`",)))
+        return None
+    kinds = versions[resource.version]
+    if resource.kind not in kinds:
+        near = closest(resource.kind, kinds)
+        message = f"`--kind {resource.kind}`: {resource.api_version} of Kubernetes has no such kind"
+        helps = (f"`--kind {near}`",) if near else ("it has " + ", ".join(kinds),)
+        found.add(KIND_NAME.at(None, message, help=helps))
+        return None
+    from pykb.api.builtin import find_class
+    from pykb.meta.gvk import GroupVersionKind
+
+    module, _ = TABLE[resource.api_group, resource.version]
+    known_class = find_class(GroupVersionKind(resource.api_group, resource.version, resource.kind))
+    info = getattr(known_class, "resource", None)
+    if info is None:
+        return replace(resource, path=module)
+    return replace(resource, path=module, plural=info.plural, namespaced=info.namespaced)

@@ -1,0 +1,23 @@
+"""``kustomize.common.pykb.dev/v1``: the folder ``config`` as kubebuilder lays it out."""
+
+from __future__ import annotations
+
+from pykb.plugins.kustomize_v1 import api, init
+from pykb.plugins.plugin import PluginKey
+from pykb.plugins.request import ApiRequest, InitRequest
+from pykb.scaffold.plan import PlanBuilder
+
+
+class KustomizeV1:
+    """Manifests: kustomizations, roles, samples."""
+
+    key = PluginKey("kustomize.common.pykb.dev", "v1")
+    summary = "the kustomize manifests in config/"
+
+    def init(self, request: InitRequest, plan: PlanBuilder) -> None:
+        """The folder ``config``."""
+        init.scaffold(request, plan)
+
+    def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
+        """The CRD's place in the kustomization, roles for people, a sample."""
+        api.scaffold(request, plan)

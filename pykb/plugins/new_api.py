@@ -1,0 +1,217 @@
+"""``create api`` as a plan: names checked against Kubernetes and the project, plugins asked, PROJECT changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.scaffold import PROTECTED_GROUP
+from pykb.meta.names import as_module_name
+from pykb.meta.plural import pluralize
+from pykb.plugins import against_project
+from pykb.plugins.builtin_kind import find_builtin
+from pykb.plugins.registry import resolve
+from pykb.plugins.request import ApiContext, ApiRequest, Style
+from pykb.scaffold import naming
+from pykb.scaffold.plan import Plan, PlanBuilder
+from pykb.scaffold.project import FILE_NAME, Project
+from pykb.scaffold.resource import BUILTIN_GROUPS, Resource, merge
+
+BOILERPLATE = "hack/boilerplate.py.txt"
+
+
+@dataclass(frozen=True, slots=True)
+class NewApi:
+    """The options of ``create api``, with the answers to its questions."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str = ""
+    namespaced: bool | None = None
+    resource: bool = True
+    controller: bool = True
+    controller_name: str = ""
+    style: Style = Style.RECONCILER
+    external_api_path: str = ""
+    external_api_domain: str = ""
+    force: bool = False
+    plugins: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ApiPlan:
+    """A plan and what it is about."""
+
+    plan: Plan
+    resource: Resource
+
+
+def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | None, Diagnostics]:
+    """Plan an API. Without errors among the findings the plan may be applied."""
+    found = Diagnostics()
+    against_project.check_options(options, found)
+    _check_names(options, project, found)
+    chain = resolve(options.plugins or project.layout, found)
+    if _failed(found):
+        return None, found
+    resource = _resource(options, project, found)
+    if resource is None or _failed(found):
+        return None, found
+    known = project.find(resource)
+    against_project.check_resource(options, resource, project, found)
+    if _failed(found):
+        return None, found
+    plan = PlanBuilder(root)
+    request = _request(options, project, resource, known, _boilerplate(plan))
+    for plugin in chain:
+        plugin.create_api(request, plan)
+    entry = merge(known, resource) if known else resource
+    plan.update(FILE_NAME, project.with_resource(entry).render().encode() if entry != known else _unchanged(plan))
+    if resource.protected:
+        _say_protected(resource, found)
+    found.extend(plan.diagnostics)
+    return (None if _failed(found) else ApiPlan(plan.build(), resource)), found
+
+
+def is_builtin(options: NewApi, project: Project) -> bool:
+    """Whether the type is one of Kubernetes: only a controller, for a group of Kubernetes and not of the project."""
+    if options.resource or options.external_api_path or options.external_api_domain:
+        return False
+    own = any(r.group == options.group and r.kind == options.kind and r.api for r in project.resources)
+    return not own and _short(options.group) in BUILTIN_GROUPS
+
+
+def _short(group: str) -> str:
+    """``networking.k8s.io`` and ``networking`` mean the same built-in group."""
+    short = group.removesuffix(".k8s.io")
+    return short if BUILTIN_GROUPS.get(short) == "k8s.io" else group
+
+
+def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
+    naming.check_version(options.version, found)
+    naming.check_kind(options.kind, found)
+    naming.check_plural(options.plural, options.kind, found)
+    naming.check_controller_name(options.controller_name, found)
+    naming.check_import_path(options.external_api_path, found)
+    naming.check_external_domain(options.external_api_domain, found)
+    if options.resource:
+        naming.check_own_kind(options.kind, found)
+    if not is_builtin(options, project):
+        domain = options.external_api_domain if options.external_api_path else project.domain
+        naming.check_group(options.group, domain, found)
+
+
+def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource | None:
+    """The entry that this command makes."""
+    controllers = (options.controller_name,) if options.controller and options.controller_name else ()
+    plain = Resource(
+        group=options.group,
+        domain=project.domain,
+        version=options.version,
+        kind=options.kind,
+        plural=options.plural or pluralize(options.kind),
+        namespaced=options.namespaced is not False,
+        controller=options.controller and not controllers,
+        controllers=controllers,
+    )
+    if is_builtin(options, project):
+        short = _short(options.group)
+        return find_builtin(replace(plain, group=short, domain=BUILTIN_GROUPS[short], core=True), found)
+    if options.external_api_path:
+        return replace(plain, domain=options.external_api_domain, path=options.external_api_path, external=True)
+    path = _api_module(project, plain)
+    known = project.find(plain)
+    if known is not None and not options.resource:
+        return replace(plain, plural=known.plural, namespaced=known.namespaced, path=known.path or path)
+    return replace(plain, path=path, api=options.resource)
+
+
+def _api_module(project: Project, resource: Resource) -> str:
+    parts = [project.package or as_module_name(project.project_name), "api"]
+    if project.multigroup:
+        parts.append(resource.group_package)
+    return ".".join((*parts, resource.version))
+
+
+def _request(
+    options: NewApi, project: Project, resource: Resource, known: Resource | None, boilerplate: str
+) -> ApiRequest:
+    package = project.package or as_module_name(project.project_name)
+    named = options.controller_name
+    stem = as_module_name(named) if named else resource.singular
+    suffix = "controller" if options.style is Style.RECONCILER else "handlers"
+    folder = [package, "controllers", *([resource.group_package] if project.multigroup else [])]
+    context = ApiContext(
+        project_name=project.project_name,
+        package=package,
+        domain=project.domain,
+        boilerplate=boilerplate,
+        group=resource.group,
+        version=resource.version,
+        kind=resource.kind,
+        plural=resource.plural,
+        singular=resource.singular,
+        api_group=resource.api_group,
+        api_version=resource.api_version,
+        irregular_plural=resource.irregular_plural,
+        namespaced=resource.namespaced,
+        operator_namespaced=project.namespaced,
+        multigroup=project.multigroup,
+        resource=options.resource,
+        controller=options.controller,
+        style=str(options.style),
+        core=resource.core,
+        external=resource.external,
+        protected=resource.protected,
+        api_module=resource.path,
+        controller_module=".".join([*folder, f"{stem}_{suffix}"]),
+        controller_name=named,
+        reconciler=reconciler_name(resource.kind, named),
+        sample="_".join(part for part in (resource.group, resource.version, resource.singular) if part) + ".yaml",
+        role_prefix=f"{resource.group_package.replace('_', '-').strip('-')}-" if project.multigroup else "",
+    )
+    return ApiRequest(
+        project=project,
+        resource=resource,
+        known=known,
+        context=context,
+        force=options.force,
+        make_resource=options.resource,
+        make_controller=options.controller,
+    )
+
+
+def reconciler_name(kind: str, controller_name: str) -> str:
+    """The class of a controller.
+
+    >>> reconciler_name("Machine", ""), reconciler_name("Machine", "machine-cleaner")
+    ('MachineReconciler', 'MachineCleanerReconciler')
+    """
+    stem = "".join(part[:1].upper() + part[1:] for part in controller_name.split("-")) if controller_name else kind
+    return f"{stem}Reconciler"
+
+
+def _boilerplate(plan: PlanBuilder) -> str:
+    return (plan.current(BOILERPLATE) or b"").decode("utf-8", "replace").strip()
+
+
+def _unchanged(plan: PlanBuilder) -> bytes:
+    return plan.current(FILE_NAME) or b""
+
+
+def _say_protected(resource: Resource, found: Diagnostics) -> None:
+    found.add(
+        PROTECTED_GROUP.at(
+            None,
+            f"`{resource.api_group}` is a protected API group: its CRD carries the annotation "
+            "`api-approved.kubernetes.io`, as the API server demands",
+            notes=("its value says `unapproved`; an approved API has the address of the approval there",),
+        )
+    )
+
+
+def _failed(found: Diagnostics) -> bool:
+    return found.has_errors

@@ -1,0 +1,155 @@
+"""``init`` as a plan: names checked, templates rendered, plugins asked, PROJECT and the pin of pykb added."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pykb
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.project import PROJECT_EXISTS
+from pykb.diagnostics.codes.scaffold import (
+    DIRECTORY_FILE_TAKEN,
+    DIRECTORY_NOT_EMPTY,
+    FILE_EXISTS,
+    WHEEL_UNAVAILABLE,
+)
+from pykb.meta.names import as_module_name
+from pykb.plugins.plugin import Plugin
+from pykb.plugins.registry import DEFAULT, resolve
+from pykb.plugins.request import InitRequest
+from pykb.scaffold import distribution, license, naming, project, tree  # noqa: A004 - our module of that name
+from pykb.scaffold.plan import Plan, PlanBuilder
+
+PYTHON_VERSION = "3.11"
+"""The oldest Python that a project supports: pykb's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewProject:
+    """The options of ``init``."""
+
+    domain: str
+    project_name: str = ""
+    owner: str = ""
+    license: str = license.License.APACHE2
+    license_file: Path | None = None
+    namespaced: bool = False
+    multigroup: bool = False
+    template: str | None = None
+    plugins: Sequence[str] = ()
+
+
+def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | None, Diagnostics]:
+    """Plan a new project in ``root``. Without errors among the findings the plan may be applied.
+
+    Args:
+        options: What was asked for.
+        root: The folder of the project.
+        year: What ``YEAR`` in a licence file becomes.
+    """
+    found = Diagnostics()
+    _check_folder(root, found)
+    name = options.project_name or root.name
+    naming.check_project_name(name, found, from_directory=not options.project_name)
+    naming.check_domain(options.domain, found)
+    naming.check_owner(options.owner, found)
+    boilerplate = license.header(
+        options.license, owner=options.owner, file=options.license_file, year=year, found=found
+    )
+    chain = resolve(options.plugins or (str(DEFAULT.key),), found)
+    if _failed(found):
+        return None, found
+    package = as_module_name(name)
+    file = project.create(
+        domain=options.domain,
+        project_name=name,
+        package=package,
+        layout=[str(plugin.key) for plugin in chain],
+        multigroup=options.multigroup,
+        namespaced=options.namespaced,
+        cli_version=pykb.__version__,
+    )
+    variables: dict[str, Any] = {
+        "project_name": name,
+        "package": package,
+        "domain": options.domain,
+        "owner": options.owner,
+        "license": "" if options.license_file else str(options.license),
+        "boilerplate": boilerplate,
+        "year": year,
+        "namespaced": options.namespaced,
+        "multigroup": options.multigroup,
+        "pykb_version": pykb.__version__,
+        "python_version": PYTHON_VERSION,
+    }
+    with tree.opened(options.template, found) as source:
+        files = tree.render(source, variables, found) if source is not None else {}
+    if _failed(found):
+        return None, found
+    plan = PlanBuilder(root)
+    _run(chain, InitRequest(file, files), plan)
+    plan.create(project.FILE_NAME, file.render().encode())
+    _pin(plan, found)
+    _explain_taken(plan.diagnostics, found)
+    return (None if _failed(found) else plan.build()), found
+
+
+def _check_folder(root: Path, found: Diagnostics) -> None:
+    if os.path.lexists(root / project.FILE_NAME):
+        found.add(
+            PROJECT_EXISTS.at(
+                None,
+                "this directory already is a project: it has a file `PROJECT`",
+                notes=("nothing was written",),
+                help=("to add a kind: `pykb create api --group infra --version v1 --kind Machine`",),
+            )
+        )
+        return
+    others = sorted(entry.name for entry in root.iterdir() if not entry.name.startswith("."))
+    if others:
+        shown = ", ".join(f"`{name}`" for name in others[:5]) + (", ..." if len(others) > 5 else "")
+        found.add(DIRECTORY_NOT_EMPTY.at(None, f"the directory is not empty: {shown}"))
+
+
+def _run(chain: Sequence[Plugin], request: InitRequest, plan: PlanBuilder) -> None:
+    for plugin in chain:
+        plugin.init(request, plan)
+
+
+def _pin(plan: PlanBuilder, found: Diagnostics) -> None:
+    """Where no index has this pykb, its wheel goes into the project, into a folder that git ignores."""
+    if distribution.is_from_index():
+        return
+    content = distribution.wheel()
+    if content is None:
+        message = "this pykb was not installed, so the project cannot bring it along"
+        helps = ("install pykb by `pip` or `uv`, or put a wheel of it into `.pykb/wheels`",)
+        found.add(WHEEL_UNAVAILABLE.at(None, message, help=helps))
+        return
+    path = f"{distribution.WHEELS}/{distribution.wheel_name()}"
+    plan.update(path, content)
+
+
+def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:
+    """One finding for all files that are in the way, instead of one each: `init` has no `--force`."""
+    taken = [d.span.path for d in planned if d.code is FILE_EXISTS and d.span is not None]
+    found.extend(d for d in planned if d.code is not FILE_EXISTS)
+    if not taken:
+        return
+    shown = ", ".join(f"`{path}`" for path in taken)
+    found.add(
+        DIRECTORY_FILE_TAKEN.at(
+            None,
+            f"files of this directory are in the way: {shown}",
+            notes=("nothing was written",),
+            help=("move them away, or start the project in a new directory", "`--diff` shows what would be written"),
+        )
+    )
+
+
+def _failed(found: Diagnostics) -> bool:
+    return found.has_errors

@@ -1,0 +1,23 @@
+"""``base.python.pykb.dev/v1``: the code of an operator, its tests, and the files around them."""
+
+from __future__ import annotations
+
+from pykb.plugins.plugin import PluginKey
+from pykb.plugins.python_v1 import api, init
+from pykb.plugins.request import ApiRequest, InitRequest
+from pykb.scaffold.plan import PlanBuilder
+
+
+class PythonV1:
+    """The package of the project: manager, types, controllers, tests; Makefile, Dockerfile, pyproject.toml."""
+
+    key = PluginKey("base.python.pykb.dev", "v1")
+    summary = "the operator's code"
+
+    def init(self, request: InitRequest, plan: PlanBuilder) -> None:
+        """Everything of the template but ``config``."""
+        init.scaffold(request, plan)
+
+    def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
+        """Types, controller, test, and their places in the package."""
+        api.scaffold(request, plan)

@@ -1,0 +1,76 @@
+"""Finds plugins by their keys: the built-in ones, and those that other packages register."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib.metadata import entry_points
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.scaffold import PLUGIN_BROKEN, PLUGIN_UNKNOWN
+from pykb.diagnostics.suggest import closest
+from pykb.plugins.kustomize_v1 import KustomizeV1
+from pykb.plugins.plugin import Bundle, Plugin, PluginKey
+from pykb.plugins.python_v1 import PythonV1
+
+ENTRY_POINTS = "pykb.plugins"
+
+DEFAULT = Bundle(
+    PluginKey("python.pykb.dev", "v1"),
+    "an operator in Python: kustomize manifests and the code",
+    (KustomizeV1(), PythonV1()),
+)
+"""The layout of a project that asks for no other."""
+
+
+def built_in() -> tuple[Plugin, ...]:
+    """The plugins of pykb itself."""
+    return (DEFAULT, *DEFAULT.parts)
+
+
+def resolve(keys: Iterable[str], found: Diagnostics) -> list[Plugin]:
+    """The plugins that keys name, in their order; what cannot be resolved is a finding."""
+    chain: list[Plugin] = []
+    for key in keys:
+        plugin = _resolve(key, found)
+        if plugin is not None and plugin not in chain:
+            chain.append(plugin)
+    return chain
+
+
+def _resolve(key: str, found: Diagnostics) -> Plugin | None:
+    candidates = [plugin for plugin in built_in() if plugin.key.answers_to(key)]
+    if not candidates:
+        candidates = [plugin for plugin in _registered(key, found) if plugin.key.answers_to(key)]
+    if len(candidates) == 1:
+        return candidates[0]
+    if candidates:
+        names = ", ".join(f"`{plugin.key}`" for plugin in candidates)
+        found.add(PLUGIN_UNKNOWN.at(None, f"`{key}` means more than one plugin: {names}", help=("give the whole key",)))
+        return None
+    known = [str(plugin.key) for plugin in built_in()] + sorted(
+        point.name for point in entry_points(group=ENTRY_POINTS)
+    )
+    near = closest(key, [*known, *(name.partition(".")[0] for name in known)])
+    helps = (f"a plugin with a similar name exists: `{near}`",) if near else ("installed: " + ", ".join(known),)
+    found.add(PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", help=helps))
+    return None
+
+
+def _registered(key: str, found: Diagnostics) -> list[Plugin]:
+    """Plugins of other packages; only those are imported whose entry point has the key as its name."""
+    loaded: list[Plugin] = []
+    for point in entry_points(group=ENTRY_POINTS):
+        if not PluginKey.parse(point.name).answers_to(key):
+            continue
+        try:
+            value = point.load()
+        except Exception as error:  # noqa: BLE001 - code of another package, run at import
+            message = f"the plugin `{point.name}` cannot be loaded: `{type(error).__name__}: {error}`"
+            found.add(PLUGIN_BROKEN.at(None, message, help=("update or uninstall the package that it comes from",)))
+            continue
+        plugin = value() if isinstance(value, type) else value
+        if isinstance(plugin, Plugin):
+            loaded.append(plugin)
+        else:
+            found.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is no plugin"))
+    return loaded

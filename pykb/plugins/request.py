@@ -1,0 +1,87 @@
+"""What plugins are asked for: the values of a command, checked, and the rendered templates they take files from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+from pykb.scaffold.project import Project
+from pykb.scaffold.resource import Resource
+from pykb.scaffold.tree import RenderedFile
+
+
+class Style(StrEnum):
+    """How a controller is written."""
+
+    RECONCILER = "reconciler"
+    HANDLERS = "handlers"
+
+
+@dataclass(frozen=True, slots=True)
+class InitRequest:
+    """A new project."""
+
+    project: Project
+    files: Mapping[str, RenderedFile]
+
+
+@dataclass(frozen=True, slots=True)
+class ApiContext:
+    """The variables of every template of ``templates/files``; templates/README.md describes each."""
+
+    project_name: str
+    package: str
+    domain: str
+    boilerplate: str
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    api_group: str
+    api_version: str
+    irregular_plural: bool
+    namespaced: bool
+    operator_namespaced: bool
+    multigroup: bool
+    resource: bool
+    controller: bool
+    style: str
+    core: bool
+    external: bool
+    protected: bool
+    api_module: str
+    controller_module: str
+    controller_name: str
+    reconciler: str
+    sample: str
+    role_prefix: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For Jinja."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ApiRequest:
+    """An API to add.
+
+    Attributes:
+        project: PROJECT as it was before.
+        resource: What this command scaffolds, not what was there before.
+        known: The entry that PROJECT has of it.
+        context: The variables of the templates.
+        force: Whether files of this API may be overwritten.
+        make_resource: Whether types, CRD, sample and roles are wanted.
+        make_controller: Whether a controller is wanted.
+    """
+
+    project: Project
+    resource: Resource
+    known: Resource | None
+    context: ApiContext
+    force: bool
+    make_resource: bool
+    make_controller: bool
