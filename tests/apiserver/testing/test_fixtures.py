@@ -73,7 +73,7 @@ async def test_run_manager_passes_on_what_the_manager_failed_with(
 
     async def run() -> None:
         async with run_manager(register) as manager:
-            await eventually(lambda: manager.elected.is_set())
+            await eventually(manager.elected.is_set)
 
     with pytest.raises((ZeroDivisionError, ExceptionGroup)):
         await run()

@@ -1,0 +1,52 @@
+"""Kustomizations rendered to manifests: by `kustomize` where it is installed, else by `kubectl kustomize`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import TOOL_MISSING
+from pykb.tools import kubectl
+from pykb.tools.process import check, find_program
+
+NAME = "kustomize"
+
+
+def kustomize_command(*, folders: Sequence[Path] = ()) -> tuple[str, ...]:
+    """The words to which a folder is added to render it.
+
+    Args:
+        folders: Where to look before PATH (a control plane's binaries).
+
+    Raises:
+        EnvironmentProblem: Neither program is there.
+    """
+    if program := find_program(NAME, folders=folders):
+        return (str(program), "build")
+    if program := find_program(kubectl.NAME, folders=folders):
+        return (str(program), "kustomize")
+    raise EnvironmentProblem(
+        TOOL_MISSING.at(
+            None,
+            "neither `kustomize` nor `kubectl` is installed",
+            notes=("either can render a kustomization",),
+            help=(
+                "pykb envtest use       # brings kubectl along",
+                "or see https://kubectl.docs.kubernetes.io/installation/",
+            ),
+        )
+    )
+
+
+def build(folder: Path, *, folders: Sequence[Path] = ()) -> str:
+    """Render a kustomization to manifests.
+
+    Args:
+        folder: The folder of its ``kustomization.yaml``.
+        folders: Where to look for the programs before PATH.
+
+    Raises:
+        EnvironmentProblem: No program, or it failed; its own words are quoted.
+    """
+    return check((*kustomize_command(folders=folders), folder)).stdout

@@ -1,0 +1,76 @@
+"""Kubectl and kustomize are found, called, and missed with a remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.tools import kustomize
+from pykb.tools.kubectl import Kubectl
+
+# Only what the shell itself can do: PATH is empty for these tests.
+ECHO = '#!/bin/sh\necho "${0##*/} $*"\nwhile read -r line; do echo "$line"; done\n'
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An otherwise empty PATH to put programs on."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+def put(folder: Path, name: str) -> None:
+    """Install a program that prints how it was called, and its input."""
+    (folder / name).write_text(ECHO)
+    (folder / name).chmod(0o755)
+
+
+@pytest.mark.usefixtures("programs")
+def test_a_missing_kubectl_has_a_remedy() -> None:
+    """The message says what to type to get one."""
+    with pytest.raises(EnvironmentProblem) as caught:
+        Kubectl.find()
+    assert caught.value.diagnostic.help[0].startswith("pykb envtest use")
+
+
+def test_kubectl_names_the_cluster(programs: Path) -> None:
+    """The kubeconfig is an argument, so that no variable of the user can send it elsewhere."""
+    put(programs, "kubectl")
+    answer = Kubectl.find(kubeconfig=Path("/k"))("get", "pods")
+    assert answer == "kubectl --kubeconfig /k get pods\n"
+
+
+def test_kubectl_applies_on_the_server_side(programs: Path) -> None:
+    """Client-side apply fails for large definitions: annotations too long."""
+    put(programs, "kubectl")
+    head, body = Kubectl.find().apply("kind: X\n").splitlines()
+    assert head == "kubectl apply --server-side --force-conflicts --field-manager=pykb --filename=-"
+    assert body == "kind: X"
+
+
+@pytest.mark.parametrize(
+    ("installed", "expected"),
+    [
+        (("kubectl",), "kubectl kustomize config"),
+        (("kustomize",), "kustomize build config"),
+        (("kubectl", "kustomize"), "kustomize build config"),
+    ],
+)
+def test_kustomizations_are_rendered_by_what_is_there(
+    programs: Path, installed: tuple[str, ...], expected: str
+) -> None:
+    """`kustomize` where it is installed, else `kubectl kustomize`."""
+    for name in installed:
+        put(programs, name)
+    assert kustomize.build(Path("config")).strip() == expected
+
+
+@pytest.mark.usefixtures("programs")
+def test_neither_program_is_one_clear_message() -> None:
+    """Both names are said, and how to get one."""
+    with pytest.raises(EnvironmentProblem, match="neither `kustomize` nor `kubectl`"):
+        kustomize.build(Path("config"))
