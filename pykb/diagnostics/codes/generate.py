@@ -29,11 +29,6 @@ IMPORT_FAILED = Code(
     "Schemas come from the real types, so the modules of the `api` packages are imported. The place shown is the line of "
     "your code that raised.",
 )
-SYNTAX = Code(
-    "syntax",
-    "A file is no valid Python",
-    "The file could not be parsed by the Python that runs pykb.",
-)
 NO_GROUP = Code(
     "no-group-version",
     "A kind has no group and version",

@@ -1,0 +1,133 @@
+"""``pykb generate``: CRDs, RBAC and webhook manifests from the code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pykb.cli import console
+from pykb.cli.errors import EXIT_FINDINGS, finish, report
+
+
+def generate(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[crd] [rbac] [webhook]",
+            help="What to generate; all three by default. Arguments in controller-gen's form are understood too.",
+            show_default=False,
+        ),
+    ] = None,
+    paths: Annotated[
+        list[str] | None,
+        typer.Option("--paths", metavar="PATH", help="Files or folders to read.  [default: the whole project]"),
+    ] = None,
+    output_dir: Annotated[
+        str | None,
+        typer.Option(
+            "--output-dir",
+            metavar="DIR",
+            help="One folder for all files.  [default: config/crd/bases, config/rbac, config/webhook]",
+        ),
+    ] = None,
+    stdout: Annotated[bool, typer.Option("--stdout", help="Print the manifests, write nothing.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit 1 with a diff when a file is out of date.")
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune/--no-prune", help="Remove CRD files of the project's kinds that are gone.")
+    ] = True,
+    role_name: Annotated[
+        str | None, typer.Option("--role-name", metavar="NAME", help="Name of the role.  [default: manager-role]")
+    ] = None,
+    header_file: Annotated[
+        str | None, typer.Option("--header-file", metavar="FILE", help="Text to put on top of each file.")
+    ] = None,
+    year: Annotated[str | None, typer.Option("--year", metavar="YEAR", help="Replaces ` YEAR` in it.")] = None,
+    max_desc_len: Annotated[
+        int | None,
+        typer.Option("--max-desc-len", metavar="BYTES", min=0, help="Cut descriptions; 0 leaves them out."),
+    ] = None,
+    allow_dangerous_types: Annotated[
+        bool | None, typer.Option("--allow-dangerous-types/--no-allow-dangerous-types", help="Let floats through.")
+    ] = None,
+    generate_embedded_object_meta: Annotated[
+        bool | None,
+        typer.Option(
+            "--generate-embedded-object-meta/--no-generate-embedded-object-meta",
+            help="Give an embedded ObjectMeta its known fields.  [default: yes]",
+        ),
+    ] = None,
+    compat: Annotated[
+        str | None,
+        typer.Option("--compat", metavar="controller-gen=VERSION", help="Claim that version in an annotation of CRDs."),
+    ] = None,
+) -> None:
+    """Write CRDs, RBAC and webhook manifests from the types and markers of the project.
+
+    Schemas come from the real types: the modules of ``api`` packages are imported, in the project's own environment.
+    Nothing is written when anything is wrong. Defaults can be set in ``[tool.pykb.generate]`` of pyproject.toml.
+
+    Examples:
+      pykb generate
+      pykb generate crd --paths sealvm/api --output-dir out
+      pykb generate --check
+      pykb generate rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
+    """
+    from pykb.cli.environment import hand_over
+
+    root = Path.cwd()
+    hand_over(root)
+
+    from pykb.diagnostics import Diagnostics
+    from pykb.gen.request import Given, make_request
+
+    given = Given(
+        words=tuple(what or ()),
+        paths=tuple(paths or ()),
+        output_dir=output_dir,
+        stdout=stdout,
+        role_name=role_name,
+        header_file=header_file,
+        year=year,
+        max_description=max_desc_len,
+        allow_dangerous_types=allow_dangerous_types,
+        embedded_metadata=generate_embedded_object_meta,
+        compat=compat,
+    )
+    found = Diagnostics()
+    request = make_request(root, given, found)
+    finish(found, code=2)
+
+    from pykb.gen import output
+    from pykb.gen.run import generate as run
+
+    result = run(request.options)
+    if result.diagnostics.has_errors:
+        report(result.diagnostics)
+        console.say("nothing was written")
+        raise typer.Exit(EXIT_FINDINGS)
+    changes = output.plan_changes(root, result.artifacts, request.rules, result.diagnostics)
+    if prune and request.is_whole_project and "crd" in result.artifacts:
+        from pykb.gen.defaults import project_groups
+        from pykb.gen.prune import stale_crds
+
+        names = [artifact.path for artifact in result.artifacts["crd"]]
+        folder = request.rules.folders["crd"]
+        if "crd" not in request.rules.printed | request.rules.discarded:
+            changes += stale_crds(root, folder, names, result.groups | project_groups(root))
+    finish(result.diagnostics)
+    if check:
+        diff, stale = output.check(changes)
+        if diff:
+            console.out(diff.rstrip("\n"))
+        finish(stale)
+        return
+    text = output.printed(result.artifacts, request.rules)
+    if text:
+        console.out(text.removesuffix("\n"))
+    for change in output.write(root, changes):
+        verb = "removed" if change.after is None else "created" if change.before is None else "updated"
+        console.say(f"{verb} {change.path}")

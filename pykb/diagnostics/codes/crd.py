@@ -1,0 +1,167 @@
+"""Mistakes in CRDs and their schemas that show once markers and types come together."""
+
+from __future__ import annotations
+
+from pykb.diagnostics.model import Code, Severity
+
+ENUM_DISJOINT = Code(
+    "enum-disjoint",
+    "A field and its type allow no common value",
+    "A named type's `enum` and that of a field of this type both hold, so only values in both lists are allowed.",
+)
+TYPE_CONFLICT = Code(
+    "type-conflict",
+    "Two declarations of one field have different types",
+    "A field's own schema refines that of its named type; their JSON types must be the same.",
+)
+CONSTRAINT_CONFLICT = Code(
+    "constraint-conflict",
+    "A marker and a Pydantic constraint disagree",
+    "Every constraint has a Pydantic spelling, which Python checks as well, and a marker spelling. Giving both is fine as "
+    "long as they agree; otherwise what Python accepts and what the API server accepts would differ.",
+)
+MARKER_TYPE = Code(
+    "marker-type",
+    "A marker does not fit the type it is applied to",
+    "Length and pattern markers apply to strings, bounds to numbers, item counts to lists, property counts to objects.",
+)
+STORAGE_VERSION = Code(
+    "storage-version",
+    "A kind needs exactly one storage version",
+    "Objects are stored in one version; with several, mark it by `+kubebuilder:storageversion`.",
+)
+NO_SERVED_VERSION = Code(
+    "no-served-version",
+    "No version of a kind is served",
+    "The API server refuses a CRD without a served version.",
+)
+CRD_TOO_LARGE = Code(
+    "crd-size",
+    "A CRD is too large",
+    "Client-side `kubectl apply` stores the whole object in an annotation of at most 262144 bytes, and etcd refuses objects "
+    "beyond 1.5 MiB. Shorten descriptions with `--max-desc-len`, or use server-side apply.",
+    Severity.WARNING,
+)
+PROTECTED_GROUP = Code(
+    "protected-group",
+    "A group under k8s.io or kubernetes.io needs an approval annotation",
+    "The API server refuses CRDs of the groups `*.k8s.io` and `*.kubernetes.io` unless the annotation "
+    "`api-approved.kubernetes.io` gives the URL of the approval, or a reason that starts with `unapproved`.",
+)
+COLUMN_TYPE = Code(
+    "column-type",
+    "A printer column has a type that is not known",
+    "The API server knows integer, number, string, boolean and date.",
+)
+COLUMN_FORMAT = Code(
+    "column-format",
+    "A printer column has a format that is not known",
+    "The API server knows int32, int64, float, double, byte, date, date-time and password.",
+)
+SCOPE = Code(
+    "scope",
+    "The scope is neither `Namespaced` nor `Cluster`",
+    "The API server knows exactly these two.",
+)
+JSON_PATH = Code(
+    "json-path",
+    "A JSONPath leads to no field",
+    "Printer columns, the scale subresource and selectable fields name fields by a JSONPath such as `.spec.replicas`; it "
+    "must lead to a field of the schema.",
+)
+DUPLICATE_NAME = Code(
+    "duplicate-name",
+    "Two fields have one name on the wire",
+    "Each field of an object needs a JSON name of its own.",
+)
+METADATA_FORM = Code(
+    "metadata-form",
+    "An annotation or label is not in the form `key=value`",
+    '`+kubebuilder:metadata:annotations="key=value"` takes pairs split at the first `=`.',
+)
+CONFLICTING_VERSIONS = Code(
+    "conflicting-versions",
+    "Versions of one kind disagree about what they share",
+    "Names, scope, short names and categories belong to the whole CRD; say them in one version or alike in all.",
+)
+LIST_TOPOLOGY = Code(
+    "list-topology",
+    "List type and keys do not fit the list",
+    "`map` lists hold objects and name at least one key; each key is a scalar field that is required or has a default. "
+    "`set` lists hold scalars, or objects and lists that are atomic.",
+)
+DEFAULT_VALUE = Code(
+    "default-value",
+    "A default does not fit the field's schema",
+    "The API server validates defaults against the schema, and refuses the CRD when one does not fit.",
+)
+ENUM_VALUE = Code(
+    "enum-value",
+    "An enum value does not fit the field's type",
+    "A value of another type can never be given.",
+)
+BOUNDS = Code(
+    "bounds",
+    "No value lies within the bounds",
+    "A minimum above its maximum, or a negative length, allows nothing.",
+)
+PATTERN = Code(
+    "pattern",
+    "A pattern is no regular expression of the API server",
+    "The API server uses RE2: no look-around, no back-references, possessive quantifiers or atomic groups.",
+)
+FORMAT = Code(
+    "format",
+    "A format that the API server does not check",
+    "Formats outside the list of apiextensions are accepted and ignored, which is seldom meant.",
+    Severity.WARNING,
+)
+TYPE_NAME = Code(
+    "type-name",
+    "A JSON type that does not exist",
+    "JSON schema knows string, integer, number, boolean, array and object.",
+)
+UNIQUE_ITEMS = Code(
+    "unique-items",
+    "`uniqueItems: true` is forbidden in CRDs",
+    "Its cost is quadratic, so the API server refuses it; `x-kubernetes-list-type: set` does the same for scalars.",
+)
+CEL_SYNTAX = Code(
+    "cel-syntax",
+    "A CEL rule cannot be parsed",
+    "Rules are in the Common Expression Language; `self` is the value, `oldSelf` the value before the update.",
+)
+CEL_NAME = Code(
+    "cel-name",
+    "A CEL rule names a field that is not there",
+    "The API server type-checks rules and refuses the CRD when one names an unknown field or variable.",
+)
+CEL_COST = Code(
+    "cel-cost",
+    "A CEL rule runs over lists or maps without a bound",
+    "The API server estimates the worst-case cost of each rule. Inside lists and maps without `maxItems`, `maxProperties` "
+    "or `maxLength` it soon exceeds the budget, and the CRD is refused.",
+    Severity.WARNING,
+)
+CEL_REASON = Code(
+    "cel-reason",
+    "The reason of a CEL rule is not one that the API server knows",
+    "Known are FieldValueRequired, FieldValueInvalid, FieldValueForbidden and FieldValueDuplicate.",
+)
+ONE_OF_MEMBER = Code(
+    "one-of-member",
+    "A member of a one-of group cannot take part",
+    "Members are optional fields of the same object, by their wire names.",
+)
+STRUCTURAL = Code(
+    "structural-schema",
+    "The schema is not structural",
+    "The API server needs a type for every field, list element and map value, unless unknown fields are preserved; and "
+    "`properties` and `additionalProperties` exclude each other.",
+)
+EMPTY_STATUS = Code(
+    "status-subresource",
+    "The status subresource has no `status` field",
+    "With `+kubebuilder:subresource:status` the API server drops everything but `status` from writes to it.",
+    Severity.WARNING,
+)

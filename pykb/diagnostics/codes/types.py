@@ -1,0 +1,66 @@
+"""Mistakes in API types: what Python can say and a CRD cannot."""
+
+from __future__ import annotations
+
+from pykb.diagnostics.model import Code, Severity
+
+UNSUPPORTED_TYPE = Code(
+    "unsupported-type",
+    "A type has no counterpart in a CRD",
+    "Fields are made of str, int, bool, bytes, datetime, timedelta, Quantity, IntOrString, Any, enums, literals, lists, "
+    "maps with string keys, and classes derived from `Struct`.",
+)
+FLOAT = Code(
+    "float",
+    "Floats are not allowed in API types",
+    "Floats do not survive a round trip through every client and language; the Kubernetes API conventions advise against "
+    "them. Use `Quantity`, an integer of a smaller unit, or a string; or pass `--allow-dangerous-types`.",
+)
+MAP_KEY = Code(
+    "map-key-type",
+    "Map keys must be strings",
+    "A map becomes a JSON object, whose keys are strings.",
+)
+UNION = Code(
+    "union",
+    "A union of types that a structural schema cannot express",
+    "A structural schema has one type for each value. `X | None` is an optional field, `int | str` is int-or-string, and a "
+    "discriminated union of structs is one object with the fields of all.",
+)
+RECURSION = Code(
+    "recursive-type",
+    "A type contains itself",
+    "A CRD's schema has no references, so a recursive type would be infinite. Cut it with "
+    "`Annotated[..., PreserveUnknown()]` where it returns to itself.",
+)
+UNRESOLVED = Code(
+    "unresolved-type",
+    "An annotation names something that does not exist",
+    "The annotation could not be evaluated in its module.",
+)
+ALIAS = Code(
+    "plain-alias",
+    "A wire name given by `alias=`",
+    "Type checkers take an alias for the name of the constructor's argument; `Wire(...)` keeps the attribute's name.",
+)
+PLAIN_MODEL = Code(
+    "plain-model",
+    "A model that is not a Struct",
+    "`Struct` keeps unknown fields, uses wire names and writes only what was set; a plain Pydantic model does not.",
+)
+CONSTRAINT = Code(
+    "unsupported-constraint",
+    "A Pydantic constraint that a CRD cannot express",
+    "What Python accepts and what the API server accepts would differ.",
+)
+DEFAULT_NOT_JSON = Code(
+    "default-not-json",
+    "A default value that has no JSON form",
+    "A Python default becomes the schema's default, so it must be expressible in JSON.",
+)
+DESCRIPTION_CONFLICT = Code(
+    "two-descriptions",
+    "A field is described twice",
+    "One description goes into the schema: the docstring below the field, a comment above it, or `Field(description=)`.",
+    Severity.WARNING,
+)

@@ -1,0 +1,236 @@
+"""Versions of a kind into one CRD: names, scope, subresources, columns, from the markers on the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from pykb.diagnostics import Diagnostics, Label, Span
+from pykb.diagnostics.codes.crd import (
+    CONFLICTING_VERSIONS,
+    METADATA_FORM,
+    NO_SERVED_VERSION,
+    STORAGE_VERSION,
+)
+from pykb.diagnostics.codes.generate import DUPLICATE_KIND
+from pykb.gen.ir import Crd, CrdVersion, Names, PrinterColumn, Scale
+from pykb.gen.kinds import Kind
+from pykb.gen.passes.resolve import Resolver
+from pykb.markers.model import Marker
+from pykb.meta.gvk import GroupKind
+from pykb.meta.plural import pluralize
+
+_RESOURCE = "kubebuilder:resource"
+
+
+def assemble(
+    kinds: Iterable[Kind],
+    resolver: Resolver,
+    diagnostics: Diagnostics,
+    *,
+    converted: frozenset[GroupKind] = frozenset(),
+) -> list[Crd]:
+    """The CRDs of all kinds, sorted by kind and group.
+
+    Args:
+        kinds: All versions of all kinds.
+        resolver: Gives their schemas.
+        diagnostics: Gets what the apiserver would refuse about the whole.
+        converted: Kinds that have a conversion webhook.
+    """
+    crds: list[Crd] = []
+    ordered = sorted(kinds, key=lambda kind: (str(kind.gvk.group_kind), kind.gvk.version))
+    for group_kind, versions in groupby(ordered, key=lambda kind: kind.gvk.group_kind):
+        crd = _crd(list(versions), resolver, diagnostics, converted=group_kind in converted)
+        if crd is not None:
+            crds.append(crd)
+    _check_plurals(crds, diagnostics)
+    return crds
+
+
+def _crd(kinds: list[Kind], resolver: Resolver, diagnostics: Diagnostics, *, converted: bool) -> Crd | None:
+    kept = [kind for kind in kinds if not any(m.name == "kubebuilder:skipversion" for m in kind.named.markers)]
+    versions = [_version(kind, resolver) for kind in kept]
+    if not versions:
+        return None
+    group_kind = kept[0].gvk.group_kind
+    span = kept[0].named.span
+    if len(versions) == 1:
+        versions[0] = replace(versions[0], storage=True)
+    _check_versions(group_kind, versions, span, diagnostics)
+    resource = _shared_resource(kept, diagnostics)
+    metadata = _Metadata()
+    for kind in kept:
+        metadata.read(kind.named.markers, diagnostics)
+    arguments: Mapping[str, object] = resource.arguments if resource else {}
+    return Crd(
+        group=group_kind.group,
+        names=Names(
+            kind=group_kind.kind,
+            plural=str(arguments.get("path") or pluralize(group_kind.kind)),
+            singular=str(arguments.get("singular") or group_kind.kind.lower()),
+            short_names=_strings(arguments.get("shortName")),
+            categories=_strings(arguments.get("categories")),
+        ),
+        scope=str(arguments.get("scope") or "Namespaced"),
+        versions=tuple(versions),
+        span=resource.span if resource else span,
+        annotations=metadata.annotations,
+        labels=metadata.labels,
+        conversion=_CONVERSION if converted and len(versions) > 1 else None,
+    )
+
+
+# kubebuilder's names; kustomize prefixes them and sets the namespace.
+_CONVERSION: dict[str, object] = {
+    "strategy": "Webhook",
+    "webhook": {
+        "clientConfig": {"service": {"name": "webhook-service", "namespace": "system", "path": "/convert"}},
+        "conversionReviewVersions": ["v1"],
+    },
+}
+
+
+def _version(kind: Kind, resolver: Resolver) -> CrdVersion:
+    schema = resolver.schema_of(kind.python)
+    version = CrdVersion(kind.gvk.version, schema, kind.named.span)
+    for marker in kind.named.markers:
+        version = _applied(version, marker)
+    return version
+
+
+def _applied(version: CrdVersion, marker: Marker) -> CrdVersion:
+    given = marker.arguments
+    match marker.name:
+        case "kubebuilder:subresource:status":
+            return replace(version, status=True)
+        case "kubebuilder:subresource:scale":
+            scale = Scale(
+                str(given["specpath"]),
+                str(given["statuspath"]),
+                _optional(given.get("selectorpath")),
+                marker.span,
+            )
+            return replace(version, scale=scale)
+        case "kubebuilder:storageversion":
+            return replace(version, storage=True, storage_span=marker.span)
+        case "kubebuilder:unservedversion":
+            return replace(version, served=False)
+        case "kubebuilder:deprecatedversion":
+            return replace(version, deprecated=True, deprecation_warning=_optional(given.get("warning")))
+        case "kubebuilder:printcolumn":
+            return replace(version, columns=(*version.columns, _column(marker)))
+        case "kubebuilder:selectablefield":
+            field_ = (str(given["JSONPath"]), marker.span_of("JSONPath"))
+            return replace(version, selectable=(*version.selectable, field_))
+    return version
+
+
+def _column(marker: Marker) -> PrinterColumn:
+    given = marker.arguments
+    priority = given.get("priority")
+    return PrinterColumn(
+        name=str(given["name"]),
+        type=str(given["type"]),
+        json_path=str(given["JSONPath"]),
+        description=_optional(given.get("description")),
+        format=_optional(given.get("format")),
+        priority=priority if isinstance(priority, int) else None,
+        span=marker.span_of("JSONPath"),
+    )
+
+
+def _optional(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, list | tuple) else ()
+
+
+def _shared_resource(kinds: list[Kind], diagnostics: Diagnostics) -> Marker | None:
+    """The one resource marker: names and scope belong to all versions."""
+    found = [marker for kind in kinds for marker in kind.named.markers if marker.name == _RESOURCE]
+    for other in found[1:]:
+        if dict(other.arguments) != dict(found[0].arguments):
+            diagnostics.add(
+                CONFLICTING_VERSIONS.at(
+                    other.span,
+                    f"the versions of `{kinds[0].gvk.kind}` have different `+{_RESOURCE}` markers",
+                    labels=(Label(found[0].span, "the other one"),),
+                    help=("say it alike in all versions, or in one of them only",),
+                ),
+            )
+    return found[0] if found else None
+
+
+@dataclass(slots=True)
+class _Metadata:
+    annotations: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+
+    def read(self, markers: Iterable[Marker], diagnostics: Diagnostics) -> None:
+        for marker in markers:
+            if marker.name != "kubebuilder:metadata":
+                continue
+            for argument, into in (("annotations", self.annotations), ("labels", self.labels)):
+                for pair in _strings(marker.arguments.get(argument)):
+                    key, equals, value = pair.partition("=")
+                    if not equals or not key:
+                        diagnostics.add(
+                            METADATA_FORM.at(
+                                marker.span_of(argument),
+                                f"expected `key=value` in `{argument}`, found `{pair}`",
+                                help=(f'+kubebuilder:metadata:{argument}="{key or "key"}=value"',),
+                            ),
+                        )
+                    into[key] = value
+
+
+def _check_versions(
+    group_kind: GroupKind, versions: list[CrdVersion], span: Span | None, diagnostics: Diagnostics
+) -> None:
+    stored = [version for version in versions if version.storage]
+    names = ", ".join(f"`{version.name}`" for version in versions)
+    if not stored:
+        diagnostics.add(
+            STORAGE_VERSION.at(
+                span,
+                f"`{group_kind}` has the versions {names}, and none of them is the storage version",
+                help=("put `# +kubebuilder:storageversion` above the class of one of them",),
+            ),
+        )
+    for other in stored[1:]:
+        first = stored[0].storage_span
+        diagnostics.add(
+            STORAGE_VERSION.at(
+                other.storage_span or other.span,
+                f"`{group_kind}` has two storage versions, `{stored[0].name}` and `{other.name}`",
+                labels=(Label(first, "the first one"),) if first else (),
+                help=("remove one of the two markers",),
+            ),
+        )
+    if not any(version.served for version in versions):
+        diagnostics.add(
+            NO_SERVED_VERSION.at(
+                span,
+                f"no version of `{group_kind}` is served, of {names}",
+                help=("remove `+kubebuilder:unservedversion` from one of them",),
+            ),
+        )
+
+
+def _check_plurals(crds: list[Crd], diagnostics: Diagnostics) -> None:
+    seen: dict[str, Crd] = {}
+    for crd in crds:
+        other = seen.setdefault(crd.name, crd)
+        if other is not crd:
+            diagnostics.add(
+                DUPLICATE_KIND.at(
+                    crd.span,
+                    f"the kinds `{other.names.kind}` and `{crd.names.kind}` are both `{crd.name}`",
+                    labels=(Label(other.span, "the other one"),) if other.span else (),
+                    help=("give one of them another plural: `+kubebuilder:resource:path=...`",),
+                ),
+            )

@@ -1,0 +1,172 @@
+"""Types as declared: the Python object together with what stands in its source.
+
+A class, ``NewType``, ``type`` statement or ``Annotated`` alias becomes a :class:`NamedType`; built-in types have no
+declaration, since none of their prose goes into a schema.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from typing_extensions import TypeAliasType
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.markers.collect import FieldDeclaration, SourceFile, TypeDeclaration, TypeKind, collect, scan
+from pykb.markers.model import Marker
+from pykb.markers.registry import MarkerRegistry
+
+_BUILT_IN = "pykb.api."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NamedType:
+    """A type with a name; compared by identity, there is one for each Python object.
+
+    Attributes:
+        name: What messages call it.
+        python: The class, ``NewType``, ``TypeAliasType``, or the object that an alias stands for.
+        declaration: Its place in the source; ``None`` for built-in types and those made at run time.
+        built_in: Whether it is one of pykb's own Kubernetes types.
+    """
+
+    name: str
+    python: object
+    declaration: TypeDeclaration | None = None
+    built_in: bool = False
+
+    @property
+    def span(self) -> Span | None:
+        """Where it is declared."""
+        return self.declaration.span if self.declaration else None
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """The markers of the type itself."""
+        return self.declaration.markers if self.declaration else ()
+
+
+@dataclass(slots=True)
+class Declarations:
+    """Finds the source of types; reads each file once."""
+
+    root: Path
+    registry: MarkerRegistry
+    diagnostics: Diagnostics
+    _files: dict[str, SourceFile] = field(default_factory=dict)
+    _modules: dict[str, SourceFile | None] = field(default_factory=dict)
+    _named: dict[int, NamedType] = field(default_factory=dict)
+    _aliases: dict[int, NamedType] = field(default_factory=dict)
+    _texts: dict[str, list[str]] = field(default_factory=dict)
+
+    def read(self, path: Path, text: str, *, always: bool = True) -> SourceFile | None:
+        """What is declared in a file; ``None`` for one without markers, unless it is ``always`` wanted."""
+        shown = self.shown(path)
+        found = self._files.get(shown)
+        if found is None:
+            read = collect if always else scan
+            found = read(text, shown, registry=self.registry, diagnostics=self.diagnostics)
+            if found is not None:
+                self._files[shown] = found
+                self._texts[shown] = text.splitlines()
+        return found
+
+    def text(self, span: Span) -> str:
+        """The source under a span."""
+        lines = self._texts.get(span.path, [])[span.line - 1 : span.end_line]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][: span.end_column - 1]
+        lines[0] = lines[0][span.column - 1 :]
+        return "\n".join(lines)
+
+    def shown(self, path: Path) -> str:
+        """A path as messages show it: relative to the project, with forward slashes."""
+        return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
+
+    def of_module(self, name: str) -> SourceFile | None:
+        """The source of an imported module; ``None`` for built-in types and modules without one."""
+        if name in self._modules:
+            return self._modules[name]
+        found = None
+        module = sys.modules.get(name)
+        origin = getattr(module, "__file__", None)
+        if module is not None and origin and origin.endswith(".py") and not name.startswith(_BUILT_IN):
+            try:
+                found = self.read(Path(origin), Path(origin).read_text(encoding="utf-8"))
+            except (OSError, UnicodeDecodeError):
+                found = None
+        self._modules[name] = found
+        if found is not None and module is not None:
+            self._learn_aliases(found, module)
+        return found
+
+    def named(self, python: object) -> NamedType:
+        """The named type of a class, ``NewType`` or ``type`` statement."""
+        found = self._named.get(id(python))
+        if found is None:
+            origin = generic_origin(python)
+            module = getattr(origin, "__module__", "")
+            qualname = getattr(origin, "__qualname__", None) or getattr(origin, "__name__", repr(origin))
+            source = self.of_module(module)
+            declaration = source.types.get(qualname) if source else None
+            found = NamedType(
+                getattr(python, "__name__", qualname),
+                python,
+                declaration,
+                built_in=f"{module}.".startswith(_BUILT_IN),
+            )
+            self._named[id(python)] = found
+        return found
+
+    def alias_names(self, module: types.ModuleType) -> Mapping[str, NamedType]:
+        """The names in a module's namespace that stand for declared aliases, its own and imported ones.
+
+        The ``python`` of each is a stand-in that can be used in an annotation in the alias's place.
+        """
+        self.of_module(module.__name__)
+        if not self._aliases:
+            return {}
+        return {name: self._aliases[id(value)] for name, value in vars(module).items() if id(value) in self._aliases}
+
+    def field(self, owner: type, name: str) -> tuple[FieldDeclaration | None, type]:
+        """The source of a field, and the class that declares it."""
+        for base in owner.__mro__:
+            if name not in base.__dict__.get("__annotations__", {}):
+                continue
+            origin = generic_origin(base)
+            if not isinstance(origin, type):
+                continue
+            declaration = self.named(origin).declaration
+            if declaration is not None and name in declaration.fields:
+                return declaration.fields[name], origin
+            if origin is base:
+                return None, base
+        return None, owner
+
+    def _learn_aliases(self, source: SourceFile, module: types.ModuleType) -> None:
+        for declaration in source.types.values():
+            value = vars(module).get(declaration.name)
+            # An alias with nothing of its own is what it stands for. A class or NewType under another name has its own
+            # declaration; other values are told apart by identity.
+            own = declaration.markers or declaration.description
+            if declaration.kind is not TypeKind.ALIAS or not own or isinstance(value, type | typing.NewType):
+                continue
+            if type(value).__name__ == "TypeAliasType":
+                continue  # a `type` statement makes an object that Python itself remembers
+            stand_in = TypeAliasType(declaration.name, value)
+            named = NamedType(declaration.name, stand_in, declaration)
+            self._aliases[id(value)] = self._named[id(stand_in)] = named
+
+
+def generic_origin(python: object) -> object:
+    """The generic class behind ``Box[int]``; any other object itself."""
+    metadata = getattr(python, "__pydantic_generic_metadata__", None)
+    if isinstance(metadata, dict) and metadata.get("origin") is not None:
+        origin: object = metadata["origin"]
+        return origin
+    return python

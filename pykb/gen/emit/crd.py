@@ -1,0 +1,104 @@
+"""A Crd as the object of a manifest, as controller-gen v0.23.0 lays it out."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from pykb.gen.emit.schema import Describe, schema_object, shorten
+from pykb.gen.ir import Crd, CrdVersion, PrinterColumn
+
+VERSION_ANNOTATION = "controller-gen.kubebuilder.io/version"
+
+
+def crd_object(
+    crd: Crd,
+    *,
+    compatible_with: str | None = None,
+    max_description: int | None = None,
+    preserve_unknown_fields: bool | None = None,
+) -> dict[str, object]:
+    """The CustomResourceDefinition.
+
+    Args:
+        crd: What to write.
+        compatible_with: The version of controller-gen to claim in its annotation; none is written without it.
+        max_description: The length of a description, in bytes; 0 leaves all out.
+        preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields``, written when given.
+    """
+    describe = None if max_description is None else partial(shorten, limit=max_description)
+    annotations = dict(crd.annotations)
+    if compatible_with:
+        annotations[VERSION_ANNOTATION] = compatible_with
+    metadata: dict[str, object] = {"name": crd.name}
+    if annotations:
+        metadata["annotations"] = annotations
+    if crd.labels:
+        metadata["labels"] = dict(crd.labels)
+    names: dict[str, object] = {
+        "kind": crd.names.kind,
+        "listKind": f"{crd.names.kind}List",
+        "plural": crd.names.plural,
+        "singular": crd.names.singular,
+    }
+    if crd.names.short_names:
+        names["shortNames"] = list(crd.names.short_names)
+    if crd.names.categories:
+        names["categories"] = list(crd.names.categories)
+    spec: dict[str, object] = {
+        "group": crd.group,
+        "names": names,
+        "scope": crd.scope,
+        "versions": [_version(version, describe) for version in crd.versions],
+    }
+    if crd.conversion is not None:
+        spec["conversion"] = crd.conversion
+    if preserve_unknown_fields is not None:
+        spec["preserveUnknownFields"] = preserve_unknown_fields
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def _version(version: CrdVersion, describe: Describe | None) -> dict[str, object]:
+    out: dict[str, object] = {
+        "name": version.name,
+        "served": version.served,
+        "storage": version.storage,
+        "schema": {"openAPIV3Schema": schema_object(version.schema, describe=describe)},
+    }
+    if version.deprecated:
+        out["deprecated"] = True
+    if version.deprecation_warning is not None:
+        out["deprecationWarning"] = version.deprecation_warning
+    if version.columns:
+        out["additionalPrinterColumns"] = [_column(column) for column in version.columns]
+    if version.selectable:
+        out["selectableFields"] = [{"jsonPath": path} for path, _ in version.selectable]
+    subresources: dict[str, object] = {}
+    if version.status:
+        subresources["status"] = {}
+    if version.scale is not None:
+        scale: dict[str, object] = {
+            "specReplicasPath": version.scale.spec_path,
+            "statusReplicasPath": version.scale.status_path,
+        }
+        if version.scale.selector_path is not None:
+            scale["labelSelectorPath"] = version.scale.selector_path
+        subresources["scale"] = scale
+    if subresources or version.columns:  # columns bring an empty object, as controller-gen does
+        out["subresources"] = subresources
+    return out
+
+
+def _column(column: PrinterColumn) -> dict[str, object]:
+    out: dict[str, object] = {"jsonPath": column.json_path, "name": column.name, "type": column.type}
+    if column.description:
+        out["description"] = column.description
+    if column.format:
+        out["format"] = column.format
+    if column.priority:
+        out["priority"] = column.priority
+    return out

@@ -1,0 +1,191 @@
+"""The intermediate representation: schemas as frozen trees, each part with the place in the source that said it.
+
+``lower`` makes these trees from Python types, ``passes`` turn them into others, ``emit`` writes them out. Keyword names
+are the wire's (``minLength``, ``x-kubernetes-list-type``) and values are plain JSON data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from pykb.diagnostics import Span
+
+if TYPE_CHECKING:
+    from pykb.gen.declare import NamedType
+
+
+@dataclass(frozen=True, slots=True)
+class Keyword:
+    """One keyword's value, where it was said, and how (``+kubebuilder:validation:Minimum=1``, ``Field(ge=1)``)."""
+
+    value: object
+    span: Span | None = None
+    spelling: str = ""
+
+
+_NO_KEYWORDS: Mapping[str, Keyword] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaNode:
+    """A JSON schema.
+
+    Attributes:
+        keywords: Everything but the sub-schemas that have an attribute of their own.
+        span: The annotation (or class name) that it came from; ``None`` in built-in types.
+        properties: The fields of an object by wire name; ``None`` where the type is no such object.
+        items: The schema of a list's elements.
+        values: The schema of a map's values.
+        reference: A named type whose schema this one refines; gone once references are resolved.
+        all_of: Constraints that hold beside these, from named types that say the same keyword differently.
+    """
+
+    keywords: Mapping[str, Keyword] = field(default_factory=lambda: _NO_KEYWORDS)
+    span: Span | None = None
+    properties: Mapping[str, PropertyNode] | None = None
+    items: SchemaNode | None = None
+    values: SchemaNode | None = None
+    reference: NamedType | None = None
+    all_of: tuple[SchemaNode, ...] = ()
+
+    def get(self, keyword: str) -> object:
+        """The value of a keyword, ``None`` when it is not there."""
+        found = self.keywords.get(keyword)
+        return None if found is None else found.value
+
+    @property
+    def type(self) -> str | None:
+        """The JSON type; ``None`` where any is allowed, and for int-or-string."""
+        found = self.keywords.get("type")
+        return None if found is None else str(found.value)
+
+    @property
+    def is_int_or_string(self) -> bool:
+        """Whether it takes integers and strings alike."""
+        return bool(self.get("x-kubernetes-int-or-string"))
+
+    @property
+    def type_name(self) -> str:
+        """What messages call it."""
+        return "int-or-string" if self.is_int_or_string else self.type or "any"
+
+    def put(self, keyword: str, value: object, span: Span | None = None, spelling: str = "") -> SchemaNode:
+        """The same schema with a keyword set."""
+        return replace(self, keywords={**self.keywords, keyword: Keyword(value, span, spelling)})
+
+    def put_all(self, keywords: Mapping[str, Keyword]) -> SchemaNode:
+        """The same schema with keywords set."""
+        return replace(self, keywords={**self.keywords, **keywords}) if keywords else self
+
+    def without(self, *names: str) -> SchemaNode:
+        """The same schema without some keywords."""
+        return replace(self, keywords={k: v for k, v in self.keywords.items() if k not in names})
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyNode:
+    """A field of an object.
+
+    Attributes:
+        name: The name on the wire.
+        attribute: The name in Python.
+        schema: What its value may be.
+        required: Whether it must be there.
+        span: The attribute's name in the source; ``None`` in built-in types.
+        required_by: What made it required or optional, for messages.
+    """
+
+    name: str
+    attribute: str
+    schema: SchemaNode
+    required: bool
+    span: Span | None = None
+    required_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PrinterColumn:
+    """A column of ``kubectl get``."""
+
+    name: str
+    type: str
+    json_path: str
+    description: str | None = None
+    format: str | None = None
+    priority: int | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The scale subresource: where replicas and selector are."""
+
+    spec_path: str
+    status_path: str
+    selector_path: str | None = None
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CrdVersion:
+    """One version of a kind."""
+
+    name: str
+    schema: SchemaNode
+    span: Span | None
+    served: bool = True
+    storage: bool = False
+    storage_span: Span | None = None
+    deprecated: bool = False
+    deprecation_warning: str | None = None
+    columns: tuple[PrinterColumn, ...] = ()
+    selectable: tuple[tuple[str, Span], ...] = ()
+    status: bool = False
+    scale: Scale | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What the kind is called in URLs and on the command line."""
+
+    kind: str
+    plural: str
+    singular: str
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Crd:
+    """A CustomResourceDefinition, all versions of one kind."""
+
+    group: str
+    names: Names
+    scope: str
+    versions: tuple[CrdVersion, ...]
+    span: Span | None
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    conversion: Mapping[str, object] | None = None
+
+    @property
+    def name(self) -> str:
+        """``metadata.name``; the apiserver insists on this form."""
+        return f"{self.names.plural}.{self.group}"
+
+    @property
+    def file_name(self) -> str:
+        """The name that kubebuilder's kustomization refers to."""
+        return f"{self.group}_{self.names.plural}.yaml"
+
+
+def object_node(properties: Sequence[PropertyNode], span: Span | None) -> SchemaNode:
+    """The schema of an object with these fields."""
+    return SchemaNode(
+        keywords={"type": Keyword("object", span)},
+        span=span,
+        properties={prop.name: prop for prop in properties},
+    )

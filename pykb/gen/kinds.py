@@ -1,0 +1,92 @@
+"""The kinds of the loaded modules: classes derived from ``CustomResource``, with their group and version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pykb.api.object import CustomResource
+from pykb.diagnostics import Diagnostics, Label
+from pykb.diagnostics.codes.generate import DUPLICATE_KIND, NO_GROUP
+from pykb.gen.declare import Declarations, NamedType
+from pykb.gen.load import LoadedModule
+from pykb.markers.model import Marker
+from pykb.meta.gvk import GroupVersionKind
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One version of one kind."""
+
+    gvk: GroupVersionKind
+    python: type[CustomResource]
+    named: NamedType
+
+
+def find_kinds(
+    modules: Iterable[LoadedModule],
+    package_markers: Mapping[Path, tuple[Marker, ...]],
+    declarations: Declarations,
+    diagnostics: Diagnostics,
+) -> list[Kind]:
+    """All kinds, sorted by group, kind and version.
+
+    Args:
+        modules: Imported API modules.
+        package_markers: By directory; ``+groupName``, ``+versionName`` and ``+kubebuilder:skip`` are among them.
+        declarations: The source of the classes.
+        diagnostics: Gets kinds without a group, and kinds declared twice.
+    """
+    classes = [
+        (module, python)
+        for module in modules
+        for python in vars(module.python).values()
+        if isinstance(python, type) and issubclass(python, CustomResource)
+        if python.__module__ == module.python.__name__
+    ]
+    extended = {base for _, python in classes for base in python.__mro__[1:]}
+    found: dict[GroupVersionKind, Kind] = {}
+    for module, python in dict.fromkeys(classes):
+        named = declarations.named(python)
+        markers = {m.name: m.value for m in reversed(package_markers.get(module.path.parent, ()))}
+        if "kubebuilder:skip" in markers:
+            continue
+        gvk = _identity(python, markers, module.path.parent.name)
+        if gvk is None:
+            if python not in extended and "gvk" not in dir(python):
+                diagnostics.add(_no_group(named))
+            continue
+        kind = Kind(gvk, python, named)
+        other = found.setdefault(gvk, kind)
+        if other is not kind:
+            diagnostics.add(_duplicate(kind, other))
+    return [found[gvk] for gvk in sorted(found, key=lambda g: (g.kind, g.group, g.version))]
+
+
+def _identity(python: type[CustomResource], markers: Mapping[str, object], package: str) -> GroupVersionKind | None:
+    own: GroupVersionKind | None = python.__dict__.get("gvk")
+    if own is not None:
+        return own
+    if "groupName" not in markers or "gvk" in dir(python):
+        return None
+    return GroupVersionKind(
+        str(markers["groupName"] or ""), str(markers.get("versionName") or package), python.__name__
+    )
+
+
+def _no_group(named: NamedType) -> object:
+    return NO_GROUP.at(
+        named.span,
+        f"the kind `{named.name}` has no group and version",
+        help=(f"class {named.name}(CustomResource, group_version=GROUP_VERSION): ...",),
+    )
+
+
+def _duplicate(kind: Kind, other: Kind) -> object:
+    return DUPLICATE_KIND.at(
+        kind.named.span,
+        f"the kind `{kind.gvk.kind}` of `{kind.gvk.api_version}` is declared twice",
+        labels=(Label(other.named.span, "the first one"),) if other.named.span else (),
+        help=("rename one of the classes, or give it another version",),
+    )

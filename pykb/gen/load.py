@@ -1,0 +1,199 @@
+"""Paths into modules: the only place that imports the user's code, and only that of API packages.
+
+While a run lasts, ``sys.path`` and ``sys.modules`` hold the project's modules; afterwards they are as before, and no
+bytecode is left in the project.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import re
+import sys
+import types
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_OUTSIDE
+from pykb.diagnostics.codes.markers import SOURCE_SYNTAX
+
+_SKIPPED = frozenset(
+    ["__pycache__", "node_modules", "build", "dist", "venv", "env", "site-packages", "testdata", "hack", "bin"],
+)
+_TESTS = frozenset(["tests", "test"])
+_KIND = re.compile(r"\bCustomResource\b|\bgroup_version\s*=")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModule:
+    """An imported API module."""
+
+    path: Path
+    python: types.ModuleType
+
+
+def find_files(root: Path, paths: Sequence[str], diagnostics: Diagnostics) -> list[Path]:
+    """The Python files that the paths name, sorted, each once.
+
+    Args:
+        root: The project; paths are relative to it and cannot leave it.
+        paths: Files or directories, with everything below them; Go's ``./...`` is understood.
+        diagnostics: Gets paths that name nothing.
+    """
+    found: dict[Path, None] = {}
+    for text in paths:
+        place = (root / text.removesuffix("...")).resolve()
+        if not place.is_relative_to(root):
+            diagnostics.add(
+                PATH_OUTSIDE.at(
+                    None,
+                    f"the path `{text}` leaves the project `{root.name}`",
+                    help=("run `pykb generate` in the project that the path belongs to",),
+                ),
+            )
+            continue
+        files = list(_files(place))
+        if not files:
+            what = "does not exist" if not place.exists() else "has no Python files"
+            diagnostics.add(
+                PATH_NOT_FOUND.at(
+                    None,
+                    f"the path `{text}` {what}",
+                    help=("./... for all files of the project",),
+                ),
+            )
+        found.update(dict.fromkeys(files))
+    return sorted(found)
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        if place.suffix == ".py":
+            yield place
+        return
+    for folder, names, files in os.walk(place):
+        here = Path(folder)
+        names[:] = sorted(n for n in names if not _is_skipped(n, here, place))
+        yield from (here / name for name in files if name.endswith(".py"))
+
+
+def _is_skipped(name: str, folder: Path, top: Path) -> bool:
+    if name.startswith(".") or name in _SKIPPED or (folder / name / "pyvenv.cfg").exists():
+        return True
+    return name in _TESTS and folder == top
+
+
+def is_api_file(path: Path, root: Path, text: str, *, named: bool) -> bool:
+    """Whether a file declares kinds: it lies in an ``api`` package, or was named on its own, and mentions the base class."""
+    return (named or "api" in path.relative_to(root).parts[:-1]) and _KIND.search(text) is not None
+
+
+@contextlib.contextmanager
+def importing(root: Path) -> Iterator[None]:
+    """The time in which modules of a project can be imported and used."""
+    before = dict(sys.modules)
+    path = list(sys.path)
+    bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = bytecode
+        sys.path[:] = path
+        for name in [name for name, module in sys.modules.items() if name not in before and _lies_in(module, root)]:
+            del sys.modules[name]
+        sys.modules.update({name: module for name, module in before.items() if name not in sys.modules})
+        importlib.invalidate_caches()
+
+
+def _lies_in(module: types.ModuleType, root: Path) -> bool:
+    origin = getattr(module, "__file__", None)
+    places = [origin] if origin else list(getattr(module, "__path__", []))
+    return any(Path(place).is_relative_to(root) for place in places if place)
+
+
+def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | None:
+    """Import a file of the project by its dotted name; ``None`` when that fails, which is then said."""
+    top, name = module_name(path)
+    entry = str(top)
+    if entry not in sys.path[:1]:
+        sys.path.insert(0, entry)
+        importlib.invalidate_caches()
+    _make_room(name, root)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # data of ours goes to stdout, prints of an import do not
+            module = importlib.import_module(name)
+    except SyntaxError as error:
+        diagnostics.add(_syntax(error, path, root))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's module raises
+        diagnostics.add(_import_failure(error, path, root))
+    else:
+        return LoadedModule(path, module)
+    return None
+
+
+def module_name(path: Path) -> tuple[Path, str]:
+    """The directory to import from, and the dotted name: packages are the directories with an ``__init__.py``."""
+    parts = [] if path.stem == "__init__" else [path.stem]
+    folder = path.parent
+    while (folder / "__init__.py").exists():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(parts)
+
+
+def _make_room(name: str, root: Path) -> None:
+    """Forget a module of the same name from somewhere else: another project, or something installed."""
+    package = name.partition(".")[0]
+    loaded = sys.modules.get(package)
+    if loaded is None or _lies_in(loaded, root):
+        return
+    for other in [other for other in sys.modules if other == package or other.startswith(f"{package}.")]:
+        del sys.modules[other]
+
+
+def _shown(path: str, root: Path) -> str:
+    return Path(path).relative_to(root).as_posix() if Path(path).is_relative_to(root) else path
+
+
+def _syntax(error: SyntaxError, path: Path, root: Path) -> object:
+    place = _shown(error.filename or str(path), root)
+    line, column = error.lineno or 1, error.offset or 1
+    end_line = error.end_lineno or line
+    end = error.end_offset if end_line == line and error.end_offset and error.end_offset > column else column + 1
+    return SOURCE_SYNTAX.at(Span(place, line, column, line, end), f"expected Python, found a syntax error: {error.msg}")
+
+
+def _import_failure(error: BaseException, path: Path, root: Path) -> object:
+    place = Span(_shown(str(path), root), 1, 1)
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if Path(code.co_filename).is_relative_to(root) and "site-packages" not in Path(code.co_filename).parts:
+            positions = list(code.co_positions())[trace.tb_lasti // 2]
+            line, end_line, column, end_column = positions
+            place = _place(_shown(code.co_filename, root), trace.tb_lineno, line, end_line, column, end_column)
+        trace = trace.tb_next
+    kind = type(error).__name__
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    return IMPORT_FAILED.at(
+        place,
+        f"importing `{_shown(str(path), root)}` fails: {kind}: {_first_line(error)}",
+        label="raised here",
+        help=(f"install the distribution that has `{missing}` into the project's environment",) if missing else (),
+    )
+
+
+def _place(
+    path: str, at: int, line: int | None, end_line: int | None, column: int | None, end_column: int | None
+) -> Span:
+    if line is None or column is None or end_column is None or line != end_line:
+        return Span(path, at, (column or 0) + 1)
+    return Span(path, line, column + 1, line, end_column + 1)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or ["(no message)"])[0].rstrip(".")

@@ -1,0 +1,200 @@
+"""What ``Annotated[...]`` and ``Field(...)`` say about a value, as keywords of its schema."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import annotated_types as at
+from pydantic.fields import FieldInfo
+
+from pykb.api import annotations as api
+from pykb.api.time import MicroTimeFormat
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.types import CONSTRAINT
+from pykb.gen.ir import Keyword, SchemaNode
+from pykb.gen.lower.place import Place
+
+_BOUNDS: tuple[tuple[type, str, str, str], ...] = (
+    (at.Ge, "ge", "minimum", ""),
+    (at.Gt, "gt", "minimum", "exclusiveMinimum"),
+    (at.Le, "le", "maximum", ""),
+    (at.Lt, "lt", "maximum", "exclusiveMaximum"),
+    (at.MultipleOf, "multiple_of", "multipleOf", ""),
+)
+_LENGTHS = {
+    "string": ("minLength", "maxLength"),
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+}
+_FLAGS: dict[type, tuple[str, object]] = {
+    api.ListSet: ("x-kubernetes-list-type", "set"),
+    api.ListAtomic: ("x-kubernetes-list-type", "atomic"),
+    api.MapAtomic: ("x-kubernetes-map-type", "atomic"),
+    api.MapGranular: ("x-kubernetes-map-type", "granular"),
+    api.PreserveUnknown: ("x-kubernetes-preserve-unknown-fields", True),
+    api.EmbeddedResource: ("x-kubernetes-embedded-resource", True),
+    api.Nullable: ("nullable", True),
+}
+
+
+def flatten(metadata: Iterable[object]) -> Iterator[object]:
+    """The single constraints in a sequence of metadata, groups taken apart."""
+    for item in metadata:
+        if isinstance(item, FieldInfo):
+            yield from flatten(item.metadata)
+            yield item
+        elif isinstance(item, at.GroupedMetadata):
+            yield from flatten(item)
+        else:
+            yield item
+
+
+def constrain(
+    node: SchemaNode, metadata: Iterable[object], effective: SchemaNode, place: Place, diagnostics: Diagnostics
+) -> SchemaNode:
+    """The schema with constraints added.
+
+    Args:
+        node: What to refine; may be a bare reference.
+        metadata: From ``Annotated`` and ``Field``.
+        effective: The same schema with references resolved: its type decides what a length is.
+        place: The use, for messages.
+        diagnostics: Gets constraints that cannot be expressed.
+    """
+    found: dict[str, Keyword] = {}
+    rules: list[object] = []
+    for item in flatten(metadata):
+        if isinstance(item, api.CEL):
+            rules.append(cel_rule(item))
+        elif isinstance(item, api.Immutable):
+            rules.append(dict(IMMUTABLE_RULE))
+        elif isinstance(item, api.RawSchema):
+            node = SchemaNode({k: Keyword(v, place.span, "RawSchema") for k, v in item.schema.items()}, node.span)
+            effective = node
+        elif isinstance(item, api.Schemaless):
+            node = effective = SchemaNode(span=node.span)
+        elif isinstance(item, api.XIntOrString):
+            node = replace(node, keywords={k: v for k, v in node.keywords.items() if k not in {"type", "format"}})
+            found["x-kubernetes-int-or-string"] = Keyword(value=True, span=place.span)
+            effective = effective.without("type", "format").put("x-kubernetes-int-or-string", value=True)
+        elif isinstance(item, api.Type):
+            node = node.put("type", item.name, place.span, f"Type({item.name!r})")
+            effective = effective.put("type", item.name)
+        else:
+            for name, value, spelling in _keywords(item, effective, place, diagnostics):
+                found[name] = Keyword(value, place.span, spelling)
+    if rules:
+        old = node.get("x-kubernetes-validations")
+        found["x-kubernetes-validations"] = Keyword([*(old if isinstance(old, list) else []), *rules], place.span)
+    return node.put_all(found)
+
+
+IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "field is immutable"}
+
+
+def cel_rule(rule: api.CEL) -> dict[str, object]:
+    """An entry of ``x-kubernetes-validations``."""
+    parts = {
+        "rule": rule.rule,
+        "message": rule.message,
+        "messageExpression": rule.message_expression,
+        "reason": rule.reason,
+        "fieldPath": rule.field_path,
+        "optionalOldSelf": rule.optional_old_self,
+    }
+    return {name: value for name, value in parts.items() if value is not None}
+
+
+def _keywords(
+    item: object, effective: SchemaNode, place: Place, diagnostics: Diagnostics
+) -> Iterator[tuple[str, object, str]]:
+    for kind, attribute, keyword, flag in _BOUNDS:
+        if isinstance(item, kind):
+            value = getattr(item, attribute)
+            yield from _bound(attribute, value, keyword, flag, effective, place, diagnostics)
+            return
+    if isinstance(item, at.MinLen | at.MaxLen):
+        yield from _length(item, effective, place, diagnostics)
+        return
+    simple = _FLAGS.get(type(item))
+    if simple is not None:
+        yield (*simple, f"{type(item).__name__}()")
+    elif isinstance(item, api.ListMap):
+        yield "x-kubernetes-list-type", "map", "ListMap"
+        yield "x-kubernetes-list-map-keys", list(item.keys), "ListMap"
+    elif isinstance(item, api.Format):
+        yield "format", item.name, f"Format({item.name!r})"
+    elif isinstance(item, MicroTimeFormat):
+        yield "format", "date-time", "MicroTime"
+    elif isinstance(item, api.ExternalDocs):
+        docs = {"url": item.url} | ({"description": item.description} if item.description else {})
+        yield "externalDocs", docs, "ExternalDocs"
+    elif isinstance(item, api.ServerDefault):
+        from pykb.api.wire import encode
+
+        yield "default", encode(item.value), "ServerDefault"
+    elif isinstance(item, FieldInfo):
+        yield from _field_texts(item)
+    else:
+        pattern = getattr(item, "pattern", None)
+        if isinstance(pattern, re.Pattern):
+            pattern = pattern.pattern
+        if isinstance(pattern, str):
+            yield "pattern", pattern, f"Field(pattern={pattern!r})"
+
+
+def _field_texts(info: FieldInfo) -> Iterator[tuple[str, object, str]]:
+    if info.title:
+        yield "title", info.title, "Field(title=)"
+    if info.examples:
+        from pykb.api.wire import encode
+
+        yield "example", encode(info.examples[0]), "Field(examples=)"
+
+
+def _bound(
+    attribute: str,
+    value: Any,
+    keyword: str,
+    flag: str,
+    effective: SchemaNode,
+    place: Place,
+    diagnostics: Diagnostics,
+) -> Iterator[tuple[str, object, str]]:
+    spelling = f"Field({attribute}={value!r})"
+    numeric = effective.type in {"integer", "number"} or effective.is_int_or_string
+    if not numeric or isinstance(value, bool) or not isinstance(value, int | float):
+        diagnostics.add(
+            CONSTRAINT.at(
+                place.span,
+                f"`{spelling}` bounds {place.what}, which is {effective.type_name} in the schema: only numbers have bounds",
+                help=('express it as a rule: `CEL("...")`',),
+            ),
+        )
+        return
+    yield keyword, value, spelling
+    if flag:
+        yield flag, True, spelling
+
+
+def _length(
+    item: at.MinLen | at.MaxLen, effective: SchemaNode, place: Place, diagnostics: Diagnostics
+) -> Iterator[tuple[str, object, str]]:
+    least = isinstance(item, at.MinLen)
+    value = item.min_length if isinstance(item, at.MinLen) else item.max_length
+    spelling = f"Field({'min' if least else 'max'}_length={value})"
+    kind = "string" if effective.is_int_or_string else effective.type or ""
+    if kind not in _LENGTHS:
+        diagnostics.add(
+            CONSTRAINT.at(
+                place.span,
+                f"`{spelling}` limits {place.what}, which is {effective.type_name} in the schema: only strings, lists and "
+                f"maps have a length",
+            ),
+        )
+        return
+    if value > 0 or not least:
+        yield _LENGTHS[kind][0 if least else 1], value, spelling

@@ -1,0 +1,73 @@
+"""Which Python defaults become defaults of the schema."""
+
+from __future__ import annotations
+
+import typing
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from pykb.diagnostics.codes.types import DEFAULT_NOT_JSON
+
+if TYPE_CHECKING:
+    from pykb.gen.lower.annotation import Lowering
+    from pykb.gen.lower.place import Place
+
+_EMPTY: tuple[type, ...] = (list, dict, set, frozenset, tuple)
+
+
+def python_default(info: FieldInfo, annotation: object, place: Place, lowering: Lowering) -> tuple[object, str]:
+    """The JSON value of a field's default, and how it is written; the second is empty when there is none.
+
+    ``None`` is the absence of a value. An empty container or a model made with nothing is how Python code avoids checks
+    for ``None``, not something that the server should fill in.
+    """
+    value = _value_of(info)
+    if value is PydanticUndefined or value is None:
+        return None, ""
+    if isinstance(value, _EMPTY) and not value:
+        return None, ""
+    if isinstance(value, BaseModel) and not value.model_fields_set:
+        return None, ""
+    shown = f"= {value!r}"
+    try:
+        return _encode(value), shown
+    except (TypeError, ValueError) as error:
+        lowering.diagnostics.add(
+            DEFAULT_NOT_JSON.at(
+                place.span,
+                f"the default of {place.what}, `{value!r}`, has no JSON form",
+                notes=(str(error),),
+                help=("use a plain value, or `None` and fill it in where the object is used",),
+            ),
+        )
+        return None, ""
+
+
+def _value_of(info: FieldInfo) -> Any:
+    factory = info.default_factory
+    if factory is None:
+        return info.default
+    if factory in _EMPTY or info.default_factory_takes_validated_data:
+        return PydanticUndefined
+    if isinstance(factory, type) and issubclass(factory, BaseModel):
+        return PydanticUndefined  # made with nothing; not called, since that would build its validator
+    make = typing.cast("typing.Callable[[], Any]", factory)
+    first = make()
+    # A clock or a random number is a default of the program, not of the API: it differs from call to call.
+    return first if _encode_or_none(first) == _encode_or_none(make()) else PydanticUndefined
+
+
+def _encode_or_none(value: object) -> object:
+    try:
+        return _encode(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _encode(value: object) -> object:
+    from pykb.api.wire import encode
+
+    return encode(value)

@@ -1,0 +1,112 @@
+"""Structs: an object with one property a field, before markers are applied."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from pykb.api.annotations import Nullable
+from pykb.api.object import CustomResource, Object
+from pykb.api.wire import wire_name
+from pykb.diagnostics import Label
+from pykb.diagnostics.codes.crd import DUPLICATE_NAME
+from pykb.gen.ir import PropertyNode, SchemaNode, object_node
+from pykb.gen.lower.builtins import KIND_FIELDS, lower_builtin
+from pykb.gen.lower.defaults import python_default
+from pykb.gen.lower.fields import FieldType, field_type
+from pykb.gen.lower.place import Place
+from pykb.gen.lower.unions import split_optional
+
+if TYPE_CHECKING:
+    from pykb.gen.declare import NamedType
+    from pykb.gen.lower.annotation import Lowering
+
+
+def lower_model(cls: type[BaseModel], named: NamedType, lowering: Lowering) -> SchemaNode:
+    """The schema of a class: its fields in order of declaration, inherited ones first."""
+    special = lower_builtin(cls, named, embedded_metadata=lowering.embedded_metadata)
+    if special is not None:
+        return special
+    is_kind = issubclass(cls, Object)
+    found: dict[str, PropertyNode] = {}
+    for attribute, info in fields_of(cls).items():
+        if info.exclude:
+            continue
+        if is_kind and attribute in KIND_FIELDS:
+            prop = KIND_FIELDS[attribute](described=issubclass(cls, CustomResource))
+        else:
+            prop = _property(cls, attribute, info, named, lowering)
+        other = found.get(prop.name)
+        if other is not None:
+            lowering.diagnostics.add(_duplicate(prop, other))
+        found[prop.name] = prop
+    return object_node(list(found.values()), named.span)
+
+
+def fields_of(cls: type[BaseModel]) -> dict[str, FieldInfo]:
+    """The fields of a model; forward references are resolved if they can be."""
+    if not cls.__pydantic_fields_complete__:
+        from pydantic.errors import PydanticUndefinedAnnotation
+
+        try:
+            cls.model_rebuild(raise_errors=False)
+        except (PydanticUndefinedAnnotation, NameError):  # said where the annotation is lowered
+            pass
+    return cls.__pydantic_fields__
+
+
+def _property(
+    cls: type[BaseModel], attribute: str, info: FieldInfo, named: NamedType, lowering: Lowering
+) -> PropertyNode:
+    kind = field_type(cls, attribute, info, lowering.declarations)
+    declaration = kind.declaration
+    place = Place(
+        declaration.annotation_span if declaration else None,
+        f"the field `{attribute}`" if declaration else f"the field `{attribute}` of `{named.name}`",
+        sys.modules.get(kind.owner.__module__),
+    )
+    node = _value(kind, info, place, lowering)
+    description = None
+    if not named.built_in:
+        description = info.description or (declaration.description if declaration else None)
+    if description:
+        node = node.put("description", description, declaration.span if declaration else None)
+    default, spelling = python_default(info, kind.annotation, place, lowering)
+    if spelling:
+        node = node.put("default", default, place.span, spelling)
+    return PropertyNode(
+        name=wire_name(attribute, info),
+        attribute=attribute,
+        schema=node,
+        required=info.is_required(),
+        span=declaration.span if declaration else None,
+        required_by="no default" if info.is_required() else "a default",
+    )
+
+
+def _value(kind: FieldType, info: FieldInfo, place: Place, lowering: Lowering) -> SchemaNode:
+    annotation, optional = split_optional(kind.annotation)
+    node = lowering.lower(annotation, place)
+    metadata: tuple[Any, ...] = kind.metadata
+    # `X | None = None` is an optional field; without the default, `null` has to be a value.
+    if optional and info.is_required() and not any(isinstance(item, Nullable) for item in metadata):
+        metadata = (*metadata, Nullable())
+    texts = () if info.title is None and not info.examples else (_texts(info),)
+    return lowering.constrain(node, (*metadata, *texts), place)
+
+
+def _texts(info: FieldInfo) -> FieldInfo:
+    """Title and examples alone; the rest of the ``Field`` is in the metadata already."""
+    return FieldInfo(title=info.title, examples=info.examples)
+
+
+def _duplicate(prop: PropertyNode, other: PropertyNode) -> Any:
+    return DUPLICATE_NAME.at(
+        prop.span,
+        f"the fields `{other.attribute}` and `{prop.attribute}` are both `{prop.name}` on the wire",
+        labels=(Label(other.span, "the first one"),) if other.span else (),
+        help=(f'give one of them another wire name: `Annotated[..., Wire("...")]`',),
+    )

@@ -1,0 +1,160 @@
+"""``X | None``, int-or-string, literals, enums, and discriminated unions of structs."""
+
+from __future__ import annotations
+
+import enum
+import types
+import typing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pykb.api.quantity import Quantity
+from pykb.api.struct import Struct
+from pykb.diagnostics.codes.types import UNION
+from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
+from pykb.gen.lower.scalars import int_or_string, lower_scalar
+
+if TYPE_CHECKING:
+    from pykb.gen.lower.annotation import Lowering
+    from pykb.gen.lower.place import Place
+
+_NONE = type(None)
+
+
+def is_union(origin: object) -> bool:
+    """Whether this is the origin of a ``Union``."""
+    return origin is typing.Union or origin is types.UnionType
+
+
+def split_optional(annotation: object) -> tuple[object, bool]:
+    """The type without ``None``, and whether it had it."""
+    if annotation is None or annotation is _NONE:
+        return _NONE, True
+    if not is_union(typing.get_origin(annotation)):
+        return annotation, False
+    members = typing.get_args(annotation)
+    rest = tuple(member for member in members if member is not _NONE)
+    if len(rest) == len(members):
+        return annotation, False
+    return typing.Union[rest], True  # noqa: UP007 - made at run time
+
+
+def lower_union(members: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
+    """The schema of a union without ``None``."""
+    bare = frozenset(_bare(member) for member in members)
+    if bare <= {int, str, Quantity}:
+        return lowering.lower(Quantity, place) if Quantity in bare else _int_or_string(members, place, lowering)
+    classes = [member for member in (_bare(m) for m in members) if isinstance(member, type)]
+    if len(classes) == len(members) and all(issubclass(cls, Struct) for cls in classes):
+        return _struct_union(classes, place, lowering)
+    literals = [member for member in members if typing.get_origin(member) is typing.Literal]
+    if len(literals) == len(members):
+        return lower_literal(tuple(v for m in literals for v in typing.get_args(m)), place, lowering)
+    names = " | ".join(_name(member) for member in members)
+    lowering.diagnostics.add(
+        UNION.at(
+            place.span,
+            f"{place.what} is the union `{names}`, which a structural schema cannot express",
+            help=(
+                "use one type, `int | str` for int-or-string, or `Any` for arbitrary JSON",
+                "for one of several objects, make a `Struct` with an optional field for each and `ExactlyOneOf(...)`",
+            ),
+        ),
+    )
+    return lowering.lower(Any, place)
+
+
+def _int_or_string(members: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
+    node = int_or_string()
+    for member in members:
+        if typing.get_origin(member) is typing.Annotated:  # constraints of one branch hold for its type only
+            refined = lowering.lower(member, place)
+            node = node.put_all({k: v for k, v in refined.keywords.items() if k not in {"type", "format"}})
+    return node
+
+
+def lower_literal(values: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
+    """The schema of ``Literal[...]``: an enum in the order written."""
+    plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
+    nullable = None in plain
+    plain = [value for value in plain if value is not None]
+    node = lower_values(plain, place, lowering)
+    return node.put("nullable", value=True, span=place.span) if nullable else node
+
+
+def lower_enum(cls: type[enum.Enum], place: Place, lowering: Lowering) -> SchemaNode:
+    """The schema of an enum: its values in the order of definition, aliases left out."""
+    return lower_values([member.value for member in cls], place, lowering)
+
+
+def lower_values(values: list[Any], place: Place, lowering: Lowering) -> SchemaNode:
+    """The schema of a choice of values."""
+    kinds = {type(value) for value in values}
+    enum_keyword = Keyword(values, place.span, "Literal")
+    if kinds == {int, str}:
+        return int_or_string().put_all({"enum": enum_keyword})
+    base = lower_scalar(kinds.pop()) if len(kinds) == 1 else None
+    if base is None or base.type not in {"string", "integer", "boolean"}:
+        shown = ", ".join(f"`{value!r}`" for value in values)
+        lowering.diagnostics.add(
+            UNION.at(
+                place.span,
+                f"{place.what} allows {shown or 'no value at all'}: values of an enum must be strings, integers or booleans",
+                help=("use values of one type",),
+            ),
+        )
+        return lowering.lower(Any, place)
+    return base.put_all({"enum": enum_keyword})
+
+
+def _struct_union(classes: list[type[Struct]], place: Place, lowering: Lowering) -> SchemaNode:
+    """One object with the fields of all members; a field is required where every member requires it."""
+    merged: dict[str, PropertyNode] = {}
+    seen: dict[str, int] = {}
+    for cls in classes:
+        node = lowering.resolve(lowering.lower(cls, place))
+        for name, prop in (node.properties or {}).items():
+            seen[name] = seen.get(name, 0) + 1
+            old = merged.get(name)
+            merged[name] = prop if old is None else _join(old, prop, place, lowering)
+    properties = {
+        name: replace(prop, required=prop.required and seen[name] == len(classes)) for name, prop in merged.items()
+    }
+    return SchemaNode({"type": Keyword("object", place.span)}, span=place.span, properties=properties)
+
+
+def _join(old: PropertyNode, new: PropertyNode, place: Place, lowering: Lowering) -> PropertyNode:
+    required = old.required and new.required
+    old_values, new_values = old.schema.get("enum"), new.schema.get("enum")
+    if old.schema.type == new.schema.type and isinstance(old_values, list) and isinstance(new_values, list):
+        values = [*old_values, *(value for value in new_values if value not in old_values)]
+        return replace(old, schema=old.schema.put("enum", values, place.span), required=required)
+    if _shape(old.schema) != _shape(new.schema):
+        lowering.diagnostics.add(
+            UNION.at(
+                place.span,
+                f"the members of the union at {place.what} disagree about the field `{new.name}`",
+                notes=("a structural schema has one type for each field, whichever member an object is",),
+                help=("give the field one type in all members, or another name",),
+            ),
+        )
+    return replace(old, required=required)
+
+
+def _shape(node: SchemaNode) -> object:
+    return (
+        tuple(sorted((k, repr(v.value)) for k, v in node.keywords.items() if k != "description")),
+        tuple(sorted((n, _shape(p.schema)) for n, p in (node.properties or {}).items())),
+        _shape(node.items) if node.items else None,
+        _shape(node.values) if node.values else None,
+    )
+
+
+def _bare(annotation: object) -> object:
+    while typing.get_origin(annotation) is typing.Annotated:
+        annotation = typing.get_args(annotation)[0]
+    return annotation
+
+
+def _name(annotation: object) -> str:
+    return getattr(annotation, "__name__", None) or str(annotation)

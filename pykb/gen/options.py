@@ -1,0 +1,46 @@
+"""What one run is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+GENERATORS = ("crd", "rbac", "webhook")
+
+DEFAULT_FOLDERS: Mapping[str, str] = {"crd": "config/crd/bases", "rbac": "config/rbac", "webhook": "config/webhook"}
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """The options of ``pykb generate``, whichever way they were given.
+
+    Attributes:
+        root: The project's directory; paths are relative to it.
+        generators: Which of ``crd``, ``rbac``, ``webhook`` to run.
+        paths: What to read; the whole project when empty.
+        role_name: The name of the generated role, unless a marker names another.
+        rbac_file_name: The file for roles.
+        header_file: A text put before the first document of each file; relative to the project.
+        year: Stands for ``YEAR`` in it.
+        max_description: The length of a description in bytes; ``None`` for any, 0 for none at all.
+        allow_dangerous_types: Whether floats are let through.
+        embedded_metadata: Whether an embedded ObjectMeta has its known fields.
+        compatible_with: The controller-gen version to write into CRDs, as ``v0.23.0``; none by default.
+        preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields`` of CRDs, when it must be written.
+        ignore_unknown_exports: Accepted for old command lines: Python has no unexported fields.
+    """
+
+    root: Path
+    generators: tuple[str, ...] = GENERATORS
+    paths: tuple[str, ...] = ()
+    role_name: str = "manager-role"
+    rbac_file_name: str = "role.yaml"
+    header_file: str | None = None
+    year: str = ""
+    headers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    max_description: int | None = None
+    allow_dangerous_types: bool = False
+    embedded_metadata: bool = True
+    compatible_with: str | None = None
+    preserve_unknown_fields: bool | None = None

@@ -1,0 +1,364 @@
+"""Markers onto schemas: the keywords that each one sets, after a look at the type that it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from pykb.diagnostics import Diagnostics, Label, Span
+from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT, MARKER_TYPE
+from pykb.gen.ir import Keyword, SchemaNode
+from pykb.gen.lower.constraints import IMMUTABLE_RULE
+from pykb.gen.passes.one_of import ONE_OF, one_of_rule
+from pykb.markers.model import Marker
+
+_VALIDATION = "kubebuilder:validation:"
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A marker with one value that becomes one keyword on schemas of some types."""
+
+    keyword: str
+    types: tuple[str, ...]
+    noun: str
+
+
+_NUMERIC = ("integer", "number")
+_CONSTRAINTS = {
+    "Maximum": Constraint("maximum", _NUMERIC, "numbers"),
+    "Minimum": Constraint("minimum", _NUMERIC, "numbers"),
+    "ExclusiveMaximum": Constraint("exclusiveMaximum", _NUMERIC, "numbers"),
+    "ExclusiveMinimum": Constraint("exclusiveMinimum", _NUMERIC, "numbers"),
+    "MultipleOf": Constraint("multipleOf", _NUMERIC, "numbers"),
+    "MaxLength": Constraint("maxLength", ("string",), "strings"),
+    "MinLength": Constraint("minLength", ("string",), "strings"),
+    "Pattern": Constraint("pattern", ("string",), "strings"),
+    "MaxItems": Constraint("maxItems", ("array",), "lists"),
+    "MinItems": Constraint("minItems", ("array",), "lists"),
+    "UniqueItems": Constraint("uniqueItems", ("array",), "lists"),
+    "MaxProperties": Constraint("maxProperties", ("object",), "objects"),
+    "MinProperties": Constraint("minProperties", ("object",), "objects"),
+    "Enum": Constraint("enum", (), ""),
+    "Format": Constraint("format", (), ""),
+    "Type": Constraint("type", (), ""),
+    "XPreserveUnknownFields": Constraint("x-kubernetes-preserve-unknown-fields", (), ""),
+    "XEmbeddedResource": Constraint("x-kubernetes-embedded-resource", (), ""),
+}
+_OTHERS = {
+    "nullable": Constraint("nullable", (), ""),
+    "kubebuilder:default": Constraint("default", (), ""),
+    "default": Constraint("default", (), ""),
+    "kubebuilder:example": Constraint("example", (), ""),
+    "kubebuilder:title": Constraint("title", (), ""),
+    "listType": Constraint("x-kubernetes-list-type", ("array",), "lists"),
+    "mapType": Constraint("x-kubernetes-map-type", ("object",), "maps"),
+    "structType": Constraint("x-kubernetes-map-type", ("object",), "structs"),
+}
+BY_NAME = {**{_VALIDATION + name: value for name, value in _CONSTRAINTS.items()}, **_OTHERS}
+_SUGGESTIONS = {
+    (
+        "Minimum",
+        "string",
+    ): "for a lower bound on the length of a string, use `+kubebuilder:validation:MinLength={value}`",
+    (
+        "Maximum",
+        "string",
+    ): "for an upper bound on the length of a string, use `+kubebuilder:validation:MaxLength={value}`",
+    ("MinLength", "integer"): "for a lower bound on a number, use `+kubebuilder:validation:Minimum={value}`",
+    ("MaxLength", "integer"): "for an upper bound on a number, use `+kubebuilder:validation:Maximum={value}`",
+    ("MinLength", "array"): "for the number of elements, use `+kubebuilder:validation:MinItems={value}`",
+    ("MaxLength", "array"): "for the number of elements, use `+kubebuilder:validation:MaxItems={value}`",
+    ("MinItems", "string"): "for the number of characters, use `+kubebuilder:validation:MinLength={value}`",
+    ("MaxItems", "string"): "for the number of characters, use `+kubebuilder:validation:MaxLength={value}`",
+    ("MinItems", "object"): "for the number of keys, use `+kubebuilder:validation:MinProperties={value}`",
+    ("MaxItems", "object"): "for the number of keys, use `+kubebuilder:validation:MaxProperties={value}`",
+}
+# Said on a schema of their own type; two of them on one declaration can only be a mistake where they differ.
+_OVERRIDES = frozenset({"type", "default", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"})
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What markers are applied to.
+
+    Attributes:
+        what: How messages call it: ``the field `cpu```.
+        span: Its type in the source, shown beside the marker.
+    """
+
+    what: str
+    span: Span | None
+
+
+def canonical(marker: Marker) -> str:
+    """The name of the marker that this one is a spelling of."""
+    return marker.definition.alias_of or marker.definition.base_name
+
+
+def apply_markers(
+    node: SchemaNode,
+    markers: Iterable[Marker],
+    effective: SchemaNode,
+    target: Target,
+    diagnostics: Diagnostics,
+) -> SchemaNode:
+    """The schema with the markers' keywords.
+
+    Args:
+        node: What to refine; may be a bare reference.
+        markers: In the order of the source; those of lower priority number are applied first.
+        effective: The same schema with references resolved.
+        target: For messages.
+        diagnostics: Gets markers that do not fit, and contradictions to the Python type.
+    """
+    ordered = sorted(markers, key=lambda m: (m.definition.items_depth, m.definition.priority))
+    if any(canonical(m) == _VALIDATION + "Schemaless" for m in ordered):
+        kept = {k: v for k, v in node.keywords.items() if k == "description"}
+        node = effective = SchemaNode(kept, node.span)
+    said: dict[str, Keyword] = {}
+    for marker in ordered:
+        depth = marker.definition.items_depth
+        node = _at_depth(node, effective, depth, marker, target, diagnostics, said if depth == 0 else {})
+        effective = _seen(effective, node)
+    return node
+
+
+def _seen(effective: SchemaNode, node: SchemaNode) -> SchemaNode:
+    """What later markers see: the type may have been set, or the schema turned into int-or-string."""
+    if node.reference is None:
+        return node if node.items is None or effective.items is None else replace(node, items=effective.items)
+    kinds = {
+        k: v for k, v in node.keywords.items() if k in {"type", "x-kubernetes-int-or-string"} or k.startswith("x-k")
+    }
+    return effective.put_all(kinds)
+
+
+def _at_depth(
+    node: SchemaNode,
+    effective: SchemaNode,
+    depth: int,
+    marker: Marker,
+    target: Target,
+    diagnostics: Diagnostics,
+    said: dict[str, Keyword],
+) -> SchemaNode:
+    if depth == 0:
+        return _apply(node, effective, marker, target, diagnostics, said)
+    if effective.type != "array" or effective.items is None:
+        diagnostics.add(
+            MARKER_TYPE.at(
+                marker.span,
+                f"`+{marker.name}` applies to the elements of a list, but {target.what} is {_a(effective.type_name)}",
+                labels=_type_label(effective, target),
+            ),
+        )
+        return node
+    items = node.items if node.items is not None else SchemaNode()
+    inner = replace(target, what=f"an element of {target.what}")
+    return replace(node, items=_at_depth(items, effective.items, depth - 1, marker, inner, diagnostics, said))
+
+
+def _apply(
+    node: SchemaNode,
+    effective: SchemaNode,
+    marker: Marker,
+    target: Target,
+    diagnostics: Diagnostics,
+    said: dict[str, Keyword],
+) -> SchemaNode:
+    name = canonical(marker)
+    constraint = BY_NAME.get(name)
+    if constraint is not None:
+        if not _fits(constraint, marker, effective, target, diagnostics):
+            return node
+        return _set(node, constraint.keyword, _value(marker, effective), marker, diagnostics, said)
+    special = _SPECIAL.get(name)
+    return special(node, effective, marker, target, diagnostics) if special is not None else node
+
+
+def _value(marker: Marker, effective: SchemaNode) -> object:
+    value = marker.value
+    if not marker.definition.arguments:
+        return True
+    # `{}` is an empty map in the grammar, and an empty list where the field is one.
+    return [] if value == {} and effective.type == "array" else value
+
+
+def _fits(
+    constraint: Constraint, marker: Marker, effective: SchemaNode, target: Target, diagnostics: Diagnostics
+) -> bool:
+    if constraint.types and effective.type not in constraint.types:
+        textual = constraint.types == ("string",) or constraint.types == _NUMERIC
+        # A named struct that is not looked into (`Any`) has no type to contradict.
+        if not (effective.is_int_or_string and textual):
+            diagnostics.add(_misfit(constraint, marker, effective, target))
+            return False
+    value = marker.value
+    whole = isinstance(value, float) and value.is_integer()
+    if constraint.types == _NUMERIC and effective.type == "integer" and isinstance(value, float) and not whole:
+        diagnostics.add(
+            MARKER_TYPE.at(
+                marker.span_of(),
+                f"`+{marker.name}` takes a whole number here, found `{value}`: {target.what} is an integer",
+                labels=_type_label(effective, target),
+            ),
+        )
+        return False
+    return True
+
+
+def _misfit(constraint: Constraint, marker: Marker, effective: SchemaNode, target: Target) -> object:
+    short = marker.definition.base_name.removeprefix(_VALIDATION)
+    hint = _SUGGESTIONS.get((short, effective.type or ""))
+    return MARKER_TYPE.at(
+        marker.span,
+        f"`{short}` applies to {constraint.noun}, but {target.what} is {_a(effective.type_name)}",
+        label="this marker",
+        labels=_type_label(effective, target),
+        help=(hint.format(value=marker.value),) if hint else (),
+    )
+
+
+def _type_label(effective: SchemaNode, target: Target) -> tuple[Label, ...]:
+    return (Label(target.span, f"the schema of this type is `{effective.type_name}`"),) if target.span else ()
+
+
+def _a(name: str) -> str:
+    return f"an {name}" if name[0] in "aio" else f"a {name}"
+
+
+def _set(
+    node: SchemaNode,
+    keyword: str,
+    value: object,
+    marker: Marker,
+    diagnostics: Diagnostics,
+    said: dict[str, Keyword],
+) -> SchemaNode:
+    new = Keyword(value, marker.span, marker.text or f"+{marker.name}")
+    old = node.keywords.get(keyword)
+    first = said.get(keyword)
+    if first is not None and first.value != value and keyword != "default":
+        diagnostics.add(_conflict(new, first))
+    elif (
+        old is not None
+        and first is None
+        and old.spelling
+        and old.value != value
+        and keyword not in _OVERRIDES - {"default"}
+    ):
+        diagnostics.add(_conflict(new, old))
+    said[keyword] = new
+    if keyword == "type":
+        node = node.without("format", "x-kubernetes-preserve-unknown-fields")
+    return replace(node, keywords={**node.keywords, keyword: new})
+
+
+def _conflict(new: Keyword, old: Keyword) -> object:
+    return CONSTRAINT_CONFLICT.at(
+        new.span,
+        f"`{new.spelling}` contradicts `{old.spelling}`",
+        label=f"says {new.value!r}",
+        labels=(Label(old.span, f"says {old.value!r}"),) if old.span else (),
+        help=("keep one of the two, or make them agree",),
+    )
+
+
+Special = Callable[[SchemaNode, SchemaNode, Marker, Target, Diagnostics], SchemaNode]
+
+
+def _list_map_key(
+    node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
+) -> SchemaNode:
+    kind = node.get("x-kubernetes-list-type") or effective.get("x-kubernetes-list-type")
+    if kind != "map":
+        diagnostics.add(
+            MARKER_TYPE.at(
+                marker.span,
+                f"`+{marker.name}` names a key of a list of type `map`, but {target.what} is "
+                + (f"of list type `{kind}`" if kind else f"{_a(effective.type_name)} without a list type"),
+                help=("+listType=map",),
+            ),
+        )
+        return node
+    old = node.get("x-kubernetes-list-map-keys")
+    keys = list(old) if isinstance(old, list) else []
+    if marker.value in keys:
+        return node
+    return node.put("x-kubernetes-list-map-keys", [*keys, marker.value], marker.span, marker.text)
+
+
+def _rule(node: SchemaNode, rule: dict[str, object], marker: Marker) -> SchemaNode:
+    old = node.get("x-kubernetes-validations")
+    return node.put("x-kubernetes-validations", [*(old if isinstance(old, list) else []), rule], marker.span)
+
+
+def _x_validation(
+    node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
+) -> SchemaNode:
+    del effective, target, diagnostics
+    order = ("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
+    rule = {name: marker.arguments[name] for name in order if name in marker.arguments}
+    return _rule(node, rule, marker)
+
+
+def _one_of(
+    node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
+) -> SchemaNode:
+    members = marker.value if isinstance(marker.value, list) else [marker.value]
+    rule = one_of_rule(
+        canonical(marker), [str(m) for m in members], effective, marker.span_of(), target.what, diagnostics
+    )
+    return _rule(node, rule, marker)
+
+
+def _immutable(
+    node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
+) -> SchemaNode:
+    del effective, target, diagnostics
+    return _rule(node, dict(IMMUTABLE_RULE), marker)
+
+
+def _int_or_string(
+    node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
+) -> SchemaNode:
+    del effective, target, diagnostics
+    return node.without("type", "format").put("x-kubernetes-int-or-string", value=True, span=marker.span)
+
+
+def _external_docs(
+    node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
+) -> SchemaNode:
+    del effective, target, diagnostics
+    return node.put("externalDocs", {k: v for k, v in marker.arguments.items() if v is not None}, marker.span)
+
+
+def _sorted_enum(
+    node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
+) -> SchemaNode:
+    values = effective.get("enum")
+    if effective.type != "string" or not isinstance(values, list):
+        diagnostics.add(
+            MARKER_TYPE.at(
+                marker.span,
+                f"`+{marker.name}` stands on an enumeration of strings, but {target.what} is {_a(effective.type_name)}"
+                + ("" if values else " without values"),
+                labels=_type_label(effective, target),
+                help=("class Phase(StrEnum): ...",),
+            ),
+        )
+        return node
+    return node.put("enum", sorted(values, key=lambda value: str(value).encode()), marker.span)
+
+
+_SPECIAL: dict[str, Special] = {
+    "listMapKey": _list_map_key,
+    _VALIDATION + "XValidation": _x_validation,
+    _VALIDATION + "XIntOrString": _int_or_string,
+    "k8s:immutable": _immutable,
+    "k8s:enum": _sorted_enum,
+    "kubebuilder:externalDocs": _external_docs,
+    **{name: _one_of for name in ONE_OF},
+}
+APPLIED = frozenset({*BY_NAME, *_SPECIAL, _VALIDATION + "Schemaless"})

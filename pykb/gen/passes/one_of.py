@@ -1,0 +1,68 @@
+"""Groups of fields of which at most, exactly or at least one is set, as CEL rules."""
+
+from __future__ import annotations
+
+from pykb.api import annotations as api
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.crd import ONE_OF_MEMBER
+from pykb.diagnostics.suggest import closest
+from pykb.gen.ir import SchemaNode
+
+_PREFIX = "kubebuilder:validation:"
+ONE_OF = {
+    _PREFIX + "AtMostOneOf": ("at most one of the fields in [{}] may be set", " <= 1"),
+    _PREFIX + "ExactlyOneOf": ("exactly one of the fields in [{}] must be set", " == 1"),
+    _PREFIX + "AtLeastOneOf": ("at least one of the fields in [{}] must be set", ""),
+}
+ANNOTATIONS: dict[type, str] = {
+    api.AtMostOneOf: _PREFIX + "AtMostOneOf",
+    api.ExactlyOneOf: _PREFIX + "ExactlyOneOf",
+    api.AtLeastOneOf: _PREFIX + "AtLeastOneOf",
+}
+
+
+def one_of_rule(
+    name: str,
+    members: list[str],
+    schema: SchemaNode,
+    span: Span | None,
+    what: str,
+    diagnostics: Diagnostics,
+) -> dict[str, object]:
+    """The rule of a group, after a check of its members.
+
+    Args:
+        name: The marker's name.
+        members: Wire names of fields.
+        schema: The object that has them.
+        span: Where the group is declared.
+        what: How messages call the object.
+        diagnostics: Gets members that cannot take part.
+    """
+    properties = schema.properties or {}
+    for member in members:
+        found = properties.get(member)
+        if found is None:
+            near = closest(member, properties)
+            diagnostics.add(
+                ONE_OF_MEMBER.at(
+                    span,
+                    f"`{member}` is no field of {what}"
+                    + ("; nested fields cannot take part in a group" if "." in member else ""),
+                    help=(f"did you mean `{near}`?",) if near else (),
+                ),
+            )
+        elif found.required:
+            diagnostics.add(
+                ONE_OF_MEMBER.at(
+                    span,
+                    f"the field `{member}` is required, so it cannot be one of a group of alternatives",
+                    help=(f"{found.attribute}: ... | None = None",),
+                ),
+            )
+    message, comparison = ONE_OF[name]
+    if comparison:
+        rule = "+".join(f"(has(self.{m})?1:0)" for m in members) + comparison
+    else:
+        rule = "||".join(f"has(self.{m})" for m in members)
+    return {"rule": rule, "message": message.format(" ".join(members))}

@@ -1,0 +1,201 @@
+"""Named types into finished schemas: fields with their markers, references replaced, type-level markers last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from pydantic import BaseModel
+
+from pykb.api import annotations as api
+from pykb.api.object import CustomResource, Object
+from pykb.api.struct import Struct
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.types import RECURSION
+from pykb.gen.declare import Declarations, NamedType, generic_origin
+from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
+from pykb.gen.lower.annotation import Lowering
+from pykb.gen.lower.constraints import constrain
+from pykb.gen.lower.place import Place
+from pykb.gen.lower.scalars import node_of
+from pykb.gen.passes.apply_markers import Target, apply_markers, canonical
+from pykb.gen.passes.declarative import apply_declarative, parent_rules
+from pykb.gen.passes.merge import merge
+from pykb.gen.passes.one_of import ANNOTATIONS, one_of_rule
+from pykb.gen.passes.presence import presence
+from pykb.markers.model import Marker
+
+_CUT = node_of({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+_BASES: frozenset[type] = frozenset({Struct, Object, CustomResource, BaseModel})
+_RULES = "x-kubernetes-validations"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What changes the schema itself.
+
+    Attributes:
+        allow_dangerous_types: Whether floats are let through.
+        embedded_metadata: Whether an embedded ObjectMeta has its known fields.
+    """
+
+    allow_dangerous_types: bool = False
+    embedded_metadata: bool = True
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Gives the finished schema of each type, making it once."""
+
+    declarations: Declarations
+    diagnostics: Diagnostics
+    options: Options = Options()
+    _done: dict[NamedType, SchemaNode] = field(default_factory=dict)
+    _open: list[NamedType] = field(default_factory=list)
+    _cut: set[NamedType] = field(default_factory=set)
+    _lowering: Lowering = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._lowering = Lowering(
+            self.declarations,
+            self.diagnostics,
+            self.resolve,
+            allow_dangerous_types=self.options.allow_dangerous_types,
+            embedded_metadata=self.options.embedded_metadata,
+        )
+
+    def schema_of(self, python: object) -> SchemaNode:
+        """The schema of a class, ``NewType`` or alias, without references."""
+        return self._schema(self.declarations.named(python))
+
+    def resolve(self, node: SchemaNode) -> SchemaNode:
+        """The schema with references replaced by what they stand for."""
+        if node.items is not None:
+            node = replace(node, items=self.resolve(node.items))
+        if node.values is not None:
+            node = replace(node, values=self.resolve(node.values))
+        if node.reference is None:
+            return node
+        named = node.reference
+        if named in self._open:
+            return self._recursive(node, named)
+        return merge(self._schema(named), node, self.diagnostics)
+
+    def _recursive(self, node: SchemaNode, named: NamedType) -> SchemaNode:
+        if not node.get("x-kubernetes-preserve-unknown-fields"):
+            self._cut.add(named)
+            path = " -> ".join(f"`{step.name}`" for step in [*self._open[self._open.index(named) :], named])
+            self.diagnostics.add(
+                RECURSION.at(
+                    node.span,
+                    f"the type `{named.name}` contains itself, and a CRD's schema has no references",
+                    notes=(path,),
+                    help=(
+                        f"cut it where it returns to itself: `Annotated[{named.name}, PreserveUnknown()]`",
+                        "with `from pykb.api import PreserveUnknown`; the fields below are then kept, but not checked",
+                    ),
+                ),
+            )
+        return merge(_CUT, replace(node, reference=None), self.diagnostics)
+
+    def _schema(self, named: NamedType) -> SchemaNode:
+        found = self._done.get(named)
+        if found is None:
+            self._open.append(named)
+            try:
+                found = self._make(named)
+            finally:
+                self._open.pop()
+            self._done[named] = found
+        return found
+
+    def _make(self, named: NamedType) -> SchemaNode:
+        node = self._lowering.lower_named(named)
+        python = named.python
+        rules: list[object] = []
+        if node.properties is not None and isinstance(python, type):
+            properties = {
+                name: self._property(python, prop, rules, built_in=named.built_in)
+                for name, prop in node.properties.items()
+            }
+            node = replace(node, properties=properties)
+        node = self.resolve(node)
+        if isinstance(python, type) and issubclass(python, BaseModel):
+            return self._class(python, named, node, rules)
+        node = self._own(named, node)
+        description = named.declaration.description if named.declaration else None
+        return node.put("description", description, named.span) if description else node
+
+    def _class(self, python: type[BaseModel], named: NamedType, node: SchemaNode, rules: list[object]) -> SchemaNode:
+        """What the class and its bases say: keywords of the class win, its rules come first, then the last base's."""
+        own: list[list[object]] = []
+        for base in reversed([base for base in python.__mro__ if _has_own(base)]):
+            before = node.without(_RULES)
+            node = self._annotated(base, named, self._own(self.declarations.named(base), before))
+            said = node.get(_RULES)
+            own.append(said if isinstance(said, list) else [])
+        if own:
+            rules = [*rules, *own[-1], *(rule for base in own[:-1] for rule in base)]
+        node = node.put(_RULES, rules, named.span) if rules else node.without(_RULES)
+        declaration = self.declarations.named(generic_origin(python)).declaration
+        if declaration is not None and declaration.description:
+            node = node.put("description", declaration.description, declaration.span)
+        return node
+
+    def _own(self, named: NamedType, node: SchemaNode) -> SchemaNode:
+        target = Target(f"the type `{named.name}`", named.span)
+        node = apply_markers(node, named.markers, node, target, self.diagnostics)
+        return apply_declarative(node, named.markers, node, target, self.diagnostics)
+
+    def _annotated(self, base: type, named: NamedType, node: SchemaNode) -> SchemaNode:
+        """``@annotate(...)`` of one class."""
+        place = Place(named.span, f"the type `{named.name}`")
+        for item in base.__dict__.get("__schema_annotations__", ()):
+            group = ANNOTATIONS.get(type(item))
+            if group is None:
+                node = constrain(node, (item,), node, place, self.diagnostics)
+                continue
+            by_attribute = {prop.attribute: prop.name for prop in (node.properties or {}).values()}
+            members = [by_attribute.get(member, member) for member in item.fields]
+            rule = one_of_rule(group, members, node, named.span, place.what, self.diagnostics)
+            said = node.get(_RULES)
+            node = node.put(_RULES, [*(said if isinstance(said, list) else []), rule], named.span)
+        return node
+
+    def _property(self, owner: type, prop: PropertyNode, rules: list[object], *, built_in: bool) -> PropertyNode:
+        if built_in:
+            return replace(prop, schema=self.resolve(prop.schema))
+        declaration, _ = self.declarations.field(owner, prop.attribute)
+        markers: tuple[Marker, ...] = declaration.markers if declaration else ()
+        prop = presence(prop, markers, self._package_markers(owner), self.diagnostics)
+        node = prop.schema
+        if markers or self._is_frozen(owner, prop):
+            effective = self.resolve(node)
+            target = Target(f"the field `{prop.attribute}`", declaration.annotation_span if declaration else None)
+            node = apply_markers(node, markers, effective, target, self.diagnostics)
+            node = apply_declarative(node, markers, effective, target, self.diagnostics)
+            node = self._frozen(owner, prop, node)
+            rules.extend(parent_rules(prop, markers, frozen=self._is_frozen(owner, prop)))
+        return replace(prop, schema=self.resolve(node))
+
+    def _is_frozen(self, owner: type, prop: PropertyNode) -> bool:
+        info = owner.__pydantic_fields__.get(prop.attribute) if issubclass(owner, BaseModel) else None
+        if info is None or (issubclass(owner, Object) and prop.attribute in {"api_version", "kind", "metadata"}):
+            return False
+        frozen = bool(info.frozen) or bool(getattr(owner, "model_config", {}).get("frozen"))
+        return frozen or any(isinstance(item, api.Immutable) for item in info.metadata)
+
+    def _frozen(self, owner: type, prop: PropertyNode, node: SchemaNode) -> SchemaNode:
+        rule = {"rule": "self == oldSelf", "message": "field is immutable"}
+        said = node.get(_RULES)
+        rules = said if isinstance(said, list) else []
+        if not self._is_frozen(owner, prop) or rule in rules:
+            return node
+        return node.put_all({_RULES: Keyword([*rules, rule], prop.span)})
+
+    def _package_markers(self, owner: type) -> frozenset[str]:
+        source = self.declarations.of_module(owner.__module__)
+        return frozenset(canonical(marker) for marker in source.package_markers) if source else frozenset()
+
+
+def _has_own(base: type) -> bool:
+    return issubclass(base, BaseModel) and base not in _BASES

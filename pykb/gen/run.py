@@ -1,0 +1,93 @@
+"""One run: options in, artifacts and diagnostics out. Nothing is written and nothing is printed here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.generate import HEADER_FILE, NOTHING_FOUND
+from pykb.gen.artifact import Artifact
+from pykb.gen.options import GenerateOptions
+from pykb.gen.sources import read_sources
+from pykb.markers.registry import MarkerRegistry, builtin_registry
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateResult:
+    """What a run made.
+
+    Attributes:
+        artifacts: The files of each generator; a generator that found nothing has none.
+        diagnostics: All findings. With an error among them, nothing of this may be written.
+        groups: The API groups of the kinds that were found; files of other groups are none of ours.
+    """
+
+    artifacts: dict[str, tuple[Artifact, ...]]
+    diagnostics: Diagnostics
+    groups: frozenset[str] = frozenset()
+
+
+def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None) -> GenerateResult:
+    """Generate manifests from a project.
+
+    Args:
+        options: What to read and make.
+        registry: The markers to know; the built-in ones when not given.
+    """
+    diagnostics = Diagnostics()
+    sources = read_sources(options, registry or builtin_registry(), diagnostics)
+    artifacts: dict[str, tuple[Artifact, ...]] = {}
+    groups: frozenset[str] = frozenset()
+    if "crd" in options.generators:
+        from pykb.gen.crd import generate_crds
+
+        header = _header(options, "crd", diagnostics)
+        artifacts["crd"], groups = generate_crds(sources, options, header, diagnostics)
+    if "rbac" in options.generators:
+        from pykb.gen.rbac.generate import generate_rbac
+
+        found = generate_rbac(
+            sources.files,
+            role_name=options.role_name,
+            file_name=options.rbac_file_name,
+            header=_header(options, "rbac", diagnostics),
+            diagnostics=diagnostics,
+        )
+        artifacts["rbac"] = (found,) if found else ()
+    if "webhook" in options.generators:
+        from pykb.gen.webhook.generate import generate_webhook
+
+        found = generate_webhook(
+            sources.files, header=_header(options, "webhook", diagnostics), diagnostics=diagnostics
+        )
+        artifacts["webhook"] = (found,) if found else ()
+    if not any(artifacts.values()) and not diagnostics.has_errors:
+        diagnostics.add(_nothing(options))
+    return GenerateResult(artifacts, diagnostics, groups)
+
+
+def _header(options: GenerateOptions, generator: str, diagnostics: Diagnostics) -> str:
+    name, year = options.headers.get(generator, (options.header_file, options.year))
+    if not name:
+        return ""
+    path = Path(options.root, name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
+        diagnostics.add(
+            HEADER_FILE.at(None, f"the header file `{name}` cannot be read: {reason}", help=("--header-file FILE",)),
+        )
+        return ""
+    return text.replace(" YEAR", f" {year}")
+
+
+def _nothing(options: GenerateOptions) -> object:
+    where = ", ".join(f"`{path}`" for path in options.paths) if options.paths else "this project"
+    return NOTHING_FOUND.at(
+        None,
+        f"no kinds and no markers were found in {where}",
+        notes=("kinds are looked for in `api` packages, RBAC and webhook markers in all files",),
+        help=("pykb create api --group GROUP --version v1 --kind KIND", "or name the files: `--paths DIR`"),
+    )
