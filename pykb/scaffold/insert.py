@@ -62,8 +62,8 @@ def insert(text: str, fragment: Fragment, *, path: str) -> tuple[str, Diagnostic
     newline = "\r\n" if lines[anchor.line].endswith("\r\n") or (lines[0].endswith("\r\n")) else "\n"
     position = _import_position(lines, anchor, fragment) if fragment.kind is FragmentKind.IMPORT else anchor.line
     added = [f"{anchor.indent}{line}{newline}" if line else newline for line in fragment.lines]
-    if fragment.kind is FragmentKind.IMPORT and _opens_section(lines, position, fragment):
-        added.insert(0, newline)
+    if fragment.kind is FragmentKind.IMPORT:
+        added = _with_blank_lines(lines, position, added, newline)
     result = "".join([*lines[:position], *added, *lines[position:]])
     there, broken = is_present(result, fragment, path=path)
     if broken is not None or not there:
@@ -176,7 +176,7 @@ def _import_key(line: str) -> tuple[str, str]:
 
 
 def _is_import(line: str) -> bool:
-    return line.startswith("from ") and " import " in line
+    return line.lstrip().startswith("from ") and " import " in line
 
 
 def _package(line: str) -> str:
@@ -184,28 +184,36 @@ def _package(line: str) -> str:
 
 
 def _import_position(lines: list[str], anchor: anchors.Anchor, fragment: Fragment) -> int:
-    """Where the import goes among those of its package directly above the anchor."""
+    """Where the import goes: sorted among those of its package above the anchor, else behind the imports there."""
     own = fragment.lines[0]
-    position = anchor.line
     index = anchor.line
-    while index > 0:
-        line = lines[index - 1].rstrip("\r\n")
-        if line.strip() == ")":  # the end of an import of several lines
-            start = next((i for i in range(index - 2, -1, -1) if _is_import(lines[i])), None)
-            if start is None:
-                break
-            index, line = start + 1, lines[start].rstrip("\r\n")
-        if not _is_import(line) or _package(line) != _package(own):
-            break
+    while index > 0 and not lines[index - 1].strip():
         index -= 1
-        if _import_key(own) < _import_key(line):
-            position = index
+    block = _import_ending_at(lines, index)
+    if block is None:
+        return anchor.line
+    position = index
+    while block is not None and _package(lines[block]) == _package(own):
+        if _import_key(own) < _import_key(lines[block]):
+            position = block
+        index = block
+        block = _import_ending_at(lines, index)
     return position
 
 
-def _opens_section(lines: list[str], position: int, fragment: Fragment) -> bool:
-    """Whether a blank line must part it from imports of other packages above."""
-    if position == 0:
-        return False
-    above = lines[position - 1].rstrip("\r\n")
-    return _is_import(above) and _package(above) != _package(fragment.lines[0])
+def _import_ending_at(lines: list[str], end: int) -> int | None:
+    """The first line of the import that ends just before ``end``."""
+    if end == 0:
+        return None
+    if lines[end - 1].strip() == ")":
+        return next((i for i in range(end - 2, -1, -1) if _is_import(lines[i])), None)
+    return end - 1 if _is_import(lines[end - 1]) else None
+
+
+def _with_blank_lines(lines: list[str], position: int, added: list[str], newline: str) -> list[str]:
+    """An import is parted by a blank line from imports of other packages above, and from the anchor below."""
+    above = lines[position - 1] if position else ""
+    if above.strip() and not (_is_import(above) and _package(above) == _package(added[0])) and above.strip() != ")":
+        added = [newline, *added]
+    below = lines[position] if position < len(lines) else ""
+    return [*added, newline] if below.strip() and not _is_import(below) else added

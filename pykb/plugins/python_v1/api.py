@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pykb.plugins.python_v1 import storage_version
 from pykb.plugins.request import ApiContext, ApiRequest, Style
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder
+from pykb.scaffold.resource import Resource
 from pykb.scaffold.template import render
 
 WIDTH = 120
@@ -26,10 +28,21 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
         _once(plan, f"{folder.rpartition('/')[0]}/__init__.py", "api/group__init__.py.j2", context)
     _once(plan, f"{folder}/__init__.py", "api/version/__init__.py.j2", context)
     _once(plan, f"{folder}/groupversion.py", "api/version/groupversion.py.j2", context)
-    _own(plan, f"{folder}/{context.singular}_types.py", "api/version/types.py.j2", request)
+    _own(plan, _types_file(context.api_module, context.kind), "api/version/types.py.j2", request)
     module = f"{context.api_module}.{context.singular}_types"
     line = _import(module, f"{context.kind} as {context.kind}")
     plan.insert(f"{folder}/__init__.py", Fragment("kinds", line, FragmentKind.IMPORT))
+    others = [r for r in request.project.resources if r.api and _same_kind(r, request) and r.version != context.version]
+    if others:
+        storage_version.mark(plan, [_types_file(r.path, r.kind) for r in others], context.kind)
+
+
+def _same_kind(resource: Resource, request: ApiRequest) -> bool:
+    return (resource.api_group, resource.kind) == (request.context.api_group, request.context.kind)
+
+
+def _types_file(module: str, kind: str) -> str:
+    return f"{module.replace('.', '/')}/{kind.lower()}_types.py"
 
 
 def _controller(request: ApiRequest, plan: PlanBuilder) -> None:
@@ -46,8 +59,9 @@ def _controller(request: ApiRequest, plan: PlanBuilder) -> None:
         _own(plan, f"tests/{below}/test_{module}.py", f"tests/controllers/test_{source}.py.j2", request)
     main = f"{context.package}/__main__.py"
     if context.style == Style.HANDLERS:
-        # kopf's decorators register when the module is imported; `as` says that importing it is the purpose.
-        line = _import(package, f"{module} as {_unique(plan, main, package, module, context)}")
+        # kopf's decorators register when the module is imported; `as` the same name says that this is the purpose.
+        name = _unique(plan, main, package, module, context)
+        line = _import(package, f"{module} as {name}", "" if name == module else "  # noqa: F401")
         plan.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
         return
     name = _unique(plan, main, context.controller_module, context.reconciler, context)
@@ -76,10 +90,10 @@ def _unique(plan: PlanBuilder, path: str, module: str, name: str, context: ApiCo
     return f"{group}_{name}" if name.islower() else f"{group.title().replace('_', '')}{name}"
 
 
-def _import(module: str, name: str) -> str:
+def _import(module: str, name: str, remark: str = "") -> str:
     """An import as the formatter writes it."""
     line = f"from {module} import {name}"
-    return line if len(line) <= WIDTH else f"from {module} import (\n    {name},\n)"
+    return f"{line}{remark}" if len(line) <= WIDTH else f"from {module} import (\n    {name},{remark}\n)"
 
 
 def _once(plan: PlanBuilder, path: str, template: str, context: ApiContext) -> None:
