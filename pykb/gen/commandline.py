@@ -54,7 +54,7 @@ class SourcePath:
 
 @dataclass(frozen=True, slots=True)
 class CrdOptions:
-    """Options of ``crd``. ``None`` where controller-gen's behaviour without the option is another than with any value."""
+    """Options of ``crd``. ``None`` where an option that was left out differs from every value."""
 
     max_description: int | None = None
     allow_dangerous_types: bool = False
@@ -240,10 +240,10 @@ class _Reader:
         self._outputs[key] = OutputRule(OutputKind(rule), str(values.get("", values.get("config", ""))))
 
     def _unknown(self, word: str, name: str) -> None:
-        if name.split(":")[0] == "schemapatch":
+        if name.partition(":")[0] == "schemapatch":
             self._wrong("`schemapatch` is not supported: pykb generates whole CRDs", "use `crd`")
             return
-        nearest = closest(name, [d.name for d in _registry()]) or closest(name.split(":")[0], _GENERATORS)
+        nearest = closest(name, [d.name for d in _registry()]) or closest(name.partition(":")[0], _GENERATORS)
         if nearest is None:
             known = ", ".join(f"`{n}`" for n in (*_GENERATORS, "paths", "output"))
             self._wrong(f"`{word}` is neither a generator nor an option; there are {known}")

@@ -110,12 +110,12 @@ class Declarations:
         found = self._named.get(id(python))
         if found is None:
             origin = generic_origin(python)
-            module = getattr(origin, "__module__", "")
-            qualname = getattr(origin, "__qualname__", None) or getattr(origin, "__name__", repr(origin))
+            module = str(getattr(origin, "__module__", ""))
+            qualname = str(getattr(origin, "__qualname__", None) or getattr(origin, "__name__", origin))
             source = self.of_module(module)
             declaration = source.types.get(qualname) if source else None
             found = NamedType(
-                getattr(python, "__name__", qualname),
+                str(getattr(python, "__name__", qualname)),
                 python,
                 declaration,
                 built_in=f"{module}.".startswith(_BUILT_IN),
@@ -158,9 +158,14 @@ class Declarations:
                 continue
             if type(value).__name__ == "TypeAliasType":
                 continue  # a `type` statement makes an object that Python itself remembers
-            stand_in = TypeAliasType(declaration.name, value)
+            stand_in = _stand_in(declaration.name, value)
             named = NamedType(declaration.name, stand_in, declaration)
             self._aliases[id(value)] = self._named[id(stand_in)] = named
+
+
+def _stand_in(name: str, value: object) -> object:
+    make: typing.Callable[..., object] = TypeAliasType
+    return make(name, value)
 
 
 def generic_origin(python: object) -> object:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pykb.api.object import CustomResource
-from pykb.diagnostics import Diagnostics, Label
+from pykb.diagnostics import Diagnostic, Diagnostics, Label
 from pykb.diagnostics.codes.generate import DUPLICATE_KIND, NO_GROUP
 from pykb.gen.declare import Declarations, NamedType
 from pykb.gen.load import LoadedModule
@@ -75,7 +75,7 @@ def _identity(python: type[CustomResource], markers: Mapping[str, object], packa
     )
 
 
-def _no_group(named: NamedType) -> object:
+def _no_group(named: NamedType) -> Diagnostic:
     return NO_GROUP.at(
         named.span,
         f"the kind `{named.name}` has no group and version",
@@ -83,7 +83,7 @@ def _no_group(named: NamedType) -> object:
     )
 
 
-def _duplicate(kind: Kind, other: Kind) -> object:
+def _duplicate(kind: Kind, other: Kind) -> Diagnostic:
     return DUPLICATE_KIND.at(
         kind.named.span,
         f"the kind `{kind.gvk.kind}` of `{kind.gvk.api_version}` is declared twice",

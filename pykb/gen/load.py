@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_OUTSIDE
 from pykb.diagnostics.codes.markers import SOURCE_SYNTAX
 
@@ -159,7 +159,7 @@ def _shown(path: str, root: Path) -> str:
     return Path(path).relative_to(root).as_posix() if Path(path).is_relative_to(root) else path
 
 
-def _syntax(error: SyntaxError, path: Path, root: Path) -> object:
+def _syntax(error: SyntaxError, path: Path, root: Path) -> Diagnostic:
     place = _shown(error.filename or str(path), root)
     line, column = error.lineno or 1, error.offset or 1
     end_line = error.end_lineno or line
@@ -167,7 +167,7 @@ def _syntax(error: SyntaxError, path: Path, root: Path) -> object:
     return SOURCE_SYNTAX.at(Span(place, line, column, line, end), f"expected Python, found a syntax error: {error.msg}")
 
 
-def _import_failure(error: BaseException, path: Path, root: Path) -> object:
+def _import_failure(error: BaseException, path: Path, root: Path) -> Diagnostic:
     place = Span(_shown(str(path), root), 1, 1)
     trace = error.__traceback__
     while trace is not None:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import OPTION
-from pykb.diagnostics.suggest import closest
+from pykb.gen.commandline import (
+    CommandLine,
+    CrdOptions,
+    OutputKind,
+    RbacOptions,
+    WebhookOptions,
+    parse_command_line,
+)
 from pykb.gen.defaults import read_settings
 from pykb.gen.options import DEFAULT_FOLDERS, GENERATORS, GenerateOptions
 from pykb.gen.output import OutputRules
@@ -59,47 +65,69 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
         diagnostics: Gets what makes no sense.
     """
     settings = read_settings(root, diagnostics)
-    generators = _generators(given.words, diagnostics)
-    paths = given.paths or tuple(str(path) for path in settings.get("paths", ()))
+    line = parse_command_line(given.words, diagnostics=diagnostics)
+    crd, rbac, webhook = line.crd or CrdOptions(), line.rbac or RbacOptions(), line.webhook or WebhookOptions()
+    generators = line.generators or (() if line.skipped else GENERATORS)
+    asked = (*given.paths, *(path.path for path in line.paths))
+    paths = asked or tuple(str(path) for path in settings.get("paths", ()))
+    headers = {
+        name: (own.header_file, own.year)
+        for name, own in (("crd", crd), ("rbac", rbac), ("webhook", webhook))
+        if own.header_file
+    }
     options = GenerateOptions(
         root=root,
         generators=generators,
         paths=paths,
-        role_name=_first(given.role_name, settings.get("role-name"), "manager-role"),
-        header_file=_first(given.header_file, settings.get("header-file"), None),
-        year=str(_first(given.year, settings.get("year"), "")),
-        max_description=_first(given.max_description, settings.get("max-desc-len"), None),
-        allow_dangerous_types=_first(given.allow_dangerous_types, settings.get("allow-dangerous-types"), False),  # noqa: FBT003
-        embedded_metadata=_first(given.embedded_metadata, settings.get("generate-embedded-object-meta"), True),  # noqa: FBT003
-        compatible_with=_compat(_first(given.compat, settings.get("compat"), None), diagnostics),
+        role_name=_first(given.role_name, rbac.role_name, settings.get("role-name"), default="manager-role"),
+        rbac_file_name=rbac.file_name,
+        headers=headers,
+        header_file=_first(given.header_file, settings.get("header-file"), default=None),
+        year=str(_first(given.year, settings.get("year"), default="")),
+        max_description=_first(given.max_description, crd.max_description, settings.get("max-desc-len"), default=None),
+        allow_dangerous_types=_first(
+            given.allow_dangerous_types,
+            crd.allow_dangerous_types or None,
+            settings.get("allow-dangerous-types"),
+            default=False,
+        ),
+        embedded_metadata=_first(
+            given.embedded_metadata,
+            crd.generate_embedded_object_meta,
+            settings.get("generate-embedded-object-meta"),
+            default=True,
+        ),
+        preserve_unknown_fields=crd.preserve_unknown_fields,
+        compatible_with=_compat(_first(given.compat, settings.get("compat"), default=None), diagnostics),
     )
-    return Request(options, _rules(given, generators), is_whole_project=not given.paths)
+    return Request(options, _rules(given, line), is_whole_project=_is_whole(root, asked))
 
 
-def _first(*values: Any) -> Any:
-    """The first that says something; the last is the default."""
-    return next((value for value in values[:-1] if value is not None), values[-1])
+def _first(*values: Any, default: Any) -> Any:
+    """The first that says something."""
+    return next((value for value in values if value is not None), default)
 
 
-def _generators(words: tuple[str, ...], diagnostics: Diagnostics) -> tuple[str, ...]:
-    for word in words:
-        if word not in GENERATORS:
-            near = closest(word, GENERATORS)
-            diagnostics.add(
-                OPTION.at(
-                    None,
-                    f"`{word}` is nothing that can be generated: expected crd, rbac or webhook",
-                    help=(f"did you mean `{near}`?",) if near else (f"for a folder: `--paths {word}`",),
-                ),
-            )
-    return tuple(name for name in GENERATORS if name in words) or GENERATORS
+def _is_whole(root: Path, paths: tuple[str, ...]) -> bool:
+    return not paths or any((root / path.removesuffix("...")).resolve() == root.resolve() for path in paths)
 
 
-def _rules(given: Given, generators: tuple[str, ...]) -> OutputRules:
-    folders: Mapping[str, str] = DEFAULT_FOLDERS
-    if given.output_dir is not None:
-        folders = dict.fromkeys(GENERATORS, given.output_dir)
-    return OutputRules(folders, printed=frozenset(generators) if given.stdout else frozenset())
+def _rules(given: Given, line: CommandLine) -> OutputRules:
+    folders = dict(DEFAULT_FOLDERS) if given.output_dir is None else dict.fromkeys(GENERATORS, given.output_dir)
+    printed = set(GENERATORS if given.stdout else ())
+    discarded: set[str] = set()
+    for name in GENERATORS:
+        rule = line.output_for(name)
+        if rule is None:
+            continue
+        match rule.kind:
+            case OutputKind.STDOUT:
+                printed.add(name)
+            case OutputKind.NONE:
+                discarded.add(name)
+            case _:
+                folders[name] = rule.directory
+    return OutputRules(folders, printed=frozenset(printed), discarded=frozenset(discarded))
 
 
 def _compat(text: str | None, diagnostics: Diagnostics) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.generate import HEADER_FILE, NOTHING_FOUND
 from pykb.gen.artifact import Artifact
 from pykb.gen.options import GenerateOptions
@@ -54,14 +54,14 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
             header=_header(options, "rbac", diagnostics),
             diagnostics=diagnostics,
         )
-        artifacts["rbac"] = (found,) if found else ()
+        artifacts["rbac"] = tuple(found)
     if "webhook" in options.generators:
         from pykb.gen.webhook.generate import generate_webhook
 
         found = generate_webhook(
             sources.files, header=_header(options, "webhook", diagnostics), diagnostics=diagnostics
         )
-        artifacts["webhook"] = (found,) if found else ()
+        artifacts["webhook"] = tuple(found)
     if not any(artifacts.values()) and not diagnostics.has_errors:
         diagnostics.add(_nothing(options))
     return GenerateResult(artifacts, diagnostics, groups)
@@ -83,7 +83,7 @@ def _header(options: GenerateOptions, generator: str, diagnostics: Diagnostics) 
     return text.replace(" YEAR", f" {year}")
 
 
-def _nothing(options: GenerateOptions) -> object:
+def _nothing(options: GenerateOptions) -> Diagnostic:
     where = ", ".join(f"`{path}`" for path in options.paths) if options.paths else "this project"
     return NOTHING_FOUND.at(
         None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.markers import SOURCE_UNREADABLE
 from pykb.gen.declare import Declarations
 from pykb.gen.load import find_files, is_api_file
@@ -67,7 +67,7 @@ def _is_whole(root: Path, path: str) -> bool:
     return (root / path.removesuffix("...")).resolve() == root
 
 
-def _unreadable(path: Path, root: Path, error: OSError | UnicodeDecodeError) -> object:
+def _unreadable(path: Path, root: Path, error: OSError | UnicodeDecodeError) -> Diagnostic:
     reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
     return SOURCE_UNREADABLE.at(
         Span(path.relative_to(root).as_posix(), 1, 1), f"expected Python source, but the file cannot be read: {reason}"

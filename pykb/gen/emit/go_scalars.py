@@ -62,9 +62,10 @@ def _is_timestamp(text: str) -> bool:
     if not match:
         return False
     year, month, day = int(match[1]), int(match[2]), int(match[3])
-    clock = [int(x) for x in match.groups()[3:] if x is not None]
+    hour, minute, second = [int(x) for x in match.groups()[3:] if x is not None] or (0, 0, 0)
     try:
-        dt.datetime(year or 2000, month, day, *clock, tzinfo=dt.UTC)  # Go knows a year 0, a leap year like 2000
+        # Go knows a year 0, a leap year like 2000.
+        dt.datetime(year or 2000, month, day, hour, minute, second, tzinfo=dt.UTC)
     except ValueError:
         return False
     return True

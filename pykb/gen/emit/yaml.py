@@ -5,7 +5,7 @@ The text comes from libyaml, through a dumper that takes its decisions about quo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +84,7 @@ def _dumper() -> type[CSafeDumper]:
             pairs = [(self.represent_text(key), self.represent_data(data[key])) for key in sorted_keys(data)]
             return yaml.MappingNode("tag:yaml.org,2002:map", pairs, flow_style=not pairs)
 
-        def represent_array(self, data: list[object] | tuple[object, ...]) -> yaml.Node:
+        def represent_array(self, data: Sequence[Any]) -> yaml.Node:
             nodes = [self.represent_data(item) for item in data]
             return yaml.SequenceNode("tag:yaml.org,2002:seq", nodes, flow_style=not nodes)
 
@@ -93,7 +93,7 @@ def _dumper() -> type[CSafeDumper]:
             return self.represent_number(data if -(2**63) <= data < 2**64 else float(data))
 
         def represent_number(self, data: float) -> yaml.Node:
-            text = float_text(data) if isinstance(data, float) else str(data)
+            text = str(data) if type(data) is int else float_text(data)
             tag = "tag:yaml.org,2002:int" if text.lstrip("-").isdecimal() else _FLOAT
             return yaml.ScalarNode(tag, text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from pykb.diagnostics import Diagnostics, Label, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Label, Span
 from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT, MARKER_TYPE
 from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.constraints import IMMUTABLE_RULE
@@ -208,7 +208,7 @@ def _fits(
     return True
 
 
-def _misfit(constraint: Constraint, marker: Marker, effective: SchemaNode, target: Target) -> object:
+def _misfit(constraint: Constraint, marker: Marker, effective: SchemaNode, target: Target) -> Diagnostic:
     short = marker.definition.base_name.removeprefix(_VALIDATION)
     hint = _SUGGESTIONS.get((short, effective.type or ""))
     return MARKER_TYPE.at(
@@ -255,7 +255,7 @@ def _set(
     return replace(node, keywords={**node.keywords, keyword: new})
 
 
-def _conflict(new: Keyword, old: Keyword) -> object:
+def _conflict(new: Keyword, old: Keyword) -> Diagnostic:
     return CONSTRAINT_CONFLICT.at(
         new.span,
         f"`{new.spelling}` contradicts `{old.spelling}`",

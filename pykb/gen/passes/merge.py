@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pykb.diagnostics import Diagnostics, Label
+from pykb.diagnostics import Diagnostic, Diagnostics, Label
 from pykb.diagnostics.codes.crd import ENUM_DISJOINT, TYPE_CONFLICT
 from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
 
@@ -115,7 +115,7 @@ def _shown(keyword: Keyword) -> str:
     return "(" + ", ".join(f"`{value}`" for value in _list(keyword)) + ")"
 
 
-def _type_conflict(old: Keyword, new: Keyword) -> object:
+def _type_conflict(old: Keyword, new: Keyword) -> Diagnostic:
     return TYPE_CONFLICT.at(
         new.span,
         f"a field of type `{new.value}` refines a type that is `{old.value}`",
