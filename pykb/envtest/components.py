@@ -55,10 +55,17 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The private folder of one control plane."""
+    """The private folder of one control plane.
+
+    Attributes:
+        folder: Keys, data, logs, kubeconfigs.
+        port: The apiserver's.
+        sockets: Folder of the sockets, whose paths must be short: see :func:`fits_sockets`.
+    """
 
     folder: Path
     port: int
+    sockets: Path
 
     @property
     def server(self) -> str:
@@ -78,7 +85,7 @@ class Layout:
     @property
     def etcd_socket(self) -> Path:
         """Where etcd listens: a private socket, since a TCP port would be open to every user of the machine."""
-        return self.folder / "etcd.sock"
+        return self.sockets / "etcd.sock"
 
     def log(self, name: str) -> Path:
         """The log file of a component."""
@@ -116,7 +123,7 @@ class Layout:
             "data-dir": self.folder / "data",
             "listen-client-urls": f"unix://{self.etcd_socket}",
             "advertise-client-urls": f"http://{LOOPBACK}:2379",
-            "listen-peer-urls": f"unix://{self.folder / 'peer.sock'}",
+            "listen-peer-urls": f"unix://{self.sockets / 'peer.sock'}",
             "initial-advertise-peer-urls": advertised,
             "initial-cluster": f"pykb={advertised}",
             "unsafe-no-fsync": "true",  # nothing here must outlive a power cut, and disks of CI are slow
@@ -177,9 +184,11 @@ class Layout:
         return Component(name, argv, self.log(name), self.folder)
 
 
-def new_folder(parent: Path | None = None) -> Path:
-    """A new private folder: in ``parent`` where the paths of the sockets fit, else a temporary one."""
-    if parent is not None and len(os.fsencode(parent / "pykb-00000000" / "etcd.sock")) <= SOCKET_PATH_LIMIT:
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix="pykb-", dir=parent))
+def fits_sockets(folder: Path) -> bool:
+    """Whether the paths of sockets in a folder are short enough for the system."""
+    return len(os.fsencode(folder / "etcd.sock")) <= SOCKET_PATH_LIMIT
+
+
+def new_folder() -> Path:
+    """A new private folder in the system's place for temporary files."""
     return Path(tempfile.mkdtemp(prefix="pykb-"))

@@ -21,6 +21,7 @@ from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, Compone
 from pykb.envtest.kubeconfig import write_kubeconfig
 from pykb.envtest.ports import port_of, reserve_port
 from pykb.envtest.processes import Processes
+from pykb.envtest.readiness import is_ready
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import Rest
 from pykb.tools.process import describe_exit, quote
@@ -82,7 +83,8 @@ class ControlPlane:
             self._assets = get_assets(controller_manager=self._wants_controller_manager, reporter=self._reporter)
         step = self._reporter.step("start the control plane")
         self._reserved = reserve_port(self._wanted_port)
-        self._layout = Layout(new_folder(), port_of(self._reserved))
+        folder = new_folder()
+        self._layout = Layout(folder, port_of(self._reserved), sockets=folder)
         try:
             self._layout.create(self._authority)
             self._processes = Processes()
@@ -262,12 +264,7 @@ class ControlPlane:
             time.sleep(POLL_SECONDS)
 
     def _is_ready(self) -> bool:
-        """Whether the apiserver is ready and has made the namespace that everybody starts in."""
-        rest = self.rest()
-        try:
-            return rest.call("GET", "/readyz").ok and rest.call("GET", "/api/v1/namespaces/default").ok
-        except EnvironmentProblem:
-            return False
+        return is_ready(self.kubeconfig)
 
     def _failure(self, component: str, message: str) -> EnvironmentProblem:
         # The folder goes with this control plane, so the log is quoted here and not only named.

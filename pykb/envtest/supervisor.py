@@ -151,6 +151,7 @@ def serve_plan(supervisor: Supervisor, plan: Path) -> None:
     asks for the state shall see it.
     """
     told = {"stop": False, "look": True}
+    rounds = 0
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -161,20 +162,23 @@ def serve_plan(supervisor: Supervisor, plan: Path) -> None:
     while not told["stop"]:
         if told["look"]:
             told["look"] = False
+            rounds += 1
             for command in json.loads(plan.read_text(encoding="utf-8")):
                 if command["name"] not in supervisor.running:
                     supervisor.start(command)
-        write_state(supervisor, plan.with_name("state.json"))
+        write_state(supervisor, plan.with_name("state.json"), rounds)
         os.read(reader, 4096)
     supervisor.end_all(grace=GRACE_SECONDS)
-    write_state(supervisor, plan.with_name("state.json"))
+    write_state(supervisor, plan.with_name("state.json"), rounds)
 
 
-def write_state(supervisor: Supervisor, path: Path) -> None:
+def write_state(supervisor: Supervisor, path: Path, rounds: int) -> None:
     """Replace the state file as a whole; the folder may be gone already, when it was thrown away under us."""
     draft = path.with_suffix(".tmp")
     with contextlib.suppress(FileNotFoundError):
-        draft.write_text(json.dumps(supervisor.state()), encoding="utf-8")
+        draft.write_text(
+            json.dumps({"supervisor": os.getpid(), "rounds": rounds, **supervisor.state()}), encoding="utf-8"
+        )
         draft.replace(path)
 
 

@@ -1,0 +1,332 @@
+"""A control plane in the background: it outlives the command that started it, until it is told to stop.
+
+Its folder holds everything. Whether it lives is told by a lock on a file there, which its supervisor holds for as
+long as it runs: no process id that was written down long ago is ever believed, so no stranger is ever ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import IO, Any
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import CLUSTER_STATE, CONTROL_PLANE_START
+from pykb.envtest.assets import Assets
+from pykb.envtest.certificates import Authority, write_private
+from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, Component, Layout, fits_sockets, new_folder
+from pykb.envtest.ports import port_of, reserve_port
+from pykb.envtest.processes import PROGRAM, State
+from pykb.envtest.readiness import is_ready
+from pykb.envtest.reporter import Reporter, Silent
+from pykb.tools.process import describe_exit, quote
+
+POLL_SECONDS = 0.05
+START_TIMEOUT = timedelta(seconds=60)
+STOP_TIMEOUT = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What stays the same for as long as a cluster runs."""
+
+    port: int
+    sockets: str
+    assets: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a background cluster is.
+
+    Attributes:
+        alive: Whether its supervisor runs.
+        running: Its components with their process ids.
+        exited: Components that have ended, with their exit codes.
+        url: Address of the apiserver; empty when nothing runs.
+        kubeconfig: The administrator's kubeconfig.
+    """
+
+    alive: bool
+    running: dict[str, int]
+    exited: dict[str, int]
+    url: str
+    kubeconfig: Path
+
+    @property
+    def complete(self) -> bool:
+        """Whether store and API server run."""
+        return self.alive and {ETCD, APISERVER} <= set(self.running)
+
+    @property
+    def has_controller_manager(self) -> bool:
+        """Whether the controllers run."""
+        return CONTROLLER_MANAGER in self.running
+
+
+class Cluster:
+    """The background control plane of one folder; any process may ask for it, start it, stop it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.absolute()
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's kubeconfig, readable by this user only."""
+        return self.folder / "kubeconfig"
+
+    def status(self) -> Status:
+        """Look how it is; changes nothing.
+
+        Raises:
+            EnvironmentProblem: It runs, but what it wrote about itself cannot be read.
+        """
+        if not self._alive():
+            return Status(alive=False, running={}, exited={}, url="", kubeconfig=self.kubeconfig)
+        state = self._state()
+        return Status(
+            alive=True,
+            running=state.running,
+            exited=state.exited,
+            url=self._layout().server,
+            kubeconfig=self.kubeconfig,
+        )
+
+    def up(
+        self, assets: Assets, *, controller_manager: bool = True, port: int = 0, reporter: Reporter | None = None
+    ) -> Status:
+        """Start it, or what has ended of it; return when the apiserver is ready. A running one keeps its port.
+
+        Args:
+            assets: The binaries.
+            controller_manager: Whether to run kube-controller-manager, when ``assets`` has it.
+            port: The apiserver's port; 0 for any free one.
+            reporter: Is told of the steps.
+
+        Raises:
+            EnvironmentProblem: A process did not start; its log is quoted.
+        """
+        reporter = reporter or Silent()
+        with self._one_at_a_time():
+            if self._alive():
+                self._complete(assets, controller_manager=controller_manager)
+                return self._wait(time.monotonic() + START_TIMEOUT.total_seconds())
+            if (self.folder / "cluster.json").exists():
+                reporter.note("an earlier control plane ended without `pykb cluster down`; starting afresh")
+                self._clear()
+            step = reporter.step("start the control plane")
+            try:
+                self._launch(assets, controller_manager=controller_manager, port=port)
+                status = self._wait(time.monotonic() + START_TIMEOUT.total_seconds())
+            except BaseException:
+                step.failed("it did not start")
+                self._end()
+                raise
+            step.done(status.url)
+            return status
+
+    def down(self) -> bool:
+        """Stop it and remove its folder; false when there was nothing to stop.
+
+        Raises:
+            EnvironmentProblem: It does not stop.
+        """
+        if not self.folder.exists():
+            return False
+        with self._one_at_a_time():
+            was_alive = self._alive()
+            self._end()
+        return was_alive
+
+    def log(self, component: str) -> Path:
+        """The log file of a component."""
+        return self.folder / "logs" / f"{component}.log"
+
+    # -- starting
+
+    def _launch(self, assets: Assets, *, controller_manager: bool, port: int) -> None:
+        sockets = self.folder if fits_sockets(self.folder) else new_folder()
+        with contextlib.closing(reserve_port(port)) as reserved, self._alive_file() as alive:
+            facts = Facts(port_of(reserved), str(sockets), str(assets.folder))
+            layout = Layout(self.folder, facts.port, sockets)
+            layout.create(Authority())
+            program = assets.kube_controller_manager if controller_manager else None
+            components = [
+                layout.etcd(assets.etcd),
+                layout.apiserver(assets.kube_apiserver, service_account_admission=program is not None),
+            ]
+            if program:
+                components.append(layout.controller_manager(program))
+            self._write_plan(components)
+            self._write("cluster.json", asdict(facts))
+            # Both files are handed to the supervisor: the port stays ours, and the lock stays held, until it ends.
+            fcntl.flock(alive, fcntl.LOCK_EX)
+            with self.log("supervisor").open("ab") as log:
+                subprocess.Popen(
+                    [sys.executable, "-I", "-S", PROGRAM, "--plan", self.folder / "plan.json"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd=self.folder,
+                    start_new_session=True,
+                    pass_fds=(reserved.fileno(), alive.fileno()),
+                )
+
+    def _complete(self, assets: Assets, *, controller_manager: bool) -> None:
+        """Have the supervisor start what is missing: what has ended, and a controller manager that has come since."""
+        plan: list[dict[str, Any]] = self._read("plan.json")
+        planned = {command["name"] for command in plan}
+        running = self._state().running
+        program = assets.kube_controller_manager if controller_manager else None
+        if program and CONTROLLER_MANAGER not in planned:
+            self._write("plan.json", [*plan, self._layout().controller_manager(program).command()])
+            planned.add(CONTROLLER_MANAGER)
+        if planned - set(running):
+            rounds = self._read("state.json")["rounds"]
+            os.kill(self._supervisor(), signal.SIGHUP)
+            while self._alive() and self._read("state.json")["rounds"] == rounds:
+                time.sleep(POLL_SECONDS)  # until then the state speaks of what had ended before
+
+    def _wait(self, deadline: float) -> Status:
+        while True:
+            if not self._alive():
+                raise self._failure("supervisor", "the control plane's supervisor ended while starting")
+            state = self._state()
+            for name in (ETCD, APISERVER):
+                if name in state.exited:
+                    code = describe_exit(state.exited[name])
+                    raise self._failure(name, f"`{name}` ended with {code} while starting")
+            if {ETCD, APISERVER} <= set(state.running) and is_ready(self.kubeconfig):
+                return self.status()
+            if time.monotonic() > deadline:
+                seconds = START_TIMEOUT.total_seconds()
+                raise self._failure(APISERVER, f"`{APISERVER}` was not ready within {seconds:g} s")
+            time.sleep(POLL_SECONDS)
+
+    def _failure(self, name: str, message: str) -> EnvironmentProblem:
+        log = self.log(name)
+        text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+        return EnvironmentProblem(CONTROL_PLANE_START.at(None, message, notes=quote(text, source="its log ends with")))
+
+    # -- stopping
+
+    def _end(self) -> None:
+        deadline = time.monotonic() + STOP_TIMEOUT.total_seconds()
+        if self._alive():
+            os.kill(self._supervisor(), signal.SIGTERM)
+        while self._alive():
+            if time.monotonic() > deadline:
+                raise EnvironmentProblem(
+                    CLUSTER_STATE.at(
+                        None,
+                        f"the control plane did not stop within {STOP_TIMEOUT.total_seconds():g} s",
+                        notes=(f"its supervisor is process {self._supervisor()}",),
+                    )
+                )
+            time.sleep(POLL_SECONDS)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Remove what a dead control plane left: files, and processes where its supervisor was killed."""
+        with contextlib.suppress(EnvironmentProblem):
+            for pid in self._state().running.values():
+                if _mentions(pid, self.folder):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(EnvironmentProblem):
+            sockets = self._layout().sockets
+            if sockets != self.folder:
+                shutil.rmtree(sockets, ignore_errors=True)
+        for entry in self.folder.iterdir():
+            if entry.name == "lock":
+                continue  # held by us
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+
+    # -- the folder
+
+    @contextlib.contextmanager
+    def _one_at_a_time(self) -> Iterator[None]:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with (self.folder / "lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def _alive_file(self) -> IO[str]:
+        return (self.folder / "alive").open("a")
+
+    def _alive(self) -> bool:
+        """Whether a supervisor holds the lock."""
+        if not (self.folder / "alive").exists():
+            return False
+        with self._alive_file() as file:
+            try:
+                # Shared, so that two who look at once do not take each other for a supervisor.
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
+    def _supervisor(self) -> int:
+        """The process that holds the lock; it writes its id down as the first thing it does."""
+        deadline = time.monotonic() + START_TIMEOUT.total_seconds()
+        while not (self.folder / "state.json").exists() and self._alive() and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        return int(self._read("state.json")["supervisor"])
+
+    def _state(self) -> State:
+        if not (self.folder / "state.json").exists():
+            return State({}, {})  # it has only just begun
+        state = self._read("state.json")
+        return State(state["running"], state["exited"])
+
+    def _layout(self) -> Layout:
+        facts = Facts(**self._read("cluster.json"))
+        return Layout(self.folder, facts.port, Path(facts.sockets))
+
+    def _write_plan(self, components: list[Component]) -> None:
+        self._write("plan.json", [component.command() for component in components])
+
+    def _write(self, name: str, value: object) -> None:
+        draft = self.folder / f"{name}.tmp"
+        write_private(draft, json.dumps(value, indent=2).encode())
+        draft.replace(self.folder / name)
+
+    def _read(self, name: str) -> Any:
+        path = self.folder / name
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise EnvironmentProblem(
+                CLUSTER_STATE.at(
+                    None,
+                    f"cannot read the state of the control plane in `{path}`",
+                    notes=(str(error),),
+                    help=("pykb cluster down", "pykb cluster up"),
+                )
+            ) from error
+
+
+def _mentions(pid: int, folder: Path) -> bool:
+    """Whether a process names a folder on its command line: the proof that a written-down process id is still ours."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        if Path("/proc/self").exists():
+            return False
+        shown = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False)  # macOS
+        words = shown.stdout
+    return os.fsencode(folder) + b"/" in words
