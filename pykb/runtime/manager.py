@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import EnvironmentProblem
@@ -215,7 +216,37 @@ class Manager:
         await self.engine.run()
 
     async def _elect(self) -> None:
-        raise EnvironmentProblem(CONTROLLER_NAME.at(None, "no leader election yet"))
+        from pykb.runtime.leader import LeaderElectionOptions, LeaderElector
+        from pykb.runtime.recorder import EventRecorder
+
+        options = self.options
+        credentials = await self._credentials.current()
+        election = LeaderElectionOptions(
+            options.leader_election_id,
+            options.leader_election_namespace or credentials.namespace or "default",
+            lease_duration=options.lease_duration,
+            renew_deadline=options.renew_deadline,
+            retry_period=options.retry_period,
+            release_on_stop=options.release_on_cancel,
+        )
+        gauge = self.metrics.leader.labels(options.leader_election_id)
+        elector = LeaderElector(
+            self.api_reader,
+            election,
+            clock=self.clock,
+            recorder=EventRecorder(self.api_reader, "leader-election"),
+            observer=lambda leads: gauge.set(int(leads)),
+        )
+
+        async def lead() -> None:
+            self._lead()
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                # Stopped regularly, nothing is left to stop. Lost, another replica may work already: break off at once.
+                await self._elected.stop(asyncio.get_running_loop().time())
+
+        await elector.run(lead)
 
     def _add_servers(self) -> None:
         probes = BindAddress.parse(self.options.health_probe_bind_address)
@@ -224,8 +255,23 @@ class Manager:
             self._servers.add(self.probe_server.run, name="probes")
         metrics = BindAddress.parse(self.options.metrics_bind_address)
         if metrics is not None:
-            self.metrics_server = HttpServer("metrics", metrics, metrics_app(self.metrics))
-            self._servers.add(self.metrics_server.run, name="metrics")
+            self._servers.add(partial(self._serve_metrics, metrics), name="metrics")
+
+    async def _serve_metrics(self, address: BindAddress) -> None:
+        if not self.options.metrics_secure:
+            self.metrics_server = HttpServer("metrics", address, metrics_app(self.metrics))
+            await self.metrics_server.run()
+            return
+        from pykb.runtime.authorization import ApiAuthorizer
+        from pykb.runtime.certificates import make_certificate
+
+        certificate = await make_certificate(self.options.metrics_certificate, metrics=self.metrics, clock=self.clock)
+        authorizer = ApiAuthorizer(self.api_reader, clock=self.clock)
+        app = metrics_app(self.metrics, middlewares=(authorizer.middleware,))
+        self.metrics_server = HttpServer("metrics", address, app, tls=certificate.context)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(certificate.run())
+            tasks.create_task(self.metrics_server.run())
 
     def _cache_options(self) -> CacheOptions:
         cache = self.options.cache

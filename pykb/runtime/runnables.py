@@ -84,6 +84,9 @@ class RunnableGroup:
         if task.cancelled():
             return
         error = task.exception()
+        # A task group wraps even a single error; what it was is what people need to see.
+        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+            error = error.exceptions[0]
         if error is not None:
             self._failed(error)
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
+from collections.abc import Sequence
 
 from aiohttp import web
+from aiohttp.typedefs import Middleware
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN
@@ -71,13 +73,13 @@ def health_app(*checks: Checks) -> web.Application:
     return app
 
 
-def metrics_app(metrics: Metrics) -> web.Application:
+def metrics_app(metrics: Metrics, *, middlewares: Sequence[Middleware] = ()) -> web.Application:
     """``/metrics``."""
 
     async def scrape(_: web.Request) -> web.Response:
         text, content_type = metrics.render()
         return web.Response(body=text, headers={"Content-Type": content_type})
 
-    app = web.Application()
+    app = web.Application(middlewares=middlewares)
     app.router.add_get("/metrics", scrape)
     return app

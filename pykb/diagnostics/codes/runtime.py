@@ -9,6 +9,13 @@ CANNOT_LISTEN = Code(
 (often an earlier manager that still runs) has the port, or when the address is not one of this host.""",
 )
 
+CERTIFICATE = Code(
+    "serving-certificate",
+    "a server's certificate cannot be used",
+    """The certificate of the metrics or webhook server is read from the directory that `--metrics-cert-path` or
+`--webhook-cert-path` names, where cert-manager's secret is mounted. The files must be there, and be a PEM pair.""",
+)
+
 CONTROLLER_NAME = Code(
     "controller-name",
     "two controllers have the same name",

@@ -1,0 +1,124 @@
+"""Lets only those read a path whom the API server would let: kubebuilder's protection of metrics.
+
+A bearer token is authenticated by TokenReview, its user authorised by SubjectAccessReview for the path and verb, both
+as the API server itself would; answers are remembered for a short time.
+
+Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, TypeAlias
+
+from aiohttp import web
+
+from pykb.diagnostics import PykbError
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.client.client import Client
+from pykb.runtime.clock import Clock, SystemClock
+
+logger = logging.getLogger(__name__)
+
+# controller-runtime's numbers.
+AUTHENTICATED_FOR = timedelta(minutes=1)
+ALLOWED_FOR = timedelta(minutes=5)
+DENIED_FOR = timedelta(seconds=30)
+REMEMBERED = 1024
+
+Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Whom a token stands for."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+
+
+class ApiAuthorizer:
+    """Asks the API server who a token is and what they may do."""
+
+    def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
+        self._client = client
+        self._clock: Clock = clock or SystemClock()
+        self._users: dict[str, tuple[float, User | None]] = {}
+        self._verdicts: dict[tuple[User, str, str], tuple[float, bool]] = {}
+
+    @web.middleware
+    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Answer 401 without a valid token, 403 without permission, 500 when it cannot be found out."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise web.HTTPUnauthorized(text="a bearer token is needed\n", headers={"WWW-Authenticate": "Bearer"})
+        try:
+            user = await self.authenticate(token.strip())
+            if user is None:
+                raise web.HTTPUnauthorized(text="the token is not valid\n", headers={"WWW-Authenticate": "Bearer"})
+            allowed = await self.authorize(user, path=request.path, verb=request.method.lower())
+        except PykbError as error:
+            logger.warning("cannot authorise", extra={"path": request.path, "error": str(error)})
+            raise web.HTTPInternalServerError(text="authorisation failed\n") from error
+        if not allowed:
+            raise web.HTTPForbidden(text=f"`{user.name}` may not {request.method.lower()} `{request.path}`\n")
+        return await handler(request)
+
+    async def authenticate(self, token: str) -> User | None:
+        """The user of a token, or ``None``.
+
+        Raises:
+            PykbError: The API server could not be asked.
+        """
+        digest = hashlib.sha256(token.encode()).hexdigest()  # tokens are not kept
+        remembered = self._users.get(digest)
+        if remembered is not None and remembered[0] > self._clock.now():
+            return remembered[1]
+        status = await self._review("authentication.k8s.io", "TokenReview", {"token": token})
+        user = _user(status.get("user") or {}) if status.get("authenticated") else None
+        _remember(self._users, digest, self._clock.now() + AUTHENTICATED_FOR.total_seconds(), user)
+        return user
+
+    async def authorize(self, user: User, *, path: str, verb: str) -> bool:
+        """Whether a user may do this to a path that is no resource.
+
+        Raises:
+            PykbError: The API server could not be asked.
+        """
+        question = (user, path, verb)
+        remembered = self._verdicts.get(question)
+        if remembered is not None and remembered[0] > self._clock.now():
+            return remembered[1]
+        spec = {
+            "user": user.name,
+            "uid": user.uid,
+            "groups": list(user.groups),
+            "nonResourceAttributes": {"path": path, "verb": verb},
+        }
+        allowed = bool((await self._review("authorization.k8s.io", "SubjectAccessReview", spec)).get("allowed"))
+        lasting = ALLOWED_FOR if allowed else DENIED_FOR
+        _remember(self._verdicts, question, self._clock.now() + lasting.total_seconds(), allowed)
+        return allowed
+
+    async def _review(self, group: str, kind: str, spec: dict[str, Any]) -> dict[str, Any]:
+        gvk = GroupVersionKind(group, "v1", kind)
+        review: dict[str, Any] = {"apiVersion": gvk.api_version, "kind": kind, "metadata": {}, "spec": spec}
+        await self._client.create(review)
+        status: dict[str, Any] = review.get("status") or {}
+        return status
+
+
+def _user(raw: dict[str, Any]) -> User:
+    return User(str(raw.get("username") or ""), str(raw.get("uid") or ""), tuple(raw.get("groups") or ()))
+
+
+def _remember(memory: dict[Any, tuple[float, Any]], key: Any, until: float, value: Any) -> None:
+    memory.pop(key, None)
+    while len(memory) >= REMEMBERED:
+        del memory[next(iter(memory))]  # the oldest
+    memory[key] = (until, value)

@@ -1,0 +1,168 @@
+"""Certificates of the manager's servers: read from files and followed when they change, or made on the spot."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import logging
+import os
+import ssl
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import CERTIFICATE
+from pykb.runtime.clock import Clock, SystemClock
+
+if TYPE_CHECKING:
+    from pykb.runtime.metrics import Metrics
+    from pykb.runtime.options import CertificateOptions
+
+logger = logging.getLogger(__name__)
+
+POLL = timedelta(seconds=10)
+"""How often files are looked at; cert-manager renews days before a certificate runs out."""
+
+VALIDITY = timedelta(days=365)
+
+
+class ServingCertificate:
+    """A TLS context whose certificate follows its files: a runnable."""
+
+    def __init__(
+        self,
+        options: CertificateOptions,
+        *,
+        metrics: Metrics | None = None,
+        clock: Clock | None = None,
+        hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "::1"),
+    ) -> None:
+        """Load the certificate, or make one.
+
+        Raises:
+            EnvironmentProblem: The files are not there, or are no pair.
+        """
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        # Kubernetes clients speak 1.2 at least; HTTP/2 is not offered (its resets were used for attacks).
+        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.context.set_alpn_protocols(["http/1.1"])
+        self._metrics = metrics
+        self._clock: Clock = clock or SystemClock()
+        self._files: tuple[Path, Path] | None = None
+        self._stamp: tuple[int, ...] = ()
+        if options.directory is None:
+            load_pair(self.context, *self_signed(hosts))
+            return
+        self._files = (options.directory / options.name, options.directory / options.key)
+        try:
+            self._stamp = self._stamps()
+            self._load()
+        except (OSError, ssl.SSLError) as error:
+            raise EnvironmentProblem(
+                CERTIFICATE.at(
+                    None,
+                    f"the certificate `{self._files[0]}` with key `{self._files[1]}` cannot be used: {error}",
+                    help=("is the secret with the certificate mounted there?",),
+                )
+            ) from error
+
+    async def run(self) -> None:
+        """Follow the files until cancelled. A broken renewal is reported, and the old certificate stays."""
+        while True:
+            await self._clock.sleep(POLL)
+            if self._files is None:
+                continue
+            try:
+                stamp = self._stamps()
+                if stamp == self._stamp:
+                    continue
+                self._load()
+                self._stamp = stamp
+            except (OSError, ssl.SSLError) as error:
+                logger.warning("certificate not renewed", extra={"file": str(self._files[0]), "error": str(error)})
+                if self._metrics is not None:
+                    self._metrics.certificate_errors.inc()
+            else:
+                logger.info("certificate renewed", extra={"file": str(self._files[0])})
+
+    def _stamps(self) -> tuple[int, ...]:
+        assert self._files is not None  # noqa: S101 - callers checked
+        return tuple(number for file in self._files for number in (file.stat().st_mtime_ns, file.stat().st_ino))
+
+    def _load(self) -> None:
+        assert self._files is not None  # noqa: S101 - callers checked
+        self.context.load_cert_chain(*self._files)
+        if self._metrics is not None:
+            self._metrics.certificate_reads.inc()
+
+
+def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """Load a certificate and a key that are no files; they are in one (readable by us only) for a moment."""
+    handle, name = tempfile.mkstemp(prefix="pykb-serving-", suffix=".pem")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(certificate + key)
+        context.load_cert_chain(name)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            Path(name).unlink()
+
+
+def self_signed(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
+    """A certificate for these names and addresses that nobody but its own holder vouches for, and its key; PEM."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, hosts[0])])
+    now = datetime.now(UTC)
+    names: list[x509.GeneralName] = []
+    for host in hosts:
+        try:
+            names.append(x509.IPAddress(ipaddress.ip_address(host)))
+        except ValueError:
+            names.append(x509.DNSName(host))
+    usage = {
+        word: word in ("digital_signature", "key_cert_sign")
+        for word in (
+            *("digital_signature", "content_commitment", "key_encipherment", "data_encipherment", "key_agreement"),
+            *("key_cert_sign", "crl_sign", "encipher_only", "decipher_only"),
+        )
+    }
+    # Python 3.13 verifies strictly: a CA needs keyUsage, and every certificate the identifiers of its keys.
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + VALIDITY)
+        .add_extension(x509.SubjectAlternativeName(names), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(x509.KeyUsage(**usage), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    return (
+        certificate.public_bytes(serialization.Encoding.PEM),
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
+    )
+
+
+async def make_certificate(
+    options: CertificateOptions, *, metrics: Metrics | None = None, clock: Clock | None = None
+) -> ServingCertificate:
+    """Load or make a certificate off the event loop (making a key takes a moment).
+
+    Raises:
+        EnvironmentProblem: The files are not there, or are no pair.
+    """
+    return await asyncio.to_thread(ServingCertificate, options, metrics=metrics, clock=clock)

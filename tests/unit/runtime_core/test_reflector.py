@@ -1,0 +1,269 @@
+"""Reflectors and informers: the mirror is what was last listed and watched, whatever broke in between."""
+
+import copy
+import logging
+from datetime import timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pykb.meta.gvk import NamespacedName
+from pykb.runtime.clock import VirtualClock
+from pykb.runtime.event import EventType
+from pykb.runtime.informer import CacheSyncTimeout, Informer, InformerOptions
+from pykb.runtime.reflector import LISTED
+
+from .conftest import WIDGET, Script, happened, listed, refused, target, turn, widget
+
+
+class Heard(list):
+    """Records events as (type, name, resource versions before and after, initial)."""
+
+    def __call__(self, event):
+        old = event.raw_old["metadata"]["resourceVersion"] if event.type is EventType.UPDATE else None
+        self.append((str(event.type), event.name, old, event.raw["metadata"]["resourceVersion"]))
+
+
+def informer(clock=None, **options):
+    return Informer(
+        WIDGET, lambda raw: raw, InformerOptions(**({"resync": None} | options)), clock=clock or VirtualClock()
+    )
+
+
+async def play(running, *streams, mirror=None, clock=None):
+    clock = clock or VirtualClock()
+    mirror = mirror or informer(clock)
+    heard = Heard()
+    mirror.add_handler(heard)
+    running(mirror.run(Script(*streams), [target()]))
+    for _ in range(len(streams) + 1):
+        await turn()
+        clock.advance(timedelta(minutes=1))
+    await turn()
+    return mirror, heard
+
+
+def known(mirror):
+    return sorted(key.name for key in mirror.store.all_keys())
+
+
+async def test_the_first_list_is_reported_as_created_and_initial(running):
+    """Every object that exists wakes its reconciler once at the start."""
+    mirror = informer()
+    initial = []
+    mirror.add_handler(lambda event: initial.append((event.name, event.initial)))
+    running(mirror.run(Script([*listed(widget("a")), happened("ADDED", widget("b", "2")), Script.HANG]), [target()]))
+    await turn()
+    assert initial == [("a", True), ("b", False)]
+
+
+async def test_an_update_has_the_object_before_and_after(running):
+    """Predicates compare the two."""
+    _, heard = await play(running, [*listed(widget("a")), happened("MODIFIED", widget("a", "2")), Script.HANG])
+    assert heard[-1] == ("update", "a", "1", "2")
+
+
+async def test_a_deletion_missed_while_disconnected_is_reported_after_the_next_list(running):
+    """The list replaces: what is not in it is gone (kopf alone would keep it for ever)."""
+    mirror, heard = await play(
+        running, listed(widget("a"), widget("b"), widget("c")), [*listed(widget("a"), widget("c", "5")), Script.HANG]
+    )
+    assert ("delete", "b", None, "1") in heard
+    assert ("update", "c", "1", "5") in heard
+    assert known(mirror) == ["a", "c"]
+
+
+async def test_an_empty_list_deletes_everything(running):
+    """Nothing listed is a list too."""
+    mirror, heard = await play(running, listed(widget("a")), [*listed(), Script.HANG])
+    assert known(mirror) == []
+    assert heard[-1][:2] == ("delete", "a")
+
+
+async def test_a_list_that_broke_off_deletes_nothing(running):
+    """Without its end mark a list says nothing about what it did not name, nor does the next list inherit its part."""
+    mirror, heard = await play(
+        running,
+        listed(widget("a"), widget("b")),
+        [happened(None, widget("a"))],
+        [happened(None, widget("b")), refused(500)],
+        [*listed(widget("a")), Script.HANG],
+    )
+    assert known(mirror) == ["a"]
+    assert [entry[1] for entry in heard if entry[0] == "delete"] == ["b"]
+
+
+async def test_another_namespace_is_not_replaced():
+    """Each reflector replaces its own namespace only."""
+    mirror = informer()
+    for name, namespace in (("a", "one"), ("b", "two")):
+        mirror.upsert(NamespacedName(namespace, name), widget(name, namespace=namespace), listed=True)
+    assert mirror.known("one") == [NamespacedName("one", "a")]
+
+
+async def test_errors_are_survived_and_named(running, caplog):
+    """A refused list is tried again with growing pauses, and told in the log and at a sync timeout."""
+    caplog.set_level(logging.WARNING)
+    mirror, heard = await play(running, [refused()], [ValueError("bug")], [*listed(widget("a")), Script.HANG])
+    assert heard == [("create", "a", None, "1")]
+    assert [record.getMessage() for record in caplog.records] == ["cannot watch", "watch ended unexpectedly"]
+
+
+async def test_pauses_grow_and_are_reset_by_a_complete_list(running):
+    """100 ms doubled up to 30 s, with jitter; a list that worked starts over."""
+    clock = VirtualClock()
+    script = Script([refused()], [refused()], listed(), [refused()])
+    running(informer(clock).run(script, [target()]))
+    await turn()
+    for number, pause in enumerate((0.1, 0.2, 0.1, 0.2), start=1):
+        assert script.started == number
+        clock.advance(timedelta(seconds=pause * 0.99))
+        await turn()
+        assert script.started == number
+        clock.advance(timedelta(seconds=pause * 0.52))
+        await turn()
+    assert script.started == 5
+
+
+async def test_bookmarks_are_signs_of_life_only(running):
+    """They change nothing but the time since the server was last heard."""
+    mirror, heard = await play(
+        running, [*listed(), happened("BOOKMARK", {"metadata": {"resourceVersion": "9"}}), Script.HANG]
+    )
+    assert heard == []
+    assert known(mirror) == []
+
+
+async def test_waiting_for_sync_ends_with_the_first_list(running):
+    """Controllers start when what exists is known."""
+    mirror = informer()
+    running(mirror.run(Script([LISTED, Script.HANG]), [target()]))
+    await mirror.wait_for_sync(timedelta(seconds=5))
+    assert mirror.has_synced
+
+
+async def test_a_sync_that_never_comes_is_an_error_with_the_reason(running):
+    """The message has the last problem of the watch, so that missing RBAC is seen at once."""
+    mirror = informer()
+    running(mirror.run(Script([refused()]), [target()]))
+    with pytest.raises(CacheSyncTimeout, match=r"no list of example.com/v1 Widget.*widgets is forbidden"):
+        await mirror.wait_for_sync(timedelta(milliseconds=50))
+
+
+async def test_a_late_handler_hears_of_what_is_known(running):
+    """Informers are shared: whoever comes later starts with the present."""
+    mirror, _ = await play(running, [*listed(widget("a"), widget("b")), Script.HANG])
+    late = []
+    registration = mirror.add_handler(lambda event: late.append((event.type, event.name, event.initial)))
+    assert late == [(EventType.CREATE, "a", True), (EventType.CREATE, "b", True)]
+    registration.remove()
+    mirror.upsert(NamespacedName("default", "c"), widget("c"), listed=False)
+    assert len(late) == 2
+
+
+async def test_one_failing_handler_does_not_silence_the_others(running):
+    """A handler's bug is logged and stays its own."""
+    mirror = informer()
+    heard = Heard()
+    mirror.add_handler(lambda event: 1 / 0)
+    mirror.add_handler(heard)
+    mirror.upsert(NamespacedName("default", "a"), widget("a"), listed=False)
+    assert len(heard) == 1
+
+
+async def test_a_resync_reports_every_object_as_unchanged(running):
+    """The period is that of the options; the event is an update whose versions are equal."""
+    clock = VirtualClock()
+    mirror = informer(clock, resync=timedelta(hours=10))
+    unchanged = []
+    mirror.add_handler(lambda event: unchanged.append((event.name, event.unchanged)))
+    running(mirror.run(Script([*listed(widget("a"), widget("b")), Script.HANG]), [target()]))
+    await turn()
+    clock.advance(timedelta(hours=10))
+    await turn()
+    assert unchanged == [("a", False), ("b", False), ("a", True), ("b", True)]
+
+
+async def test_a_transform_is_applied_before_anybody_sees_the_object(running):
+    """Stored, and told to handlers, is the trimmed form; by default without managedFields."""
+    raw = widget("a", metadata={"managedFields": [{"manager": "x"}]}, spec={"secret": 1})
+    mirror, _ = await play(running, [*listed(copy.deepcopy(raw)), Script.HANG])
+    assert "managedFields" not in mirror.store.get(NamespacedName("default", "a"))["metadata"]
+
+    def drop_spec(obj):
+        del obj["spec"]
+        return obj
+
+    mirror, _ = await play(running, [*listed(copy.deepcopy(raw)), Script.HANG], mirror=informer(transform=drop_spec))
+    assert "spec" not in mirror.store.get(NamespacedName("default", "a"))
+
+
+# Histories: what the server holds changes; the reflector sees lists (complete or broken off) and watch events.
+NAMES = st.sampled_from("abcd")
+HISTORY = st.lists(
+    st.one_of(
+        st.tuples(st.just("set"), NAMES),
+        st.tuples(st.just("delete"), NAMES),
+        st.tuples(st.just("disconnect"), st.booleans()),
+        st.tuples(st.just("broken list"), st.integers(0, 3)),
+    ),
+    max_size=30,
+)
+
+
+@given(HISTORY)
+@settings(deadline=None, max_examples=200)
+def test_after_any_history_the_mirror_is_the_server_and_handlers_heard_it_all(history):
+    """However lists and watches break, in the end the mirror and a handler that only adds up events hold what exists."""
+    mirror = informer()
+    seen = {}
+
+    def add_up(event):
+        if event.type is EventType.DELETE:
+            assert event.name in seen, "a deletion of what was never reported"
+            del seen[event.name]
+        else:
+            assert (event.name in seen) == (event.type is EventType.UPDATE)
+            seen[event.name] = event.raw["metadata"]["resourceVersion"]
+
+    mirror.add_handler(add_up)
+    server, streams, current, version, connected = {}, [], [LISTED], 0, True
+    for step, value in history:
+        version += 1
+        if step == "set":
+            kind = "MODIFIED" if value in server else "ADDED"
+            server[value] = str(version)
+            if connected:
+                current.append(happened(kind, widget(value, str(version))))
+        elif step == "delete" and value in server:
+            del server[value]
+            if connected:
+                current.append(happened("DELETED", widget(value, str(version))))
+        elif step == "disconnect":
+            streams.append(current)
+            connected = value
+            current = listed(*(widget(n, v) for n, v in server.items())) if connected else []
+        elif step == "broken list":
+            streams.append(current)
+            streams.append([happened(None, widget(n, v)) for n, v in list(server.items())[:value]])
+            connected, current = False, []
+    streams.append(current)
+    streams.append([*listed(*(widget(n, v) for n, v in server.items())), Script.HANG])
+
+    import asyncio
+
+    async def scenario():
+        clock = VirtualClock()
+        mirror._clock = clock
+        task = asyncio.ensure_future(mirror.run(Script(*streams), [target()]))
+        for _ in range(len(streams) + 1):
+            await turn(80)
+            clock.advance(timedelta(minutes=1))
+        await turn(80)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    asyncio.run(scenario())
+    assert seen == server
+    assert known(mirror) == sorted(server)
