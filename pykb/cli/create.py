@@ -15,7 +15,7 @@ from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report
 from pykb.cli.options import Diff, DryRun, Plugins, listed
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes import names as name_codes
-from pykb.plugins.request import Style
+from pykb.plugins.style import Style
 
 if TYPE_CHECKING:
     from pykb.scaffold.resource import Resource

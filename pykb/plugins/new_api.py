@@ -13,7 +13,8 @@ from pykb.meta.plural import pluralize
 from pykb.plugins import against_project
 from pykb.plugins.builtin_kind import find_builtin
 from pykb.plugins.registry import resolve
-from pykb.plugins.request import ApiContext, ApiRequest, Style
+from pykb.plugins.request import ApiContext, ApiRequest
+from pykb.plugins.style import Style
 from pykb.scaffold import naming
 from pykb.scaffold.plan import Plan, PlanBuilder
 from pykb.scaffold.project import FILE_NAME, Project

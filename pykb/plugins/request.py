@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from typing import Any
 
 from pykb.scaffold.project import Project
 from pykb.scaffold.resource import Resource
 from pykb.scaffold.tree import RenderedFile
-
-
-class Style(StrEnum):
-    """How a controller is written."""
-
-    RECONCILER = "reconciler"
-    HANDLERS = "handlers"
 
 
 @dataclass(frozen=True, slots=True)

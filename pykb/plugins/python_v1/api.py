@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pykb.plugins.python_v1 import storage_version
-from pykb.plugins.request import ApiContext, ApiRequest, Style
+from pykb.plugins.request import ApiContext, ApiRequest
+from pykb.plugins.style import Style
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder
 from pykb.scaffold.resource import Resource
