@@ -1,8 +1,8 @@
 """Leader election by a Lease: of several replicas one works, the others wait with warm caches.
 
 The rules and the numbers are client-go's: the leader renews every 2 s; one that could not for 10 s gives up; a lease
-that nobody renewed for 15 s may be taken. Time is measured by each process's own monotonic clock from the moment it *saw*
-the lease change, so that clocks need not agree; every write is a compare-and-swap by ``resourceVersion``.
+that nobody renewed for 15 s may be taken. Time is measured by each process's own monotonic clock from when it *saw* the
+lease change, so that clocks need not agree; every write is a compare-and-swap by ``resourceVersion``.
 
 A manager does::
 
@@ -10,8 +10,8 @@ A manager does::
     await elector.run(lead)   # `lead` is what only the leader does
 
 ``run`` returns when ``lead`` does, and raises :class:`LeadershipLost` when the lease was lost: the process should end
-then, since another one may work already. Cancelling ``run`` cancels ``lead``, keeps renewing while that drains, and gives
-the lease back at the end.
+then, since another one may work already. Cancelling ``run`` cancels ``lead``, keeps renewing while that drains, and
+gives the lease back at the end.
 
 Source: https://kubernetes.io/docs/concepts/architecture/leases/#leader-election
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import re
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -244,10 +245,11 @@ class Transport:
 
     def _note_warnings(self, response: aiohttp.ClientResponse) -> None:
         for header in response.headers.getall("Warning", ()):
-            # RFC 7234: 299 - "text"; only 299 is for people.
-            if header.startswith("299 ") and header not in self._warnings and len(self._warnings) < _KNOWN_WARNINGS:
+            # RFC 7234, 5.5: `299 - "text"`, where a backslash quotes; other codes are between caches.
+            text = re.match(r'299 \S+ "((?:[^"\\]|\\.)*)"', header)
+            if text and header not in self._warnings and len(self._warnings) < _KNOWN_WARNINGS:
                 self._warnings.add(header)
-                logger.warning("the API server warns", extra={"warning": header.split('"', 1)[-1].rstrip('"')})
+                logger.warning("the API server warns", extra={"warning": re.sub(r"\\(.)", r"\1", text[1])})
 
     def _unreachable(self, server: str, origin: str, error: BaseException, *, connected: bool) -> ServerUnreachable:
         cause = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
