@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,9 @@ from pykb.envtest.processes import PROGRAM, State
 from pykb.envtest.readiness import is_ready
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.tools.process import describe_exit, quote
+
+NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+"""What a named cluster may be called: the name becomes a folder."""
 
 POLL_SECONDS = 0.05
 START_TIMEOUT = timedelta(seconds=60)
@@ -73,6 +77,13 @@ class Status:
     def has_controller_manager(self) -> bool:
         """Whether the controllers run."""
         return CONTROLLER_MANAGER in self.running
+
+
+def named_folder(name: str) -> Path:
+    """Where a cluster that belongs to no project is kept: with the user's state (XDG base directories)."""
+    chosen = os.environ.get("XDG_STATE_HOME", "")
+    state = Path(chosen) if Path(chosen).is_absolute() else Path.home() / ".local" / "state"
+    return state / "pykubebuilder" / "clusters" / name
 
 
 class Cluster:

@@ -94,10 +94,11 @@ CRD_NOT_ESTABLISHED = Code(
     "resource's. The conditions of the definition say why.",
 )
 
-NO_PROJECT = Code(
-    "no-project",
-    "The command needs a project",
-    "There is no PROJECT file here or in a folder above. Change into the project, or make one with `pykb init`.",
+CLUSTER_NAME = Code(
+    "cluster-name",
+    "A name that a local control plane cannot have",
+    "The name becomes the name of a folder: lower-case letters, digits and `-`, a letter or digit first and last, at "
+    "most 63 characters.",
 )
 
 CLUSTER_STATE = Code(

@@ -1,0 +1,157 @@
+"""``pykb cluster``: a control plane in the background."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pykb.cli import console
+
+if TYPE_CHECKING:
+    from pykb.envtest.cluster import Cluster, Status
+    from pykb.envtest.reporter import Reporter
+
+Name = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="One of several.  [default: the project's own; outside a project `default`]"),
+]
+
+WITHOUT_CONTROLLER_MANAGER = (
+    "owned objects are not garbage-collected",
+    "Deployments and Jobs make no pods",
+    "deleted namespaces stay Terminating, new ones get no default ServiceAccount",
+)
+
+
+def up(
+    name: Name = "",
+    version: Annotated[str, typer.Option(metavar="VERSION", help="Kubernetes version, such as 1.36.")] = "",
+    controller_manager: Annotated[
+        bool, typer.Option("--controller-manager/--no-controller-manager", help="Run kube-controller-manager, too.")
+    ] = True,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API server.  [default: a free one]")] = 0,
+) -> None:
+    """Start a control plane that stays: etcd, kube-apiserver and kube-controller-manager, no Docker needed.
+
+    It prints the line that points kubectl to it. Where it runs already, it only prints the line again. It has no
+    nodes: pods are accepted and wait. The programs are got first where they are not in the cache (`pykb envtest use`).
+
+    Examples:
+      pykb cluster up
+      eval "$(pykb cluster up)"
+      pykb cluster up --name other --port 6443
+    """
+    from pykb.cli.progress import ProgressReporter
+    from pykb.envtest.assets import get_assets
+    from pykb.envtest.versions import KUBERNETES, parse_version
+
+    cluster = find_cluster(name)
+    wanted = parse_version(version or KUBERNETES)
+    with ProgressReporter() as reporter:
+        assets = get_assets(wanted, reporter=reporter)
+        status = cluster.up(assets, controller_manager=controller_manager, port=port, reporter=reporter)
+        console.out(export_line(status.kubeconfig))
+        if controller_manager and not status.has_controller_manager:
+            _add_controller_manager(cluster, wanted, reporter)
+
+
+def _add_controller_manager(cluster: Cluster, version: str, reporter: Reporter) -> None:
+    """Get the program while the control plane can be used already; Ctrl-C leaves it as it is."""
+    from pykb.envtest.assets import get_assets
+
+    reporter.note(
+        "the control plane can be used already; kube-controller-manager is got meanwhile (Ctrl-C to go without)"
+    )
+    try:
+        assets = get_assets(version, controller_manager=True, reporter=reporter)
+    except KeyboardInterrupt:
+        tell_without_controller_manager()
+        raise
+    if assets.kube_controller_manager is None:
+        tell_without_controller_manager()
+        return
+    cluster.up(assets)
+
+
+def tell_without_controller_manager() -> None:
+    """Warn what does not work."""
+    from pykb.cli.errors import report
+    from pykb.diagnostics import Severity
+    from pykb.diagnostics.codes.environment import CONTROLLER_MANAGER_MISSING
+
+    report(
+        [
+            CONTROLLER_MANAGER_MISSING.at(
+                None,
+                "the control plane runs without kube-controller-manager",
+                notes=WITHOUT_CONTROLLER_MANAGER,
+                help=("pykb envtest use       # gets it", "pykb cluster up        # adds it to the running one"),
+                severity=Severity.WARNING,
+            )
+        ]
+    )
+
+
+def status(name: Name = "") -> None:
+    """Say what runs of it, and where; exit 1 when it does not run or lacks a part.
+
+    Examples:
+      pykb cluster status
+    """
+    found = find_cluster(name).status()
+    if not found.alive:
+        console.out("not running")
+        raise typer.Exit(1)
+    for line in describe(found):
+        console.out(line)
+    if not found.complete:
+        raise typer.Exit(1)
+
+
+def describe(found: Status) -> list[str]:
+    """A running cluster in a few lines."""
+    from pykb.tools.process import describe_exit
+
+    lines = [f"server      {found.url}", f"kubeconfig  {found.kubeconfig}"]
+    lines += [f"{name:<24}process {pid}" for name, pid in found.running.items()]
+    lines += [f"{name:<24}ended with {describe_exit(code)}" for name, code in found.exited.items()]
+    return lines
+
+
+def down(name: Name = "") -> None:
+    """Stop it and throw its data away.
+
+    Examples:
+      pykb cluster down
+    """
+    stopped = find_cluster(name).down()
+    console.say("the control plane is stopped" if stopped else "there is no control plane to stop")
+
+
+def find_cluster(name: str) -> Cluster:
+    """The cluster of a name; of no name that of the project, or the user's default one outside of projects."""
+    from pykb.cli.errors import EXIT_USAGE, finish
+    from pykb.cli.project import find_root
+    from pykb.diagnostics.codes.environment import CLUSTER_NAME
+    from pykb.envtest.cluster import NAME, Cluster, named_folder
+
+    root = find_root()
+    if not name and root is not None:
+        return Cluster(project_folder(root))
+    if name and not NAME.fullmatch(name):
+        message = f"`{name}` is no name for a cluster, expected lower-case letters, digits and `-`"
+        finish([CLUSTER_NAME.at(None, message)], code=EXIT_USAGE)
+    return Cluster(named_folder(name or "default"))
+
+
+def project_folder(root: Path) -> Path:
+    """Where the cluster of a project is kept; generated projects have git ignore it."""
+    return root / ".pykb" / "cluster"
+
+
+def export_line(kubeconfig: Path) -> str:
+    """What to type (or to ``eval``) so that kubectl talks to it."""
+    return f"export KUBECONFIG={shlex.quote(str(kubeconfig))}"
