@@ -16,6 +16,7 @@ from pykb.diagnostics.codes.crd import (
 from pykb.diagnostics.codes.generate import DUPLICATE_KIND
 from pykb.gen.ir import Crd, CrdVersion, Names, PrinterColumn, Scale
 from pykb.gen.kinds import Kind
+from pykb.gen.lower.builtins import TOP_LEVEL_METADATA
 from pykb.gen.passes.resolve import Resolver
 from pykb.markers.model import Marker
 from pykb.meta.gvk import GroupKind
@@ -94,6 +95,9 @@ _CONVERSION: dict[str, object] = {
 
 def _version(kind: Kind, resolver: Resolver) -> CrdVersion:
     schema = resolver.schema_of(kind.python)
+    properties = dict(schema.properties or {})
+    properties["metadata"] = replace(properties["metadata"], schema=TOP_LEVEL_METADATA)
+    schema = replace(schema, properties=properties)
     version = CrdVersion(kind.gvk.version, schema, kind.named.span)
     for marker in kind.named.markers:
         version = _applied(version, marker)

@@ -27,24 +27,25 @@ _TEXT = node_of({"type": "string"})
 _TEXTS = SchemaNode({"type": Keyword("object")}, values=_TEXT)
 
 
-def _api_version(*, described: bool) -> PropertyNode:
-    return PropertyNode("apiVersion", "api_version", _described(API_VERSION_TEXT, described), required=False)
-
-
-def _kind(*, described: bool) -> PropertyNode:
-    return PropertyNode("kind", "kind", _described(KIND_TEXT, described), required=False)
-
-
-def _metadata(*, described: bool) -> PropertyNode:  # noqa: ARG001 - one signature for the three
-    # The apiserver knows the schema of metadata itself and allows nothing but its type here.
-    return PropertyNode("metadata", "metadata", node_of({"type": "object"}), required=False)
-
-
-KIND_FIELDS = {"api_version": _api_version, "kind": _kind, "metadata": _metadata}
+def kind_field(attribute: str, *, described: bool, embedded_metadata: bool) -> PropertyNode | None:
+    """One of the three fields that every kind has; ``None`` for all others."""
+    match attribute:
+        case "api_version":
+            return PropertyNode("apiVersion", attribute, _described(API_VERSION_TEXT, described), required=False)
+        case "kind":
+            return PropertyNode("kind", attribute, _described(KIND_TEXT, described), required=False)
+        case "metadata":
+            node = _embedded_metadata() if embedded_metadata else TOP_LEVEL_METADATA
+            return PropertyNode("metadata", attribute, node, required=False)
+    return None
 
 
 def _described(text: str, described: bool) -> SchemaNode:
     return _TEXT.put("description", text) if described else _TEXT
+
+
+# The apiserver knows the schema of an object's own metadata and allows nothing but its type there.
+TOP_LEVEL_METADATA = node_of({"type": "object"})
 
 
 def lower_builtin(cls: type, named: NamedType, *, embedded_metadata: bool) -> SchemaNode | None:

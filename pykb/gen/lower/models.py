@@ -14,7 +14,7 @@ from pykb.api.wire import wire_name
 from pykb.diagnostics import Label
 from pykb.diagnostics.codes.crd import DUPLICATE_NAME
 from pykb.gen.ir import PropertyNode, SchemaNode, object_node
-from pykb.gen.lower.builtins import KIND_FIELDS, lower_builtin
+from pykb.gen.lower.builtins import kind_field, lower_builtin
 from pykb.gen.lower.defaults import python_default
 from pykb.gen.lower.fields import FieldType, field_type
 from pykb.gen.lower.place import Place
@@ -35,10 +35,11 @@ def lower_model(cls: type[BaseModel], named: NamedType, lowering: Lowering) -> S
     for attribute, info in fields_of(cls).items():
         if info.exclude:
             continue
-        if is_kind and attribute in KIND_FIELDS:
-            prop = KIND_FIELDS[attribute](described=issubclass(cls, CustomResource))
-        else:
-            prop = _property(cls, attribute, info, named, lowering)
+        prop = None
+        if is_kind:
+            described = issubclass(cls, CustomResource)
+            prop = kind_field(attribute, described=described, embedded_metadata=lowering.embedded_metadata)
+        prop = prop or _property(cls, attribute, info, named, lowering)
         other = found.get(prop.name)
         if other is not None:
             lowering.diagnostics.add(_duplicate(prop, other))

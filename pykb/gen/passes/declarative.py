@@ -21,8 +21,22 @@ def apply_declarative(
     diagnostics: Diagnostics,
 ) -> SchemaNode:
     """The schema with what the tags add."""
-    del markers, effective, target, diagnostics
+    del target, diagnostics
+    for marker in markers:
+        if marker.name == "k8s:required":
+            node = _not_empty(node, effective, marker)
     return node
+
+
+_LEAST = {"string": "minLength", "array": "minItems", "object": "minProperties"}
+
+
+def _not_empty(node: SchemaNode, effective: SchemaNode, marker: Marker) -> SchemaNode:
+    """For the declarative validation of Kubernetes an empty value is a missing one."""
+    keyword = _LEAST.get(effective.type or "")
+    if keyword is None or effective.get(keyword) is not None or node.get(keyword) is not None:
+        return node
+    return node.put(keyword, 1, marker.span, marker.text)
 
 
 def parent_rules(prop: PropertyNode, markers: Iterable[Marker], *, frozen: bool) -> list[object]:
