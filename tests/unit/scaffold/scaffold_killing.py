@@ -1,0 +1,72 @@
+"""Runs a function in a child process that dies, or fails, at its Nth change of the file system.
+
+The child sees the operating system through Python's audit events (every open for writing, rename, mkdir, unlink,
+rmdir, chmod) and through a wrapped ``os.write`` that first writes only half. Nothing of pykb is replaced.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+_EVENTS = frozenset({"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.truncate", "os.link"})
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+FINISHED, FAILED = "finished", "failed"
+
+
+def run_and_break(action: Callable[[], object], at: int, *, how: str) -> str:
+    """Run ``action`` in a child whose change number ``at`` is its last (`kill`) or raises ENOSPC (`raise`).
+
+    Gives how the child ended: `finished` (it made fewer changes), `killed`, or `failed` (it raised an OSError).
+    """
+    child = os.fork()
+    if child == 0:
+        code = 70
+        try:
+            _arm(at, how)
+            try:
+                action()
+                code = 0
+            except OSError:
+                code = 1
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        assert os.WTERMSIG(status) == signal.SIGKILL
+        return "killed"
+    code = os.WEXITSTATUS(status)
+    assert code in {0, 1}, f"the child ended with {code}"
+    return FINISHED if code == 0 else FAILED
+
+
+def _arm(at: int, how: str) -> None:
+    count = 0
+    real_write = os.write
+
+    def strike() -> None:
+        nonlocal count
+        count += 1
+        if count != at + 1:
+            return
+        if how == "kill":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "x")
+
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        if event in _EVENTS or (event == "open" and isinstance(args[2], int) and args[2] & _WRITING):
+            strike()
+
+    def write(handle: int, data: Any) -> int:
+        half = real_write(handle, bytes(data)[: len(data) // 2])
+        strike()
+        return half if half else real_write(handle, data)
+
+    os.fsync = lambda _: None  # a kill loses nothing that the kernel has; waiting for the disk is not under test
+    os.write = write  # type: ignore[assignment]
+    sys.addaudithook(hook)

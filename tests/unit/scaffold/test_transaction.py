@@ -1,0 +1,221 @@
+"""A plan is applied wholly or not at all, whatever happens in between."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scaffold_killing import FAILED, FINISHED, run_and_break
+from scaffold_trees import read_tree
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.scaffold import durable
+from pykb.scaffold.apply import apply, recover
+from pykb.scaffold.plan import OnExists, Plan, PlanBuilder
+
+
+BEFORE = {
+    "PROJECT": "version: old\n",
+    "app/__main__.py": "x = 1\n",
+    "app/edited_types.py": "mine = True\n",
+}
+AFTER = {
+    "PROJECT": b"version: new\n",
+    "app/__main__.py": b"x = 2\n",
+    "app/api/v1/__init__.py": b"",
+    "app/api/v1/foo_types.py": b"class Foo: ...\n",
+    "app/edited_types.py": b"theirs = True\n",
+}
+
+
+def plan_of(root: Path) -> Plan:
+    """Creates in new folders, updates, overwrites, and changes PROJECT."""
+    builder = PlanBuilder(root)
+    builder.update("PROJECT", AFTER["PROJECT"])
+    builder.update("app/__main__.py", AFTER["app/__main__.py"])
+    builder.create("app/api/v1/__init__.py", AFTER["app/api/v1/__init__.py"])
+    builder.create("app/api/v1/foo_types.py", AFTER["app/api/v1/foo_types.py"])
+    builder.create("app/edited_types.py", AFTER["app/edited_types.py"], on_exists=OnExists.OVERWRITE)
+    assert not builder.diagnostics
+    return builder.build()
+
+
+def as_before() -> dict[str, bytes]:
+    return {path: text.encode() for path, text in BEFORE.items()}
+
+
+def fresh(root: Path) -> Path:
+    shutil.rmtree(root, ignore_errors=True)
+    for name, text in BEFORE.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return root
+
+
+def test_a_plan_makes_its_changes_with_project_last(tmp_path: Path) -> None:
+    """Applying gives the planned tree; the last change is PROJECT's; backups hold what was overwritten."""
+    root = fresh(tmp_path / "p")
+    plan = plan_of(root)
+    assert [change.path for change in plan.changes][-1] == "PROJECT"
+    assert apply(plan) is None
+    assert read_tree(root) == AFTER
+    (backup,) = (root / ".pykb/backup").rglob("edited_types.py")
+    assert backup.read_text() == BEFORE["app/edited_types.py"]
+    assert not (root / ".pykb/transaction").exists()
+
+
+def test_killed_at_any_change_of_the_file_system_the_project_is_as_before_or_as_after(tmp_path: Path) -> None:
+    """For every N: a process killed at its Nth change leaves what the next command makes whole, in one direction."""
+    root = tmp_path / "p"
+    outcomes: list[bool] = []
+    for at in range(500):
+        plan = plan_of(fresh(root))
+        end = run_and_break(lambda plan=plan: apply(plan), at, how="kill")
+        if end == FINISHED:
+            break
+        assert end == "killed"
+        recover(root)
+        tree = read_tree(root)
+        assert tree in (as_before(), AFTER), f"mixed after a kill at change {at}"
+        outcomes.append(tree == AFTER)
+        assert recover(root) is None
+    else:
+        pytest.fail("the child never finished")
+    assert len(outcomes) > 40
+    assert sorted(outcomes) == outcomes, "once decided, always forward"
+    assert set(outcomes) == {False, True}
+
+
+def test_a_recovery_that_is_killed_itself_is_recovered_by_the_next(tmp_path: Path) -> None:
+    """For kills in the middle of the transaction, and then for every N: recovery killed at its Nth change."""
+    root = tmp_path / "p"
+    total = 0
+    while run_and_break(lambda: apply(plan_of(fresh(root))), total, how="kill") != FINISHED:
+        total += 1
+    for at in range(total // 2, total, 3):
+        for again in range(200):
+            plan = plan_of(fresh(root))
+            run_and_break(lambda plan=plan: apply(plan), at, how="kill")
+            end = run_and_break(lambda: recover(root), again, how="kill")
+            recover(root)
+            assert read_tree(root) in (as_before(), AFTER), f"mixed after kills at {at} and {again}"
+            if end == FINISHED:
+                break
+
+
+def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(tmp_path: Path) -> None:
+    """For every N: when the Nth change fails (disk full), the project is as before, or as after, at once."""
+    root = tmp_path / "p"
+    failures = 0
+    for at in range(500):
+        plan = plan_of(fresh(root))
+        end = run_and_break(lambda plan=plan: apply(plan), at, how="raise")
+        tree = read_tree(root)
+        assert tree in (as_before(), AFTER), f"mixed after a failure at change {at}"
+        failures += end == FAILED
+        recover(root)
+        assert read_tree(root) in (as_before(), AFTER)
+        if end == FINISHED and tree == AFTER and at > 100:
+            break
+    assert failures > 30
+
+
+def test_a_kill_leaves_git_status_clean(tmp_path: Path) -> None:
+    """What a killed command leaves behind before it decided is nothing that git would show."""
+    root = fresh(tmp_path / "p")
+    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.email=a@b", "-c", "user.name=a", "commit", "-qm", "x"]):
+        subprocess.run(["git", *words], cwd=root, check=True)
+    for at in range(3, 30, 4):
+        plan = plan_of(root)
+        assert run_and_break(lambda plan=plan: apply(plan), at, how="kill") == "killed"
+        status = subprocess.run(["git", "status", "--short"], cwd=root, check=True, capture_output=True, text=True)
+        assert status.stdout == ""
+
+
+def test_a_file_that_changed_since_the_plan_is_not_written_over(tmp_path: Path) -> None:
+    """Someone's edit between planning and applying wins; nothing at all is written."""
+    root = fresh(tmp_path / "p")
+    plan = plan_of(root)
+    (root / "app/__main__.py").write_text("their edit\n")
+    problem = apply(plan)
+    assert problem is not None
+    assert problem.code.slug == "file-changed"
+    assert read_tree(root) == {**as_before(), "app/__main__.py": b"their edit\n"}
+    assert not (root / ".pykb").exists() or not list((root / ".pykb").glob("transaction*"))
+
+
+def test_an_edit_after_a_kill_survives_recovery(tmp_path: Path) -> None:
+    """Recovery never writes over what a person wrote after the kill: it undoes the rest instead."""
+    root = tmp_path / "p"
+    total = 0
+    while run_and_break(lambda: apply(plan_of(fresh(root))), total, how="kill") != FINISHED:
+        total += 1
+    seen = set()
+    for at in range(total):
+        plan = plan_of(fresh(root))
+        run_and_break(lambda plan=plan: apply(plan), at, how="kill")
+        if not (root / ".pykb/transaction").is_dir():
+            continue
+        (root / "PROJECT").write_text("edited by hand\n")
+        note = recover(root)
+        assert note is not None
+        seen.add(note.message)
+        assert read_tree(root) == {**as_before(), "PROJECT": b"edited by hand\n"}
+    assert seen == {"the command before was interrupted; its changes were undone"}
+
+
+def test_two_commands_at_once_do_not_mix(tmp_path: Path) -> None:
+    """While another process holds the lock, applying is refused, with nothing written."""
+    root = fresh(tmp_path / "p")
+    plan = plan_of(root)
+    (root / ".pykb").mkdir()
+    with durable.lock(root / ".pykb/lock") as free:
+        assert free
+        with pytest.raises(EnvironmentProblem) as refused:
+            apply(plan)
+    assert refused.value.diagnostic.code.slug == "busy"
+    assert read_tree(root) == as_before()
+
+
+def test_nothing_of_pykb_is_left_where_nothing_was_before(tmp_path: Path) -> None:
+    """A command that only creates leaves no folder of pykb's own behind."""
+    root = tmp_path / "p"
+    root.mkdir()
+    builder = PlanBuilder(root)
+    builder.create("a.txt", b"a")
+    assert apply(builder.build()) is None
+    assert sorted(path.name for path in root.iterdir()) == ["a.txt"]
+
+
+def test_modes_of_files_are_kept_and_given(make_tree: Callable[..., Path]) -> None:
+    """An update keeps the mode of a file, a creation sets the planned one, whatever the umask."""
+    root = make_tree({"run.sh": "old"})
+    (root / "run.sh").chmod(0o755)
+    builder = PlanBuilder(root)
+    builder.update("run.sh", b"new")
+    builder.create("tool.sh", b"x", mode=0o755)
+    builder.create("plain", b"x")
+    apply(builder.build())
+    modes = {name: (root / name).stat().st_mode & 0o777 for name in ("run.sh", "tool.sh", "plain")}
+    assert modes == {"run.sh": 0o755, "tool.sh": 0o755, "plain": 0o644}
+
+
+def test_a_link_inside_the_project_is_written_through(make_tree: Callable[..., Path]) -> None:
+    """A link to a file of the project stays a link; the file it names is changed."""
+    root = make_tree({"real/main.py": "x = 1\n"})
+    (root / "main.py").symlink_to("real/main.py")
+    builder = PlanBuilder(root)
+    builder.update("main.py", b"x = 2\n")
+    apply(builder.build())
+    assert (root / "main.py").is_symlink()
+    assert (root / "real/main.py").read_text() == "x = 2\n"
+
+
+def test_an_empty_plan_touches_nothing(tmp_path: Path) -> None:
+    """Not even the state folder is made."""
+    apply(PlanBuilder(tmp_path).build())
+    assert list(tmp_path.iterdir()) == []
