@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -33,15 +33,29 @@ class State:
 class Processes:
     """Children that cannot outlive this process: see :mod:`pykb.envtest.supervisor`. Safe to use from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, output: bool = False) -> None:
+        """Start the supervisor.
+
+        Args:
+            output: Whether to open a pipe for the output of those children that are started with it.
+        """
         self._lock = threading.Lock()
+        self.output: int | None = None
+        """The reading end of the pipe; whoever reads it closes it."""
+        writer: int | None = None
+        if output:
+            self.output, writer = os.pipe()
         # The parent's id lets the supervisor notice our end even where a forked child of ours keeps the pipe open.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", PROGRAM, "--parent", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
+            pass_fds=(writer,) if writer is not None else (),
         )
+        self._writer = writer
+        if writer is not None:
+            os.close(writer)  # the supervisor has it, by the same number
 
     def start(self, component: Component) -> int:
         """Start a component and return its process id.
@@ -49,10 +63,22 @@ class Processes:
         Raises:
             EnvironmentProblem: The program cannot be run.
         """
-        answer = self._ask(component.command())
+        return self._started(component.argv[0], component.command())
+
+    def start_piped(self, name: str, argv: Sequence[str], *, folder: Path, env: Mapping[str, str]) -> int:
+        """Start a program whose output comes out of the pipe.
+
+        Raises:
+            EnvironmentProblem: The program cannot be run.
+        """
+        command = {"do": "start", "name": name, "argv": list(argv), "cwd": str(folder), "env": dict(env)}
+        return self._started(argv[0], command | {"output": self._writer})
+
+    def _started(self, program: str, command: dict[str, object]) -> int:
+        answer = self._ask(command)
         if "error" in answer:
             raise EnvironmentProblem(
-                CONTROL_PLANE_START.at(None, f"cannot run `{component.argv[0]}`", notes=(str(answer["error"]),))
+                CONTROL_PLANE_START.at(None, f"cannot run `{program}`", notes=(str(answer["error"]),))
             )
         return int(answer["pid"])
 

@@ -20,12 +20,14 @@ import selectors
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 GRACE_SECONDS = 5.0
+POLL_SECONDS = 0.01
 
 
 class Supervisor:
@@ -46,16 +48,17 @@ class Supervisor:
         }
 
     def start(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Start ``argv`` as ``name``, its output appended to the file ``log``."""
-        with Path(command["log"]).open("ab") as log:
+        """Start ``argv`` as ``name``; its output goes into the file ``log`` or the open file ``output``."""
+        with contextlib.ExitStack() as stack:
+            output = command.get("output") or stack.enter_context(Path(command["log"]).open("ab"))
             try:
                 process = subprocess.Popen(
                     command["argv"],
                     stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
+                    stdout=output,
+                    stderr=output,
                     cwd=command["cwd"],
-                    pass_fds=(),
+                    env={**os.environ, **command.get("env", {})},
                     preexec_fn=_die_with_parent,  # noqa: PLW1509 - safe: this process has a single thread
                 )
             except OSError as error:
@@ -85,11 +88,14 @@ class Supervisor:
         if grace > 0:
             process.send_signal(signal.SIGCONT)  # a stopped process would not see the SIGTERM
             process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(max(grace, 0.001))
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+            deadline = time.monotonic() + grace
+            while time.monotonic() < deadline and not has_ended(process.pid):
+                time.sleep(POLL_SECONDS)
+        # Each leads a group of its own, and as long as it is not waited for the group's number cannot become a
+        # stranger's.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
         self.reap()
 
     def state(self) -> dict[str, Any]:
@@ -117,6 +123,11 @@ class Supervisor:
             return self.commands[command["do"]](command)
         except (KeyError, ValueError, TypeError) as error:
             return {"error": f"{type(error).__name__}: {error}"}
+
+
+def has_ended(pid: int) -> bool:
+    """Whether a child has ended, which leaves it to be waited for."""
+    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _die_with_parent() -> None:
