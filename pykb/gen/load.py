@@ -112,7 +112,10 @@ def importing(root: Path) -> Iterator[None]:
 def _lies_in(module: types.ModuleType, root: Path) -> bool:
     origin = getattr(module, "__file__", None)
     places = [origin] if origin else list(getattr(module, "__path__", []))
-    return any(Path(place).is_relative_to(root) for place in places if place)
+    # What is installed in the project's environment lies below the project, too: to import that twice would break it.
+    return any(
+        Path(place).is_relative_to(root) and "site-packages" not in Path(place).parts for place in places if place
+    )
 
 
 def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | None:
