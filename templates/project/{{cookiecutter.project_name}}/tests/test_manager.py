@@ -4,11 +4,11 @@
 {% endif %}
 """The manager."""
 
-from pykb.runtime import Manager, ManagerOptions
+from pykb.runtime import Manager
 
 from {{ cookiecutter.package }}.__main__ import register
 
 
 def test_every_controller_registers() -> None:
-    """The manager takes every controller: no two with one name, no kind that is not known."""
-    register(Manager(ManagerOptions()))
+    """The manager takes every controller: there are no two of one name."""
+    register(Manager())
