@@ -1,0 +1,296 @@
+"""A manager with a reconciler on a real API server: what an author of an operator relies on."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import ControllerBuilder, Reconciler, Request, Result, TerminalError
+from pykb.runtime.errors import NotFound
+from pykb.runtime.finalizer import add_finalizer, has_finalizer, remove_finalizer
+from pykb.runtime.owner import set_controller_reference
+from pykb.testing.eventually import eventually
+from pykb.testing.running import running
+
+from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only
+
+pytestmark = pytest.mark.apiserver
+
+FINALIZER = "runtime.example.com/cleanup"
+
+
+@pytest.fixture
+async def client(widgets):
+    """A client without a cache."""
+    async with client_for(widgets) as client:
+        yield client
+
+
+def widget(namespace, name="a", size=1, **metadata):
+    """An object to create."""
+    return Widget(metadata=ObjectMeta(name=name, namespace=namespace, **metadata), spec=WidgetSpec(size=size))
+
+
+class Mirror(Reconciler):
+    """Writes the wanted size into the status, and remembers what it was called for."""
+
+    def __init__(self, client, namespace):
+        super().__init__(client)
+        self.namespace = namespace
+        self.seen = []
+
+    async def reconcile(self, request):
+        """Mirror one object."""
+        if request.namespace != self.namespace:
+            return Result()
+        found = await self.client.find(Widget, request)
+        self.seen.append((request.name, found.spec.size if found else None))
+        if found is not None and found.status.size != found.spec.size:
+            found.status.phase, found.status.size = "Ready", found.spec.size
+            await self.client.status.update(found)
+        return Result()
+
+
+def mirror(manager, namespace, **options):
+    """Run a mirror with a manager."""
+    reconciler = Mirror(manager.client, namespace)
+    ControllerBuilder(manager).for_(Widget).with_options(**options).complete(reconciler)
+    return reconciler
+
+
+async def size_is(client, namespace, name, size):
+    """Whether the status has a size."""
+    assert (await client.get(Widget, f"{namespace}/{name}")).status.size == size
+
+
+async def test_existing_created_updated_and_deleted_objects_are_reconciled(widgets, client, namespace):
+    """The first list, a creation, a change and a deletion each end in a call; the status goes through its subresource."""
+    await client.create(widget(namespace, "early"))
+    manager = manager_for(widgets)
+    reconciler = mirror(manager, namespace)
+    async with running(manager):
+        await eventually(lambda: size_is(client, namespace, "early", 1))
+        late = await client.create(widget(namespace, "late", 2))
+        await eventually(lambda: size_is(client, namespace, "late", 2))
+        late = await client.get(Widget, f"{namespace}/late")
+        generation = late.metadata.generation
+        late.spec.size = 3
+        await client.update(late)
+        await eventually(lambda: size_is(client, namespace, "late", 3))
+        await client.delete(late)
+        await eventually(lambda: ("late", None) in reconciler.seen)
+    assert generation == 1, "a status write does not raise the generation"
+
+
+async def test_reads_of_watched_kinds_come_from_the_cache_and_are_copies(widgets, client, namespace):
+    """`manager.client` asks nobody for a watched kind; what it gives may be changed freely."""
+    manager = manager_for(widgets)
+    mirror(manager, namespace)
+    await client.create(widget(namespace))
+    async with running(manager):
+        await eventually(lambda: size_is(client, namespace, "a", 1))
+        requests = []
+        manager.client.connection.observer = requests.append
+        first = await manager.client.get(Widget, f"{namespace}/a")
+        first.spec.size = 99
+        listed = await manager.client.list(Widget, namespace=namespace)
+        assert [item.spec.size for item in listed] == [1]
+        assert requests == []
+        await manager.api_reader.get(Widget, f"{namespace}/a")
+        assert len(requests) == 1
+
+
+async def test_a_finalizer_holds_a_deleted_object_until_its_clean_up_ran(widgets, client, namespace):
+    """The object is there, marked as deleted, while the clean-up runs; then it goes."""
+    cleaned = []
+
+    class Cleaner(Reconciler):
+        async def reconcile(self, request: Request) -> Result:
+            found = await self.client.find(Widget, request)
+            if found is None or request.namespace != namespace:
+                return Result()
+            if found.metadata.deletion_timestamp is None:
+                if add_finalizer(found, FINALIZER):
+                    await self.client.update(found)
+            elif has_finalizer(found, FINALIZER):
+                cleaned.append(request.name)
+                remove_finalizer(found, FINALIZER)
+                await self.client.update(found)
+            return Result()
+
+    manager = manager_for(widgets)
+    ControllerBuilder(manager).for_(Widget).complete(Cleaner(manager.client))
+    async with running(manager):
+        await client.create(widget(namespace))
+
+        async def finalizer_is_there():
+            assert (await client.get(Widget, f"{namespace}/a")).metadata.finalizers == [FINALIZER]
+
+        await eventually(finalizer_is_there)
+        await client.delete(Widget, f"{namespace}/a")
+
+        async def gone():
+            assert await client.find(Widget, f"{namespace}/a") is None
+
+        await eventually(gone)
+    assert cleaned == ["a"]
+
+
+async def test_a_failing_reconcile_is_retried_with_growing_delays_and_a_terminal_error_is_not(
+    widgets, client, namespace
+):
+    """Errors come back after 5, 10, 20 ms; a terminal one waits for the object to change."""
+    loop = asyncio.get_running_loop()
+    tries = {"fails": [], "terminal": []}
+
+    class Failing(Reconciler):
+        async def reconcile(self, request):
+            if request.name in tries and request.namespace == namespace:
+                tries[request.name].append(loop.time())
+                if request.name == "terminal":
+                    raise TerminalError("hopeless")
+                if len(tries["fails"]) < 5:
+                    raise RuntimeError("not yet")
+            return None
+
+    manager = manager_for(widgets)
+    ControllerBuilder(manager).for_(Widget).complete(Failing(manager.client))
+    async with running(manager):
+        await client.create(widget(namespace, "terminal"))
+        await client.create(widget(namespace, "fails"))
+        await eventually(lambda: len(tries["fails"]) == 5)
+        changed = await client.get(Widget, f"{namespace}/terminal")
+        assert len(tries["terminal"]) == 1
+        changed.spec.size = 5
+        await client.update(changed)
+        await eventually(lambda: len(tries["terminal"]) == 2)
+    pauses = [after - before for before, after in zip(tries["fails"], tries["fails"][1:], strict=False)]
+    assert all(pause >= 0.005 * 2**n for n, pause in enumerate(pauses)), pauses
+
+
+async def test_a_requeue_comes_back_after_the_time_asked_for(widgets, client, namespace):
+    """`Result(requeue_after=...)` needs no event."""
+    calls = []
+
+    class Repeating(Reconciler):
+        async def reconcile(self, request):
+            if request.namespace == namespace:
+                calls.append(asyncio.get_running_loop().time())
+            return Result(requeue_after=timedelta(milliseconds=100))
+
+    manager = manager_for(widgets)
+    ControllerBuilder(manager).for_(Widget).complete(Repeating(manager.client))
+    async with running(manager):
+        await client.create(widget(namespace))
+        await eventually(lambda: len(calls) >= 4)
+    assert all(after - before >= 0.1 for before, after in zip(calls, calls[1:], strict=False))
+
+
+async def test_a_deleted_child_wakes_its_owner(widgets, client, namespace):
+    """`owns` maps the events of children to the object that controls them."""
+
+    class Parent(Reconciler):
+        async def reconcile(self, request):
+            owner = await self.client.find(Widget, request)
+            if owner is None or request.namespace != namespace:
+                return Result()
+            if await self.client.find(ConfigMap, request) is None:
+                child = ConfigMap(metadata=ObjectMeta(name=request.name, namespace=request.namespace), data={"a": "b"})
+                set_controller_reference(owner, child)
+                await self.client.create(child)
+            return Result()
+
+    manager = manager_for(widgets)
+    ControllerBuilder(manager).for_(Widget).owns(ConfigMap).complete(Parent(manager.client))
+    async with running(manager):
+        await client.create(widget(namespace))
+
+        async def child_uid():
+            return (await client.get(ConfigMap, f"{namespace}/a")).metadata.uid
+
+        first = await eventually(child_uid)
+        await client.delete(ConfigMap, f"{namespace}/a")
+
+        async def is_new():
+            assert await child_uid() != first
+
+        await eventually(is_new)
+
+
+async def test_a_namespaced_manager_sees_only_its_namespaces(widgets, client, namespace):
+    """With namespaces given, objects elsewhere wake nobody and are not in the cache."""
+    await client.create(widget(namespace, "mine"))
+    await client.create(widget("default", "theirs"))
+    try:
+        manager = manager_for(widgets, namespaces=(namespace,))
+        seen = []
+
+        class Watcher(Reconciler):
+            async def reconcile(self, request):
+                seen.append(str(request))
+
+        ControllerBuilder(manager).for_(Widget).complete(Watcher(manager.client))
+        async with running(manager):
+            await client.create(widget(namespace, "another"))
+            await eventually(lambda: len(seen) >= 2)
+            assert seen == [f"{namespace}/mine", f"{namespace}/another"]
+            assert [w.metadata.name for w in await manager.client.list(Widget)] == ["another", "mine"]
+            with pytest.raises(NotFound):
+                await manager.client.get(Widget, "default/theirs")
+    finally:
+        await client.delete(Widget, "default/theirs")
+
+
+async def test_stopping_waits_for_a_running_reconcile_and_starts_no_other(widgets, client, namespace):
+    """A graceful stop lets the call that runs finish its writes, and leaves the rest of the queue."""
+    started, go_on, finished = asyncio.Event(), asyncio.Event(), []
+
+    class Slow(Reconciler):
+        async def reconcile(self, request):
+            if request.namespace != namespace:
+                return
+            started.set()
+            await go_on.wait()
+            found = await self.client.get(Widget, request)
+            found.status.phase = "Done"
+            await self.client.status.update(found)
+            finished.append(request.name)
+
+    for name in ("a", "b"):
+        await client.create(widget(namespace, name))
+    manager = manager_for(widgets, namespaces=(namespace,))
+    ControllerBuilder(manager).for_(Widget).complete(Slow(manager.client))
+    task = asyncio.create_task(manager.start())
+    await started.wait()
+    manager.stop()
+    await asyncio.sleep(0.2)
+    assert not task.done()
+    go_on.set()
+    await task
+    assert len(finished) == 1
+    assert (await client.get(Widget, f"{namespace}/{finished[0]}")).status.phase == "Done"
+
+
+async def test_a_reconcile_that_does_not_end_is_broken_off_at_the_deadline(widgets, client, namespace):
+    """The graceful timeout bounds the stop; the call gets a CancelledError."""
+    started, broken_off = asyncio.Event(), []
+
+    class Hanging(Reconciler):
+        async def reconcile(self, request):
+            started.set()
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                broken_off.append(request.name)
+                raise
+
+    await client.create(widget(namespace))
+    manager = manager_for(widgets, namespaces=(namespace,), graceful_shutdown_timeout=timedelta(milliseconds=300))
+    ControllerBuilder(manager).for_(Widget).complete(Hanging(manager.client))
+    task = asyncio.create_task(manager.start())
+    await started.wait()
+    manager.stop()
+    await task
+    assert broken_off == ["a"]

@@ -1,0 +1,335 @@
+"""The worker loop: what comes of a result, of each kind of error, and of a stop."""
+
+import asyncio
+import logging
+import threading
+from datetime import timedelta
+
+import pytest
+
+from pykb.runtime.clock import VirtualClock
+from pykb.runtime.controller import Controller, ControllerOptions
+from pykb.runtime.errors import Conflict
+from pykb.runtime.logging import current_reconcile
+from pykb.runtime.metrics import Metrics
+from pykb.runtime.queue import LOW_PRIORITY
+from pykb.runtime.reconcile import Reconciler, Request, Result, TerminalError
+from pykb.runtime.source import FuncSource
+
+from .conftest import turn  # noqa: TID252 - shared by this folder only
+
+A, B = Request("default", "a"), Request("default", "b")
+
+
+class Scripted(Reconciler):
+    """Returns or raises what it is given, in turn; then returns nothing."""
+
+    def __init__(self, *answers):
+        super().__init__(client=None)
+        self.answers = list(answers)
+        self.requests = []
+        self.contexts = []
+
+    async def reconcile(self, request):
+        """Answer."""
+        self.requests.append(request)
+        self.contexts.append(current_reconcile.get())
+        answer = self.answers.pop(0) if self.answers else None
+        if isinstance(answer, Exception):
+            raise answer
+        if callable(answer):
+            return await answer(request)
+        return answer
+
+
+class Rig:
+    """A controller on a virtual clock."""
+
+    def __init__(self, running, reconciler, **options):
+        self.clock = VirtualClock()
+        self.metrics = Metrics()
+        self.controller = Controller(
+            "widget", reconciler, ControllerOptions(**options), metrics=self.metrics, clock=self.clock
+        )
+        self.queue = self.controller.queue
+        self.task = running(self.controller.run())
+
+    async def after(self, **time):
+        self.clock.advance(timedelta(**time))
+        await turn()
+
+    def value(self, name, **labels):
+        return self.metrics.registry.get_sample_value(name, {"controller": "widget", **labels})
+
+
+@pytest.fixture
+def rig(running):
+    """Make rigs."""
+    return lambda reconciler, **options: Rig(running, reconciler, **options)
+
+
+async def test_success_forgets_failures_and_waits_for_the_next_event(rig):
+    """A plain return is the end of it."""
+    reconciler = Scripted(RuntimeError("once"), Result())
+    r = rig(reconciler)
+    r.queue.add(A)
+    await turn()
+    assert r.queue.failures(A) == 1
+    await r.after(milliseconds=5)
+    assert reconciler.requests == [A, A]
+    assert r.queue.failures(A) == 0
+    await r.after(hours=1)
+    assert len(reconciler.requests) == 2
+
+
+async def test_an_error_is_retried_with_doubling_delays(rig):
+    """5, 10, 20 ms: an error wins over whatever would have been returned."""
+    reconciler = Scripted(*[ValueError("no")] * 3)
+    r = rig(reconciler)
+    r.queue.add(A)
+    await turn()
+    for calls, milliseconds in ((2, 5), (3, 10), (4, 20)):
+        await r.after(milliseconds=milliseconds - 1)
+        assert len(reconciler.requests) == calls - 1
+        await r.after(milliseconds=1)
+        assert len(reconciler.requests) == calls
+    assert r.value("controller_runtime_reconcile_errors_total") == 3
+    assert r.value("controller_runtime_reconcile_total", result="error") == 3
+    assert r.value("controller_runtime_reconcile_total", result="success") == 1
+
+
+async def test_a_terminal_error_is_counted_and_not_retried(rig):
+    """The request comes back only with the next event."""
+    reconciler = Scripted(TerminalError("hopeless"))
+    r = rig(reconciler)
+    r.queue.add(A)
+    await turn()
+    await r.after(hours=24)
+    assert reconciler.requests == [A]
+    assert r.value("controller_runtime_terminal_reconcile_errors_total") == 1
+    assert r.value("controller_runtime_reconcile_errors_total") == 1
+
+
+async def test_retries_end_at_their_maximum(rig, caplog):
+    """After `max_retries` the request is dropped and said so; its failures are forgotten."""
+    reconciler = Scripted(*[RuntimeError("no")] * 10)
+    r = rig(reconciler, max_retries=3)
+    r.queue.add(A)
+    await turn()
+    for _ in range(10):
+        await r.after(minutes=30)
+    assert len(reconciler.requests) == 4
+    assert caplog.records[-1].getMessage() == "reconcile failed, giving up"
+    assert r.queue.failures(A) == 0
+
+
+async def test_requeue_after_comes_back_in_time_with_its_priority(rig):
+    """A result may ask for another run, and for another priority of it."""
+    reconciler = Scripted(Result(requeue_after=timedelta(seconds=30), priority=5))
+    r = rig(reconciler)
+    r.queue.add(A, priority=LOW_PRIORITY)
+    await turn()
+    assert r.value("controller_runtime_reconcile_total", result="requeue_after") == 1
+    assert r.queue._entries[A].priority == 5
+    await r.after(seconds=29)
+    assert len(reconciler.requests) == 1
+    await r.after(seconds=1)
+    assert len(reconciler.requests) == 2
+
+
+async def test_a_retry_keeps_the_priority_of_its_request(rig):
+    """What was unimportant stays so when it fails."""
+    r = rig(Scripted(RuntimeError("no")))
+    r.queue.add(A, priority=LOW_PRIORITY)
+    await turn()
+    assert r.queue._entries[A].priority == LOW_PRIORITY
+
+
+async def test_a_bug_is_survived_and_counted_as_a_panic(rig, caplog):
+    """A TypeError ends the call, not the worker; its traceback is logged."""
+    reconciler = Scripted(TypeError("bug"))
+    r = rig(reconciler)
+    r.queue.add(A)
+    r.queue.add(B)
+    await turn()
+    assert reconciler.requests[:2] == [A, B]
+    assert r.value("controller_runtime_reconcile_panics_total") == 1
+    assert caplog.records[0].exc_info is not None
+
+
+async def test_a_refusal_of_the_api_server_is_logged_without_a_traceback(rig, caplog):
+    """A conflict is everyday life."""
+    r = rig(Scripted(Conflict(409, "Conflict", "the object has been modified")))
+    r.queue.add(A)
+    await turn()
+    assert caplog.records[0].exc_info is None
+    assert "has been modified" in caplog.records[0].error
+    assert r.value("controller_runtime_reconcile_panics_total") == 0
+
+
+async def test_something_else_than_a_result_is_an_error(rig, caplog):
+    """`return True` is not taken for anything."""
+    r = rig(Scripted(True))
+    r.queue.add(A)
+    await turn()
+    assert "must return a Result or None, got bool" in caplog.records[0].error
+
+
+async def test_a_call_beyond_its_timeout_is_broken_off_and_retried(rig):
+    """The timeout counts as an error of its own kind."""
+    broken_off = asyncio.Event()
+
+    async def hang(request):
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            broken_off.set()
+
+    r = rig(Scripted(hang), timeout=timedelta(milliseconds=10))
+    r.queue.add(A)
+    await asyncio.wait_for(broken_off.wait(), 5)
+    await turn()
+    assert r.value("controller_runtime_reconcile_timeouts_total") == 1
+    assert r.queue.failures(A) == 1
+
+
+async def test_a_timeout_error_of_the_reconciler_is_not_taken_for_ours(rig):
+    """What the user's code raises is not counted as the controller's timeout."""
+    r = rig(Scripted(TimeoutError("theirs")), timeout=timedelta(minutes=1))
+    r.queue.add(A)
+    await turn()
+    assert r.value("controller_runtime_reconcile_timeouts_total") == 0
+    assert r.value("controller_runtime_reconcile_errors_total") == 1
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+async def test_no_more_calls_at_once_than_workers_and_one_per_request(rig, workers):
+    """Concurrency is bounded, and a request is never worked on twice at once."""
+    busy, most, go_on = set(), [], asyncio.Event()
+
+    async def work(request):
+        assert request not in busy
+        busy.add(request)
+        most.append(len(busy))
+        await go_on.wait()
+        busy.discard(request)
+
+    r = rig(Scripted(*[work] * 20), max_concurrent_reconciles=workers)
+    for number in range(5):
+        r.queue.add(Request("default", str(number)))
+    await turn()
+    for number in range(5):
+        r.queue.add(Request("default", str(number)))
+    assert r.value("controller_runtime_active_workers") == workers
+    assert r.value("controller_runtime_max_concurrent_reconciles") == workers
+    go_on.set()
+    await turn(100)
+    assert max(most) == workers
+    assert len(most) == 5 + workers, "those that were being worked on came back, the others were merged"
+
+
+async def test_a_sync_reconciler_runs_in_a_thread_with_its_context(running):
+    """Blocking code does not stop the loop, and its log lines know their reconcile."""
+    seen = []
+
+    class Sync(Reconciler):
+        def reconcile(self, request):
+            seen.append((threading.current_thread().name, current_reconcile.get().name))
+            return Result()
+
+    controller = Controller("widget", Sync(None))
+    running(controller.run())
+    controller.queue.add(A)
+    while not seen:
+        await asyncio.sleep(0.001)
+    assert seen[0][0].startswith("widget-")
+    assert seen[0][1] == "a"
+
+
+async def test_a_slow_sync_reconciler_keeps_its_request_until_its_thread_ends(running):
+    """A thread cannot be broken off: the timeout is reported when it ends, and nobody else gets the request meanwhile."""
+    release, calls = threading.Event(), []
+
+    class Sync(Reconciler):
+        def reconcile(self, request):
+            calls.append(request)
+            release.wait(10)
+
+    metrics = Metrics()
+    options = ControllerOptions(timeout=timedelta(milliseconds=5), max_concurrent_reconciles=2)
+    controller = Controller("widget", Sync(None), options, metrics=metrics)
+    running(controller.run())
+    controller.queue.add(A)
+    await asyncio.sleep(0.05)
+    controller.queue.add(A)
+    await asyncio.sleep(0.05)
+    assert calls == [A]
+    release.set()
+    while not metrics.registry.get_sample_value(
+        "controller_runtime_reconcile_timeouts_total", {"controller": "widget"}
+    ):
+        await asyncio.sleep(0.001)
+
+
+async def test_every_call_has_an_id_of_its_own(rig):
+    """Log lines of one reconcile are found by its id."""
+    reconciler = Scripted()
+    r = rig(reconciler)
+    r.queue.add(A)
+    await turn()
+    r.queue.add(A)
+    await turn()
+    first, second = reconciler.contexts
+    assert (first.controller, first.namespace, first.name) == ("widget", "default", "a")
+    assert first.reconcile_id != second.reconcile_id
+    assert current_reconcile.get() is None
+
+
+async def test_stopping_finishes_what_runs_and_starts_nothing(rig):
+    """Cancelling drains; a second cancellation breaks off."""
+    go_on = asyncio.Event()
+
+    async def work(request):
+        await go_on.wait()
+
+    reconciler = Scripted(work, work)
+    r = rig(reconciler)
+    r.queue.add(A)
+    r.queue.add(B)
+    await turn()
+    r.task.cancel()
+    await turn()
+    assert not r.task.done()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await r.task
+    assert reconciler.requests == [A]
+
+
+async def test_a_source_that_fails_ends_the_controller(running):
+    """A controller that cannot hear is not left running."""
+
+    async def broken(queue):
+        raise RuntimeError("no events any more")
+
+    controller = Controller("widget", Scripted())
+    controller.watch(FuncSource(broken))
+    with pytest.raises(RuntimeError, match="no events any more"):
+        await asyncio.wait_for(controller.run(), 5)
+
+
+async def test_the_start_and_the_end_are_logged(rig, caplog):
+    """People see which controllers run."""
+    caplog.set_level(logging.INFO)
+    r = rig(Scripted(), max_concurrent_reconciles=2)
+    await turn()
+    r.task.cancel()
+    await asyncio.gather(r.task, return_exceptions=True)
+    assert [record.getMessage() for record in caplog.records] == ["controller started", "controller stopped"]
+    assert caplog.records[0].workers == 2
+
+
+def test_a_controller_without_workers_is_refused():
+    """It would never do anything."""
+    with pytest.raises(ValueError, match="at least one worker"):
+        ControllerOptions(max_concurrent_reconciles=0)

@@ -1,0 +1,183 @@
+"""Whom an event wakes, and with which priority."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from pykb.meta.gvk import GroupKind, NamespacedName
+from pykb.runtime.clock import VirtualClock
+from pykb.runtime.event import Event, EventType
+from pykb.runtime.handler import (
+    EnqueueRequestForObject,
+    EnqueueRequestForOwner,
+    EnqueueRequestsFromMap,
+    FuncHandler,
+)
+from pykb.runtime.predicate import Where
+from pykb.runtime.queue import LOW_PRIORITY, WorkQueue
+from pykb.runtime.reconcile import Request
+from pykb.runtime.source import Channel, ChannelSource, Dispatcher, FuncSource
+
+from .conftest import turn, widget  # noqa: TID252 - shared by this folder only
+
+
+def created(raw, **options):
+    """A creation."""
+    return Event(EventType.CREATE, raw, parse=lambda r: r, **options)
+
+
+def updated(old, new):
+    """An update."""
+    version = old["metadata"]["resourceVersion"]
+    return Event(EventType.UPDATE, new, parse=lambda r: r, load_old=lambda: old, old_resource_version=version)
+
+
+def woken(handler, event):
+    """What a handler puts on a queue, with priorities."""
+    queue = WorkQueue(clock=VirtualClock())
+    assert handler.handle(event, queue) is None
+    return {str(key): entry.priority for key, entry in queue._entries.items()}
+
+
+def owned(name, *references, version="1"):
+    """An object with owners: (api version, kind, name, controller)."""
+    return widget(
+        name,
+        version,
+        metadata={
+            "ownerReferences": [
+                {"apiVersion": api, "kind": kind, "name": owner, "uid": owner, "controller": controller}
+                for api, kind, owner, controller in references
+            ]
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("event", "priority"),
+    [
+        (created(widget("a")), 0),
+        (created(widget("a"), initial=True), LOW_PRIORITY),
+        (updated(widget("a", "1"), widget("a", "2")), 0),
+        (updated(widget("a", "2"), widget("a", "2")), LOW_PRIORITY),
+    ],
+)
+def test_the_object_itself_is_woken_with_low_priority_when_nobody_waits(event, priority):
+    """The first list and what changed nothing give way to real changes."""
+    assert woken(EnqueueRequestForObject(), event) == {"default/a": priority}
+
+
+def test_the_controlling_owner_is_woken_whatever_its_version():
+    """Group and kind must fit; the version an owner was written in need not."""
+    child = owned(
+        "c",
+        ("example.com/v1beta1", "Fleet", "mine", True),
+        ("example.com/v1", "Fleet", "other", False),
+        ("example.org/v1", "Fleet", "foreign", True),
+        ("example.com/v1", "Boat", "boat", True),
+    )
+    fleet = GroupKind("example.com", "Fleet")
+    assert set(woken(EnqueueRequestForOwner(fleet), created(child))) == {"default/mine"}
+    every = EnqueueRequestForOwner(fleet, only_controller=False)
+    assert set(woken(every, created(child))) == {"default/mine", "default/other"}
+    cluster = EnqueueRequestForOwner(fleet, owner_namespaced=False)
+    assert set(woken(cluster, created(child))) == {"mine"}
+
+
+def test_both_owners_are_woken_when_a_child_changes_hands():
+    """The owner before must notice what it lost."""
+    before = owned("c", ("example.com/v1", "Fleet", "old", True))
+    after = owned("c", ("example.com/v1", "Fleet", "new", True), version="2")
+    handler = EnqueueRequestForOwner(GroupKind("example.com", "Fleet"))
+    assert set(woken(handler, updated(before, after))) == {"default/old", "default/new"}
+
+
+def test_a_map_function_is_asked_for_the_old_and_the_new_object():
+    """What an object no longer points at is woken as well."""
+
+    def points_at(raw):
+        return [NamespacedName("default", raw["spec"]["target"])]
+
+    event = updated(widget("a", "1", spec={"target": "x"}), widget("a", "2", spec={"target": "y"}))
+    assert set(woken(EnqueueRequestsFromMap(points_at), event)) == {"default/x", "default/y"}
+
+
+async def dispatch(handler, event, predicates=(), *, advance=0):
+    """Bring an event to a handler, and give what it woke after a while."""
+    clock = VirtualClock()
+    queue = WorkQueue(clock=clock)
+
+    async def run():
+        async with asyncio.TaskGroup() as tasks:
+            Dispatcher(handler, predicates, queue, tasks, clock=clock)(event)
+            await turn()
+            for _ in range(advance):
+                clock.advance(timedelta(seconds=1))
+                await turn()
+
+    await asyncio.wait_for(run(), 5)
+    return set(map(str, queue._entries))
+
+
+async def test_an_async_map_function_is_awaited_off_the_informers_path():
+    """It may read through the client; nobody waits for it."""
+
+    async def points_at(raw):
+        await asyncio.sleep(0)
+        return [NamespacedName("default", "x")]
+
+    assert await dispatch(EnqueueRequestsFromMap(points_at), created(widget("a"))) == {"default/x"}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_a_failing_map_function_is_tried_again_until_it_succeeds(asynchronous, caplog):
+    """An event whose handler failed is not lost."""
+    failures = [RuntimeError("1"), RuntimeError("2"), RuntimeError("3")]
+
+    def points_at(raw):
+        if failures:
+            raise failures.pop()
+        return [NamespacedName("default", "x")]
+
+    async def points_at_async(raw):
+        return points_at(raw)
+
+    handler = EnqueueRequestsFromMap(points_at_async if asynchronous else points_at)
+    assert await dispatch(handler, created(widget("a")), advance=4) == {"default/x"}
+    assert len(caplog.records) == 3
+
+
+async def test_predicates_keep_events_from_the_handler():
+    """All must pass."""
+    passes, holds = Where(lambda _: True), Where(lambda _: False)
+    handler = EnqueueRequestForObject()
+    assert await dispatch(handler, created(widget("a")), [passes, passes]) == {"default/a"}
+    assert await dispatch(handler, created(widget("a")), [passes, holds]) == set()
+
+
+async def test_a_channel_wakes_its_listeners_also_for_what_was_sent_before(running):
+    """Events from outside are kept until the controller has started."""
+    channel = Channel()
+    channel.send_key(NamespacedName("default", "early"))
+    queue = WorkQueue(clock=VirtualClock())
+    running(ChannelSource(channel, EnqueueRequestForObject()).run(queue))
+    await turn()
+    channel.send_key(NamespacedName("default", "late"))
+    channel.send({"metadata": {"name": "cluster-wide"}})
+    assert set(map(str, queue._entries)) == {"default/early", "default/late", "cluster-wide"}
+
+
+async def test_functions_serve_as_handlers_and_as_sources(running):
+    """The plainest of all forms."""
+    queue = WorkQueue(clock=VirtualClock())
+    FuncHandler(lambda event, q: q.add(Request("default", event.name))).handle(created(widget("a")), queue)
+
+    async def feed(q):
+        q.add(Request("default", "b"))
+
+    source = FuncSource(feed)
+    running(source.run(queue))
+    await source.wait_for_sync()
+    await turn()
+    assert set(map(str, queue._entries)) == {"default/a", "default/b"}

@@ -1,0 +1,119 @@
+"""The manager's flags: kubebuilder's names, values and defaults, and pykb's own."""
+
+from pathlib import Path
+
+import pytest
+
+from pykb.runtime.bind import BindAddress
+from pykb.runtime.logging import LogFormat
+from pykb.runtime.options import CertificateOptions, ManagerOptions
+
+
+def parse(*argv, environ=None, **overrides):
+    """Options from arguments."""
+    return ManagerOptions.from_args(list(argv), environ=environ or {}, **overrides)
+
+
+def test_without_flags_the_defaults_are_kubebuilders():
+    """Metrics off and secure, probes on 8081, no election, webhooks on 9443."""
+    options = parse()
+    assert (options.metrics_bind_address, options.metrics_secure) == ("0", True)
+    assert options.health_probe_bind_address == ":8081"
+    assert (options.leader_elect, options.webhook_port) == (False, 9443)
+    assert options.namespaces == ()
+    assert (options.log_level, options.log_format) == ("info", LogFormat.TEXT)
+
+
+@pytest.mark.parametrize(
+    ("argv", "attribute", "value"),
+    [
+        (["--metrics-bind-address=:8443"], "metrics_bind_address", ":8443"),
+        (["--metrics-secure=false"], "metrics_secure", False),
+        (["--metrics-secure"], "metrics_secure", True),
+        (["--health-probe-bind-address", "127.0.0.1:0"], "health_probe_bind_address", "127.0.0.1:0"),
+        (["--leader-elect"], "leader_elect", True),
+        (["--leader-elect=true"], "leader_elect", True),
+        (["--leader-elect=false"], "leader_elect", False),
+        (["--leader-election-namespace", "ns"], "leader_election_namespace", "ns"),
+        (["--webhook-port=9444"], "webhook_port", 9444),
+        (["--kubeconfig", "/k"], "kubeconfig", Path("/k")),
+        (["--master", "https://x:6443"], "master", "https://x:6443"),
+        (["--context", "c"], "context", "c"),
+        (["--watch-namespace", "a"], "namespaces", ("a",)),
+        (["--watch-namespaces", "a, b,a"], "namespaces", ("a", "b")),
+        (["--log-level=debug"], "log_level", "debug"),
+        (["--log-format=json"], "log_format", LogFormat.JSON),
+        (["--zap-devel"], "log_level", "debug"),
+        (["--zap-encoder=json"], "log_format", LogFormat.JSON),
+        (["--zap-encoder=console"], "log_format", LogFormat.TEXT),
+        (["--zap-log-level=error"], "log_level", "error"),
+        (["--zap-log-level=2"], "log_level", "debug"),
+        (["--zap-log-level=panic"], "log_level", "error"),
+        (["--zap-devel", "--log-level=warning"], "log_level", "warning"),
+        (["--zap-stacktrace-level=panic", "--zap-time-encoding=iso8601", "--enable-http2"], "log_level", "info"),
+        (["--metrics-cert-path=/m"], "metrics_certificate", CertificateOptions(Path("/m"), "tls.crt", "tls.key")),
+        (
+            ["--webhook-cert-path=/w", "--webhook-cert-name=a.crt", "--webhook-cert-key=a.key"],
+            "webhook_certificate",
+            CertificateOptions(Path("/w"), "a.crt", "a.key"),
+        ),
+    ],
+)
+def test_flags_are_understood(argv, attribute, value):
+    """Each of kubebuilder's flags, with and without a value where Go allows both."""
+    assert getattr(parse(*argv), attribute) == value
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ["--leader-elect=maybe"],
+        ["--metrics-bind-address=8443"],
+        ["--health-probe-bind-address=:x"],
+        ["--nonsense"],
+        ["--lead"],
+    ],
+)
+def test_wrong_flags_end_the_program_with_2(argv, capsys):
+    """A message and the exit code of usage errors; no abbreviations."""
+    with pytest.raises(SystemExit) as ended:
+        parse(*argv)
+    assert ended.value.code == 2
+    assert "error:" in capsys.readouterr().err
+
+
+def test_the_environment_names_namespaces_and_a_flag_is_stronger():
+    """`WATCH_NAMESPACE` is what the namespaced Deployment sets."""
+    environ = {"WATCH_NAMESPACE": "a,b"}
+    assert parse(environ=environ).namespaces == ("a", "b")
+    assert parse("--watch-namespace=c", environ=environ).namespaces == ("c",)
+
+
+def test_the_program_may_set_its_own_defaults():
+    """A generated project sets the lease's name; flags are stronger than the program."""
+    options = parse("--metrics-bind-address=:1", leader_election_id="x.example.com", metrics_bind_address=":2")
+    assert options.leader_election_id == "x.example.com"
+    assert options.metrics_bind_address == ":1"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("0", None),
+        ("", None),
+        (":8081", BindAddress(None, 8081)),
+        ("127.0.0.1:8081", BindAddress("127.0.0.1", 8081)),
+        ("[::1]:8081", BindAddress("::1", 8081)),
+        (":0", BindAddress(None, 0)),
+    ],
+)
+def test_addresses_are_those_of_go(text, expected):
+    """An empty host is every interface; `0` is nowhere."""
+    assert BindAddress.parse(text) == expected
+
+
+@pytest.mark.parametrize("text", ["8081", "host:", "host:port", ":70000", ":-1"])
+def test_other_addresses_are_refused(text):
+    """The message says what is expected."""
+    with pytest.raises(ValueError, match="expected `:8081`"):
+        BindAddress.parse(text)
