@@ -30,6 +30,15 @@ def check_value(argument: ArgumentDefinition, value: object, text: str, start: i
             label="would be taken as it stands",
             help=(f"write {quoted}",),
         )
+    if argument.textual and not isinstance(value, str):
+        return Problem(
+            MARKER_ARGUMENT,
+            start,
+            end,
+            f"expected a string, found `{found}`",
+            label="read as another type",
+            help=(f'write `"{found}"`',),
+        )
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -37,6 +46,15 @@ def check_value(argument: ArgumentDefinition, value: object, text: str, start: i
     if isinstance(value, str) and argument.choices:
         return _check_choice(argument, value, start, end)
     if isinstance(value, Sequence) and not isinstance(value, str):
+        if not value and argument.type.kind is ValueKind.LIST:
+            return Problem(
+                MARKER_ARGUMENT,
+                start,
+                end,
+                f"{argument.spelling} is an empty list",
+                label="nothing there",
+                help=('an empty string (the core group, for example) is written `""`',),
+            )
         return _check_elements(argument, value, start, end)
     return None
 

@@ -1,7 +1,8 @@
 """The grammar of ``+k8s:`` tags: ``name(arguments)=value  # comment``, values may be tags themselves.
 
-Grammar: ``name ["(" [value | name ":" value {"," name ":" value}] ")"] ["=" value | "=+" tag] ["#" comment]``; values
-are names, quoted strings, integers (decimal, hexadecimal, octal, binary) and booleans. Source: gengo's codetags (KEP-5073).
+Grammar: ``name ["(" [value | name ":" value {"," name ":" value}] ")"] ["=" value | "=+" tag] ["#" comment]``. Values
+are names, quoted strings, integers (decimal, hexadecimal, octal, binary) and booleans.
+Source: gengo's codetags (KEP-5073).
 """
 
 from __future__ import annotations

@@ -80,6 +80,7 @@ class ArgumentDefinition:
         minimum: The least number it may be.
         maximum: The greatest number it may be.
         positional: In the declarative grammar: stands in the parentheses without a name.
+        textual: Whether a value whose type is guessed must turn out to be a string.
     """
 
     name: str
@@ -91,6 +92,7 @@ class ArgumentDefinition:
     minimum: int | None = None
     maximum: int | None = None
     positional: bool = False
+    textual: bool = False
 
     @property
     def spelling(self) -> str:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pykb.diagnostics import Code, Diagnostics, Label, Span
+from pykb.diagnostics import Diagnostics, Label, Span
 from pykb.diagnostics.codes.markers import (
     MARKER_DETACHED,
     MARKER_FOREIGN,
@@ -25,8 +25,9 @@ from pykb.markers.registry import MarkerRegistry
 
 _ANCHORS = ("+kubebuilder:scaffold:", "+pykb:scaffold:", "+kubebuilder:docs-gen:")
 _NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
-_LOOKS_LIKE_A_MARKER = re.compile(r"\+[A-Za-z][\w.:\-/()]*(?=$|=|\s)")
-_BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=[A-Za-z])")
+_BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
+_PROSE = re.compile(r"\+(?:$|\s|[-+=|*]|\d(?![^\s:=]*[:=]))")
+"""What is never taken for a marker: bullets, banners and boxes (``+---+``), ``+1``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,11 +199,11 @@ class MarkerReader:
             return
         if self._misspelt_shape(comment):
             return
-        name = split_name(text).whole
-        word = name.split()[0] if name.split() else ""
-        namespaced = word.lower().startswith(_NAMESPACES)
-        if not namespaced and not _LOOKS_LIKE_A_MARKER.match(text):
+        if _PROSE.match(text):
             return
+        words = split_name(text).whole.split()
+        word = words[0] if words else ""
+        namespaced = _in_namespace(word)
         preferred = place.targets[0] if place.targets else None
         suggestion = self._suggest(word, preferred, namespaced=namespaced)
         if not namespaced and suggestion is None:
@@ -234,7 +235,7 @@ class MarkerReader:
     def _blank_after_plus(self, comment: MarkerComment, start: int) -> None:
         joined = f"+{comment.text[start:]}"
         known, _ = self._resolve(joined)
-        if known is None and not joined[1:].lower().startswith(_NAMESPACES):
+        if known is None and not _in_namespace(joined[1:].split(maxsplit=1)[0]):
             return
         self._add_shape(comment, 0, start, "expected the name directly after `+`, found a blank", f"write `{joined}`")
 
@@ -292,19 +293,25 @@ class MarkerReader:
         self._diagnostics.add(MARKER_SYNTAX.at(comment.span(start, end), message, label="here", help=(help_,)))
 
     def _foreign(self, comment: MarkerComment, place: Place) -> None:
-        """A warning for what may be a marker of another tool; nothing for prose or outside declarations."""
-        one_word = len(comment.text.split()) == 1 or "=" in comment.text.split()[0]
-        if not one_word or not place.targets or place.targets == (MarkerTarget.PACKAGE,):
+        """A warning for what may be a marker of another tool; nothing where no marker could stand."""
+        if not place.targets:
             return
-        code: Code = MARKER_FOREIGN
         self._diagnostics.add(
-            code.at(
+            MARKER_FOREIGN.at(
                 comment.span(),
                 f"`{comment.text.split()[0]}` is no marker of pykb",
                 label="has no effect",
                 help=("if it is no marker of another tool, start the comment with another character than `+`",),
             )
         )
+
+
+def _in_namespace(word: str) -> bool:
+    """Whether a name belongs to a family of markers, or nearly: ``kubebulder:...`` was meant to."""
+    first, colon, _ = word.lower().partition(":")
+    if not colon:
+        return False
+    return f"{first}:" in _NAMESPACES or edit_distance(first, "kubebuilder", limit=3) <= 3
 
 
 def _kinds(definition: MarkerDefinition) -> str:

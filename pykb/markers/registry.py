@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from pykb.diagnostics.suggest import closest, edit_distance
+from pykb.diagnostics.suggest import edit_distance
 from pykb.markers.definition import MarkerDefinition, MarkerTarget
 
 _ITEMS = re.compile(r"(kubebuilder:validation:)((?:items:)+)(\w+)")
@@ -64,31 +64,31 @@ class MarkerRegistry:
 
     def suggest(self, name: str, *, target: MarkerTarget | None = None) -> str | None:
         """The known name nearest to ``name``; those that fit the target come first."""
-        candidates = [d.name for d in self._by_name.values() if target is None or target in d.targets or d.anywhere]
-        found = _same_letters(name, candidates) or _same_ending(name, candidates) or closest(name, candidates)
-        if found is None and target is not None:
-            return self.suggest(name)
+        fitting = [d.name for d in self._by_name.values() if target is None or target in d.targets or d.anywhere]
+        found = _nearest(name, fitting)
+        if found is None and len(fitting) < len(self._by_name):
+            return _nearest(name, self._by_name)
         return found
 
 
-def _same_letters(name: str, candidates: list[str]) -> str | None:
-    """A candidate that differs only in case."""
-    folded = name.casefold()
-    return next((c for c in sorted(candidates) if c.casefold() == folded), None)
+def _nearest(name: str, candidates: Iterable[str]) -> str | None:
+    """The candidate whose last segment is nearest, then the one with the most of its other segments.
 
-
-def _same_ending(name: str, candidates: list[str]) -> str | None:
-    """A candidate with the same last segment (or nearly), where the way there is wrong: ``kubebuilder:MinLength``."""
-    last = name.rpartition(":")[2].casefold()
-    if len(last) < 4:
-        return None
-    scored = [
-        (edit_distance(last, c.rpartition(":")[2].casefold(), limit=1), edit_distance(name, c, limit=40), c)
-        for c in candidates
-        if ":items:" not in c or ":items:" in name
-    ]
-    near = sorted(s for s in scored if s[0] <= 1)
-    return near[0][2] if near else None
+    The way to the last segment is often wrong as a whole (``kubebuilder:MinLength``), the last segment only by letters.
+    """
+    segments = name.casefold().split(":")
+    limit = max(1, len(segments[-1]) // 3)
+    best: tuple[int, int, int, str] | None = None
+    for candidate in candidates:
+        theirs = candidate.casefold().split(":")
+        distance = edit_distance(segments[-1], theirs[-1], limit=limit)
+        bare = (len(segments) == 1) != (len(theirs) == 1)
+        if distance > (0 if bare else limit):
+            continue
+        way = len(set(segments[:-1]) ^ set(theirs[:-1]))
+        found = (distance, way, abs(len(segments) - len(theirs)), candidate)
+        best = found if best is None else min(best, found)
+    return best[3] if best else None
 
 
 @cache

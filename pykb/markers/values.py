@@ -10,6 +10,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from decimal import Decimal
+from math import isinf
+from typing import cast
 
 from pykb.diagnostics.codes.markers import MARKER_ARGUMENT
 from pykb.markers.definition import ANY, BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, ValueKind, ValueType
@@ -146,6 +149,7 @@ def _read_integer(lexer: Lexer, _: ValueType) -> object:
     start, text, token = _signed(lexer)
     if token.kind is not TokenKind.INTEGER:
         raise _expected("an integer", lexer, start, token)
+    _sound(token)
     if not _DECIMAL_INTEGER.fullmatch(text):
         raise MarkerSyntaxError(
             Problem(
@@ -163,23 +167,30 @@ def _read_number(lexer: Lexer, _: ValueType) -> object:
     start, text, token = _signed(lexer)
     if token.kind not in {TokenKind.INTEGER, TokenKind.FLOAT}:
         raise _expected("a number", lexer, start, token)
+    _sound(token)
     if not _BARE_NUMBER.fullmatch(text):
         raise _expected("a decimal number", lexer, start, token)
-    return to_number(text)
+    return _finite(text, start, token.end)
 
 
 def read_bare_number(lexer: Lexer, kind: ValueType) -> object:
     """Read a number that is the whole value of a marker: blanks around it and a sign are fine."""
     match = _BARE_NUMBER.match(lexer.text, lexer.position)
-    follows = lexer.text[match.end() : match.end() + 1] if match else ""
-    if match is None or follows not in {"", ","}:
-        return read_value(lexer, kind)
-    if kind.kind is ValueKind.INTEGER and not _DECIMAL_INTEGER.fullmatch(match[1].removeprefix("+")):
-        return read_value(lexer, kind)
+    integer = kind.kind is ValueKind.INTEGER
+    if match is None or (integer and not _DECIMAL_INTEGER.fullmatch(match[1].removeprefix("+"))):
+        lexer.peek_past_blanks()
+        start = lexer.position
+        raise _expected("an integer" if integer else "a number", lexer, start, lexer.next())
     lexer.position = match.end()
-    if kind.kind is ValueKind.INTEGER:
+    if integer:
         return _in_range(int(match[1]), match.start(1), match.end(1))
-    return to_number(match[1])
+    return _finite(match[1], match.start(1), match.end(1))
+
+
+def _finite(text: str, start: int, end: int) -> int | float:
+    if isinf(float(text)):
+        raise MarkerSyntaxError(Problem(MARKER_ARGUMENT, start, end, f"`{text}` is too large", label="out of range"))
+    return to_number(text)
 
 
 def to_number(text: str) -> int | float:
@@ -187,7 +198,8 @@ def to_number(text: str) -> int | float:
     value = float(text)
     if _DECIMAL_INTEGER.fullmatch(text.removeprefix("+")):
         return int(text)
-    return int(value) if value.is_integer() else value
+    # Decimal by way of the shortest text, as Go writes it: beyond 2**53 `int(value)` would show digits nobody wrote.
+    return int(Decimal(repr(value))) if value.is_integer() else value
 
 
 def _in_range(value: int, start: int, end: int) -> int:
@@ -240,7 +252,12 @@ def _read_map(lexer: Lexer, kind: ValueType) -> object:
     values: dict[str, object] = {}
     _require(lexer, "{", "`{` at the start of a map")
     while lexer.peek_past_blanks() not in {"}", ""}:
+        lexer.peek_past_blanks()
+        start = lexer.position
         key = read_string(lexer, in_map=True)
+        if key in values:
+            message = f"the key `{key}` stands twice in a map"
+            raise MarkerSyntaxError(Problem(MARKER_ARGUMENT, start, lexer.position, message, label="a second time"))
         _require(lexer, ":", f"`:` after the key `{key}`")
         values[key] = read_value(lexer, item)
         if lexer.peek_past_blanks() == "}":
@@ -254,13 +271,24 @@ def _read_json(lexer: Lexer, _: ValueType) -> object:
     start, text = lexer.position, lexer.rest
     lexer.position = len(lexer.text)
     if text.strip().startswith("ref("):
-        return text.strip()
+        message = f"`{text.strip()}` names a Go constant, which Python does not have"
+        raise MarkerSyntaxError(
+            Problem(MARKER_ARGUMENT, start, len(lexer.text), message, label="no JSON", help=("write the value itself",))
+        )
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        value = json.loads(
+            text,
+            parse_constant=_refuse,
+            parse_int=_json_integer,
+            parse_float=_json_number,
+            object_pairs_hook=_json_object,
+        )
+        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is JSON, but no text
     except (ValueError, RecursionError) as error:
         offset = error.pos if isinstance(error, json.JSONDecodeError) else 0
         where = start + min(offset, max(0, len(text) - 1))
         bare = json.dumps(text.strip(), ensure_ascii=False)
+        detail = () if isinstance(error, json.JSONDecodeError) else (str(error),)
         raise MarkerSyntaxError(
             Problem(
                 MARKER_ARGUMENT,
@@ -268,13 +296,36 @@ def _read_json(lexer: Lexer, _: ValueType) -> object:
                 len(lexer.text),
                 f"expected JSON, found `{text.strip()}`",
                 label="no JSON from here on",
+                notes=detail,
                 help=(f"for a string, write `+default={bare}`",),
             )
         ) from None
+    return cast("object", value)
 
 
-def _no_constant(text: str) -> object:
-    raise ValueError(text)
+def _refuse(text: str) -> object:
+    raise ValueError(f"`{text}` is no JSON")
+
+
+def _json_integer(text: str) -> int:
+    if not -_INT64 <= int(text) < _INT64:
+        raise ValueError(f"`{text}` does not fit into 64 bits")
+    return int(text)
+
+
+def _json_number(text: str) -> int | float:
+    if isinf(float(text)):
+        raise ValueError(f"`{text}` is too large")
+    return to_number(text)
+
+
+def _json_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise ValueError(f"the key `{key}` stands twice in an object")
+        found[key] = value
+    return found
 
 
 def _read_raw(lexer: Lexer, _: ValueType) -> object:

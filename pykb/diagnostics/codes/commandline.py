@@ -7,14 +7,14 @@ from pykb.diagnostics.model import Code, Severity
 COMMAND_LINE = Code(
     "generate-command-line",
     "a word of a controller-gen command line that means nothing",
-    "`pykb generate` understands controller-gen's command line: generators with their options (`crd`, `rbac:roleName=x`, "
-    "`webhook`), `paths=./...`, and output rules (`output:dir=D`, `output:crd:artifacts:config=D`, `output:stdout`). "
+    "`pykb generate` understands controller-gen's command line: generators with their options (`crd`, "
+    "`rbac:roleName=x`, `webhook`), `paths=./...`, and output rules (`output:dir=D`, `output:crd:artifacts:config=D`, `output:stdout`). "
     "Options of one generator are separated by commas; lists by semicolons.",
 )
 COMMAND_LINE_GO = Code(
     "generate-go-only",
     "a generator of Go code",
-    "controller-gen's `object` and `applyconfiguration` generate Go code, which Python needs nothing for: the words are "
-    "accepted, so that a Makefile can be moved as it is.",
+    "controller-gen's `object` and `applyconfiguration` generate Go code, which Python needs nothing for: the words "
+    "are accepted, so that a Makefile can be moved as it is.",
     Severity.NOTE,
 )

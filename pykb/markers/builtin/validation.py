@@ -197,7 +197,11 @@ DEFINITIONS = (
     MarkerDefinition(
         "kubebuilder:title",
         _BOTH,
-        _value(STRING, "A short heading."),
+        (
+            ArgumentDefinition(
+                "", ANY, summary="A short heading; in quotes where it looks like a number.", textual=True
+            ),
+        ),
         summary="The `title` of the schema.",
         example='+kubebuilder:title="Virtual machine"',
         category=_CATEGORY,
