@@ -253,7 +253,7 @@ def _put(node: CommentedMap, key: str, value: Any) -> None:
     if key in node:
         node[key] = value
         return
-    position = next((i for i, other in enumerate(node) if str(other) > key), len(node))
+    position = max((i + 1 for i, other in enumerate(node) if str(other) < key), default=0)
     node.insert(position, key, value)
 
 

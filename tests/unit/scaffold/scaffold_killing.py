@@ -65,8 +65,7 @@ def _arm(at: int, how: str) -> None:
     def write(handle: int, data: Any) -> int:
         half = real_write(handle, bytes(data)[: len(data) // 2])
         strike()
-        return half if half else real_write(handle, data)
+        return half or real_write(handle, data)
 
-    os.fsync = lambda _: None  # a kill loses nothing that the kernel has; waiting for the disk is not under test
     os.write = write  # type: ignore[assignment]
     sys.addaudithook(hook)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -15,7 +16,6 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.scaffold import durable
 from pykb.scaffold.apply import apply, recover
 from pykb.scaffold.plan import OnExists, Plan, PlanBuilder
-
 
 BEFORE = {
     "PROJECT": "version: old\n",
@@ -31,6 +31,12 @@ AFTER = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill loses nothing that the kernel has, so waiting for the disk shows nothing here."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
 def plan_of(root: Path) -> Plan:
     """Creates in new folders, updates, overwrites, and changes PROJECT."""
     builder = PlanBuilder(root)
@@ -44,10 +50,12 @@ def plan_of(root: Path) -> Plan:
 
 
 def as_before() -> dict[str, bytes]:
+    """The tree that a test starts with."""
     return {path: text.encode() for path, text in BEFORE.items()}
 
 
 def fresh(root: Path) -> Path:
+    """The starting tree, made anew."""
     shutil.rmtree(root, ignore_errors=True)
     for name, text in BEFORE.items():
         path = root / name
@@ -96,7 +104,7 @@ def test_a_recovery_that_is_killed_itself_is_recovered_by_the_next(tmp_path: Pat
     total = 0
     while run_and_break(lambda: apply(plan_of(fresh(root))), total, how="kill") != FINISHED:
         total += 1
-    for at in range(total // 2, total, 3):
+    for at in range(total // 2, total, 7):
         for again in range(200):
             plan = plan_of(fresh(root))
             run_and_break(lambda plan=plan: apply(plan), at, how="kill")
@@ -155,7 +163,7 @@ def test_an_edit_after_a_kill_survives_recovery(tmp_path: Path) -> None:
     while run_and_break(lambda: apply(plan_of(fresh(root))), total, how="kill") != FINISHED:
         total += 1
     seen = set()
-    for at in range(total):
+    for at in range(total // 2, total, 3):
         plan = plan_of(fresh(root))
         run_and_break(lambda plan=plan: apply(plan), at, how="kill")
         if not (root / ".pykb/transaction").is_dir():

@@ -1,0 +1,190 @@
+"""PROJECT: kubebuilder's version 3, round trip with comments and unknown keys, mistakes with their place."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from pykb.scaffold import project as project_file
+from pykb.scaffold.project import load
+from pykb.scaffold.resource import Resource, merge
+
+MACHINE = Resource("infra", "example.com", "v1", "Machine", "machines", path="app.api.v1", api=True, controller=True)
+
+BY_HAND = """\
+# our project
+version: "3"            # do not touch
+projectName: app
+repo: app
+domain: example.com
+layout:
+  - python.pykb.dev/v1
+x-team: storage         # unknown to pykb
+resources:
+  - kind: Machine       # the first
+    group: infra
+    domain: example.com
+    version: v1
+    path: app.api.v1
+    api:
+      crdVersion: v1
+      namespaced: true
+      x-note: kept
+    webhooks:
+      validation: true
+      webhookVersion: v1
+"""
+
+
+def new() -> project_file.Project:
+    """A project as `init` makes it."""
+    return project_file.create(
+        domain="example.com",
+        project_name="app",
+        package="app",
+        layout=["python.pykb.dev/v1"],
+        multigroup=True,
+        namespaced=False,
+        cli_version="1.2.3",
+    )
+
+
+def test_a_new_file_has_kubebuilders_keys_in_alphabetical_order() -> None:
+    """Tools that read PROJECT find what they know; keys that say nothing are left out."""
+    text = new().with_resource(MACHINE).render()
+    document = yaml.safe_load(text)
+    assert list(document) == sorted(document)
+    assert document == {
+        "cliVersion": "1.2.3",
+        "domain": "example.com",
+        "layout": ["python.pykb.dev/v1"],
+        "multigroup": True,
+        "projectName": "app",
+        "repo": "app",
+        "resources": [
+            {
+                "api": {"crdVersion": "v1", "namespaced": True},
+                "controller": True,
+                "domain": "example.com",
+                "group": "infra",
+                "kind": "Machine",
+                "path": "app.api.v1",
+                "version": "v1",
+            }
+        ],
+        "version": "3",
+    }
+    assert 'version: "3"\n' in text
+
+
+def test_what_is_written_is_read_back() -> None:
+    """A file means the same after it was written and read."""
+    odd = Resource("", "example.com", "v1beta1", "Box", "boxen", path="app.api.v1beta1", namespaced=False, api=True)
+    core = Resource("core", "", "v1", "Pod", "pods", path="pykb.api.core.v1", core=True, controllers=("a", "b"))
+    project = new().with_resource(MACHINE).with_resource(odd).with_resource(core)
+    read, found = load(project.render())
+    assert not found
+    assert read is not None
+    assert read.resources == (MACHINE, odd, core) == project.resources
+    assert read.multigroup
+
+
+def test_comments_unknown_keys_and_the_order_of_a_person_are_kept() -> None:
+    """A change adds its lines and touches no other."""
+    project, found = load(BY_HAND)
+    assert not found
+    assert project is not None
+    assert project.render() == BY_HAND
+    old = project.find(MACHINE)
+    assert old is not None
+    changed = project.with_resource(merge(old, MACHINE)).with_resource(
+        Resource("infra", "example.com", "v1", "Disk", "disks", path="app.api.v1", api=True)
+    )
+    lines = iter(changed.render().splitlines())
+    assert all(line in lines for line in BY_HAND.splitlines()), "every old line is still there, in order"
+    assert "    controller: true\n" in changed.render()
+    assert "  - api:\n      crdVersion: v1\n" in changed.render(), "the list stays indented as it was"
+
+
+def test_the_layout_may_be_one_text() -> None:
+    """Kubebuilder's older files have a text where newer ones have a list."""
+    project, found = load('version: "3"\nprojectName: a\nlayout: go.kubebuilder.io/v3\n')
+    assert not found
+    assert project is not None
+    assert project.layout == ("go.kubebuilder.io/v3",)
+
+
+@pytest.mark.parametrize(
+    ("text", "slug", "line", "column"),
+    [
+        ("a: [\n", "project-syntax", 2, 1),
+        ("- x\n", "project-syntax", 1, 1),
+        ("", "project-syntax", 1, 1),
+        ("projectName: a\nversion: 2\n", "project-version", 2, 10),
+        ("projectName: a\n", "project-version", 1, 1),
+        ('version: "3"\n', "project-field", 1, 1),
+        ('version: "3"\nprojectName: [a]\n', "project-field", 2, 14),
+        ('version: "3"\nprojectName: a\nmultigroup: maybe\n', "project-field", 3, 13),
+        ('version: "3"\nprojectName: a\nlayout: {}\n', "project-field", 3, 9),
+        ('version: "3"\nprojectName: a\nresources: 3\n', "project-field", 3, 12),
+        ('version: "3"\nprojectName: a\nresources:\n- version: v1\n', "project-field", 4, 3),
+        ('version: "3"\nprojectName: a\nresources:\n- x\n', "project-field", 4, 3),
+        ('version: "3"\nprojectName: a\nresources:\n- {kind: A, version: v1, api: 3}\n', "project-field", 4, 33),
+        (
+            'version: "3"\nprojectName: a\nresources:\n- {kind: A, version: v1, controllers: [x]}\n',
+            "project-field",
+            4,
+            41,
+        ),
+    ],
+)
+def test_mistakes_are_reported_at_their_place(text: str, slug: str, line: int, column: int) -> None:
+    """Wrong YAML, wrong version, values of the wrong type: each at the text to change."""
+    project, found = load(text)
+    assert project is None
+    (finding,) = list(found)[:1]
+    assert finding.span is not None
+    assert (finding.code.slug, finding.span.line) == (slug, line)
+    if slug == "project-field":
+        assert finding.span.column in {column, column - 1, column - 2}
+
+
+def test_the_span_of_a_resource_is_where_it_stands() -> None:
+    """Findings about a resource point at its kind."""
+    project, _ = load(BY_HAND)
+    assert project is not None
+    span = project.span(MACHINE)
+    assert BY_HAND.splitlines()[span.line - 1][span.column - 1 : span.end_column - 1] == "Machine"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "controller", "names"),
+    [
+        ((False, ()), (True, ()), True, ()),
+        ((True, ()), (False, ("cleaner",)), False, ("machine", "cleaner")),
+        ((False, ()), (False, ("cleaner",)), False, ("cleaner",)),
+        ((False, ("a",)), (False, ("b",)), False, ("a", "b")),
+        ((False, ("a",)), (True, ()), False, ("a", "machine")),
+        ((False, ("a",)), (False, ("a",)), False, ("a",)),
+        ((True, ()), (True, ()), True, ()),
+    ],
+)
+def test_controllers_are_merged_as_kubebuilder_does(
+    old: tuple[bool, tuple[str, ...]], new: tuple[bool, tuple[str, ...]], *, controller: bool, names: tuple[str, ...]
+) -> None:
+    """One unnamed controller is a flag; with a second, both have names."""
+    base = {"group": "infra", "domain": "e.com", "version": "v1", "kind": "Machine", "plural": "machines"}
+    merged = merge(
+        Resource(**base, controller=old[0], controllers=old[1]),
+        Resource(**base, controller=new[0], controllers=new[1]),
+    )
+    assert (merged.controller, merged.controllers) == (controller, names)
+
+
+def test_merging_keeps_what_either_had() -> None:
+    """A controller added to an API leaves the API, and the other way round."""
+    base = {"group": "infra", "domain": "e.com", "version": "v1", "kind": "Machine", "plural": "machines"}
+    api = Resource(**base, api=True, namespaced=False, path="app.api.v1")
+    controller = Resource(**base, controller=True)
+    assert merge(api, controller) == merge(controller, api)
+    assert merge(api, controller).namespaced is False
