@@ -39,6 +39,10 @@ class ProgressReporter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Give the terminal back before the block ends."""
         if self._live is not None:
             self._live.stop()
 

@@ -1,0 +1,92 @@
+"""``pykb dev``: everything at once, following the files."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pykb.cli import console
+
+if TYPE_CHECKING:
+    from pykb.dev.output import Source
+    from pykb.dev.target import Target
+
+_COLOURS = {"pykb": "1;34", "generate": "1;35", "manager": "1;32"}
+
+
+def dev(
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- FLAGS]", help="Flags for the manager.", show_default=False)
+    ] = None,
+    kubeconfig: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Use a real cluster in place of a local control plane.")
+    ] = None,
+) -> None:
+    """Run the project: control plane, CRDs, manager; on every change generate, apply and restart what it concerns.
+
+    The cluster is a local control plane that ends with this command, unless `pykb cluster up` runs one that stays. A
+    mistake in the code is shown, and the next save is another chance. Ctrl-C ends everything.
+
+    Examples:
+      pykb dev
+      pykb dev -- --log-level=debug
+      pykb dev --kubeconfig ~/.kube/config
+    """
+    import asyncio
+
+    from pykb.cli.environment import hand_over
+    from pykb.cli.errors import finish
+    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.project import require_project
+    from pykb.dev.loop import DevLoop
+    from pykb.dev.project import DevProject
+    from pykb.dev.target import open_target
+    from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
+
+    root, project = require_project()
+    hand_over(root)
+    if kubeconfig is not None and not kubeconfig.expanduser().is_file():
+        finish([KUBECONFIG_UNUSABLE.at(None, f"there is no kubeconfig `{kubeconfig}`")])
+    colour = sys.stdout.isatty() and console.colour_on_stderr()
+    output = Lines(colour=colour)
+    with ProgressReporter() as reporter, open_target(root, kubeconfig and kubeconfig.expanduser(), reporter) as target:
+        reporter.stop()
+        _introduce(target, output)
+        loop = DevLoop(
+            DevProject(root, project.package), target, output, arguments=tuple(arguments or ()), colour=colour
+        )
+        asyncio.run(loop.run())
+
+
+def _introduce(target: Target, output: Lines) -> None:
+    from pykb.cli.cluster import export_line
+    from pykb.dev.output import Source
+
+    output.line(Source.PYKB, f"cluster: {target.title}")
+    output.line(Source.PYKB, f"to look at it from another shell: {export_line(target.kubeconfig)}")
+    bundled = target.own.assets.kubectl if target.own is not None else None
+    if shutil.which("kubectl") is None and bundled is not None:
+        output.line(Source.PYKB, f"kubectl is here: {bundled}")
+
+
+class Lines:
+    """Lines on stdout, each with who wrote it."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = colour
+
+    def line(self, source: Source, text: str) -> None:
+        """Show one line."""
+        name = f"{source:<8} |"
+        head = f"\x1b[{_COLOURS[source]}m{name}\x1b[0m" if self._colour else name
+        sys.stdout.write(f"{head} {text}".rstrip() + "\n")
+        sys.stdout.flush()
+
+    def error(self, text: str) -> None:
+        """Show a diagnostic."""
+        sys.stdout.flush()
+        console.warn_raw(text)

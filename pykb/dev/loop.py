@@ -1,0 +1,213 @@
+"""The loop: generate, apply, run; again after every change, until it is told to stop. No edit can break it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+
+from pykb.dev.output import Output, Source
+from pykb.dev.project import DevProject
+from pykb.dev.target import Target
+from pykb.dev.watch import next_change, shown
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.render import render
+from pykb.envtest.assets import find_assets
+from pykb.envtest.components import CONTROLLER_MANAGER, Component
+from pykb.envtest.processes import Processes
+from pykb.tools.process import describe_exit
+
+MANAGER = "manager"
+BUILD = "build"
+STOP_GRACE = timedelta(seconds=10)
+POLL_SECONDS = 0.2
+
+
+class DevLoop:
+    """Keeps a manager in step with its files.
+
+    Invariant: at most one manager runs, and it was started from code whose manifests were generated and applied. When
+    generating fails, the manager that runs is left as it is.
+    """
+
+    def __init__(
+        self,
+        project: DevProject,
+        target: Target,
+        output: Output,
+        *,
+        arguments: tuple[str, ...] = (),
+        colour: bool = False,
+    ) -> None:
+        self._project = project
+        self._target = target
+        self._output = output
+        self._arguments = arguments
+        self._colour = colour
+        self._stop = asyncio.Event()
+        self._applied = ""
+        self._runs = False
+
+    async def run(self) -> None:
+        """Loop until SIGINT, SIGTERM or SIGHUP; everything that was started has ended on return."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._stop.set)
+        self._processes = Processes(output=True)
+        tasks = [asyncio.create_task(work()) for work in (self._follow_files, self._show_output, self._watch_manager)]
+        if self._target.own is not None and not self._target.own.has_controller_manager:
+            tasks.append(asyncio.create_task(self._add_controller_manager()))
+        stopping = asyncio.create_task(self._stop.wait())
+        try:
+            done, _ = await asyncio.wait({stopping, *tasks[:1]}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()  # an error of ours must not be lost
+        finally:
+            self._output.line(Source.PYKB, "stopping")
+            self._runs = False
+            await asyncio.to_thread(self._processes.stop, (MANAGER, BUILD), grace=STOP_GRACE)
+            await asyncio.to_thread(self._processes.close)
+            await tasks[1]  # what the manager said last
+            for task in (stopping, *tasks):
+                task.cancel()
+            await asyncio.gather(stopping, *tasks, return_exceptions=True)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                loop.remove_signal_handler(number)
+
+    # -- following the files
+
+    async def _follow_files(self) -> None:
+        watched = self._project.watched
+        known = watched.stamps()
+        await self._attempt(self._renew)
+        while True:
+            paths, known = await next_change(watched, known)
+            self._output.line(Source.PYKB, f"changed: {shown(paths, self._project.root)}")
+            await self._attempt(self._renew)
+
+    async def _attempt(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Do it; what is wrong outside is shown, and the next change is another chance."""
+        try:
+            await work()
+        except EnvironmentProblem as problem:
+            self._output.error(render([problem.diagnostic], colour=self._colour))
+            self._output.line(Source.PYKB, "waiting for a change")
+
+    async def _renew(self) -> None:
+        if not await self._generate():
+            state = "the manager runs on with the code it has" if self._runs else "no manager runs"
+            self._output.line(Source.PYKB, f"nothing was generated; {state}; waiting for a change")
+            return
+        digest = self._project.crds_digest()
+        if digest != self._applied:
+            names = await asyncio.to_thread(self._target.install, self._project.crds)
+            self._applied = digest
+            for name in names:
+                self._output.line(Source.PYKB, f"installed {name}")
+        await self._restart_manager()
+
+    async def _generate(self) -> bool:
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        if self._colour:
+            environment["FORCE_COLOR"] = "1"
+        process = await asyncio.create_subprocess_exec(
+            *self._project.generate_command,
+            cwd=self._project.root,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        try:
+            written, _ = await process.communicate()
+        except asyncio.CancelledError:
+            process.kill()
+            await process.wait()
+            raise
+        for line in written.decode("utf-8", "replace").splitlines():
+            self._output.line(Source.GENERATE, line)
+        return process.returncode == 0
+
+    # -- the manager
+
+    async def _restart_manager(self) -> None:
+        self._runs = False
+        await asyncio.to_thread(self._processes.stop, (MANAGER,), grace=STOP_GRACE)
+        command = self._project.manager_command(self._arguments)
+        environment = {"KUBECONFIG": str(self._target.kubeconfig), "PYTHONUNBUFFERED": "1"}
+        self._processes.start_piped(MANAGER, command, folder=self._project.root, env=environment)
+        self._runs = True
+        self._output.line(Source.PYKB, "manager started")
+
+    async def _watch_manager(self) -> None:
+        """Tell when the manager ends of itself."""
+        while True:
+            code = await self._end_of(MANAGER)
+            if self._runs:
+                self._runs = False
+                self._output.line(
+                    Source.PYKB, f"the manager ended with {describe_exit(code)}; a change starts it again"
+                )
+
+    async def _end_of(self, name: str) -> int:
+        """Wait until a process has ended of itself; its exit code."""
+        while True:
+            await asyncio.sleep(POLL_SECONDS)
+            if name == MANAGER and not self._runs:
+                continue
+            exited = (await asyncio.to_thread(self._processes.state)).exited
+            if name in exited:
+                return exited[name]
+
+    async def _show_output(self) -> None:
+        """Show what the manager writes, until the pipe ends with the supervisor."""
+        descriptor = self._processes.output
+        if descriptor is None:
+            return
+        reader = asyncio.StreamReader(limit=1 << 20)
+        pipe = os.fdopen(descriptor, "rb", buffering=0)
+        transport, _ = await asyncio.get_running_loop().connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader), pipe
+        )
+        try:
+            while line := await _read_line(reader):
+                self._output.line(Source.MANAGER, line.decode("utf-8", "replace").rstrip("\r\n"))
+        finally:
+            transport.close()
+
+    # -- the controller manager
+
+    async def _add_controller_manager(self) -> None:
+        """Get it while everything else works already; a process group of its own ends with the loop."""
+        own = self._target.own
+        if own is None:
+            return
+        self._output.line(
+            Source.PYKB,
+            "kube-controller-manager is missing and got now; until then no garbage collection, no pods of Deployments, "
+            "namespaces stay Terminating",
+        )
+        command = (sys.executable, "-m", "pykb", "envtest", "use")
+        log = own.layout.log(BUILD)
+        self._processes.start(Component(BUILD, command, log, self._project.root))
+        code = await self._end_of(BUILD)
+        found = find_assets() if code == 0 else None
+        if found is None or found.kube_controller_manager is None:
+            last = (own.log(BUILD).strip().splitlines() or [""])[-1]
+            self._output.line(Source.PYKB, f"kube-controller-manager is not to be had: {last}")
+            return
+        await asyncio.to_thread(own.start_controller_manager, found.kube_controller_manager)
+        self._output.line(Source.PYKB, f"{CONTROLLER_MANAGER} started")
+
+
+async def _read_line(reader: asyncio.StreamReader) -> bytes:
+    """One line, or a piece of a line that is too long to be kept whole."""
+    try:
+        return await reader.readuntil(b"\n")
+    except asyncio.IncompleteReadError as error:
+        return error.partial
+    except asyncio.LimitOverrunError as error:
+        return await reader.read(error.consumed or 1)

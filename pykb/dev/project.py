@@ -1,0 +1,55 @@
+"""The project that the loop works on, as far as the loop needs it."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from pykb.dev.watch import Watched
+
+
+@dataclass(frozen=True, slots=True)
+class DevProject:
+    """A generated project.
+
+    Attributes:
+        root: Folder of PROJECT.
+        package: The import package with the manager in its ``__main__``.
+        python: The interpreter of its environment.
+    """
+
+    root: Path
+    package: str
+    python: str = sys.executable
+
+    @property
+    def crds(self) -> Path:
+        """Where the generator puts definitions."""
+        return self.root / "config" / "crd" / "bases"
+
+    @property
+    def watched(self) -> Watched:
+        """The files that make the manager and the manifests what they are."""
+        return Watched((self.root / self.package, self.root / "PROJECT", self.root / "pyproject.toml"))
+
+    @property
+    def generate_command(self) -> tuple[str, ...]:
+        """Writes the manifests; in a process of its own, so that edited types are imported afresh."""
+        return (self.python, "-m", "pykb", "generate")
+
+    def manager_command(self, arguments: tuple[str, ...]) -> tuple[str, ...]:
+        """Runs the manager, without probes unless asked for: two loops shall not fight for one port."""
+        quiet = () if any(a.startswith("--health-probe-bind-address") for a in arguments) else (PROBES_OFF,)
+        return (self.python, "-m", self.package, *quiet, *arguments)
+
+    def crds_digest(self) -> str:
+        """Changes when a definition does."""
+        digest = hashlib.sha256()
+        for path in sorted(self.crds.glob("*.yaml")) if self.crds.is_dir() else []:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        return digest.hexdigest()
+
+
+PROBES_OFF = "--health-probe-bind-address=0"

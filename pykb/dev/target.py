@@ -1,0 +1,106 @@
+"""Where the manager runs against: a control plane of its own, the project's background cluster, or a real cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Protocol
+
+from pykb.envtest.assets import get_assets
+from pykb.envtest.certificates import write_private
+from pykb.envtest.cluster import Cluster
+from pykb.envtest.control_plane import ControlPlane
+from pykb.envtest.crds import install_crds, read_crds
+from pykb.envtest.existing import ExistingCluster
+from pykb.envtest.reporter import Reporter
+from pykb.envtest.rest import Rest
+from pykb.tools.kubectl import Kubectl
+
+CRD_TIMEOUT = timedelta(seconds=60)
+
+
+class Target(Protocol):
+    """A cluster for the loop."""
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+
+    @property
+    def kubeconfig(self) -> Path:
+        """How to reach it."""
+
+    @property
+    def own(self) -> ControlPlane | None:
+        """The control plane that lives and ends with the loop, if it is one."""
+
+    def install(self, crds: Path) -> list[str]:
+        """Apply the definitions of a folder and wait until they are served; returns their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTarget:
+    """A control plane of pykb's."""
+
+    title: str
+    kubeconfig: Path
+    own: ControlPlane | None = None
+
+    def install(self, crds: Path) -> list[str]:
+        """Apply the definitions of a folder and wait until they are served; returns their names."""
+        return install_crds(Rest.from_kubeconfig(self.kubeconfig), [crds], timeout=CRD_TIMEOUT)
+
+
+@dataclass(frozen=True, slots=True)
+class RealTarget:
+    """Somebody's cluster: kubectl knows every way to log in, so it does the applying."""
+
+    title: str
+    kubeconfig: Path
+    kubectl: Kubectl
+    own: None = None
+
+    def install(self, crds: Path) -> list[str]:
+        """Apply the definitions of a folder and wait until they are established; returns their names."""
+        names = [definition["metadata"]["name"] for _, definition in read_crds([crds])]
+        if names:
+            seconds = int(CRD_TIMEOUT.total_seconds())
+            self.kubectl("apply", "--server-side", "--force-conflicts", "--field-manager=pykb", f"--filename={crds}")
+            kinds = [f"customresourcedefinition/{name}" for name in names]
+            self.kubectl("wait", "--for=condition=Established", f"--timeout={seconds}s", *kinds)
+        return names
+
+
+@contextlib.contextmanager
+def open_target(root: Path, kubeconfig: Path | None, reporter: Reporter) -> Iterator[Target]:
+    """The cluster of ``kubeconfig``; else the project's background cluster if it runs; else a new control plane.
+
+    A control plane of the loop's own leaves its kubeconfig at a path that does not change from run to run, so that a
+    variable in another shell stays right.
+
+    Raises:
+        EnvironmentProblem: It cannot be reached or started.
+    """
+    if kubeconfig is not None:
+        cluster = ExistingCluster(kubeconfig.absolute())
+        yield RealTarget(cluster.url, cluster.kubeconfig, Kubectl.find(kubeconfig=cluster.kubeconfig))
+        return
+    background = Cluster(root / ".pykb" / "cluster").status()
+    if background.complete:
+        yield LocalTarget(f"the cluster of `pykb cluster up`, {background.url}", background.kubeconfig)
+        return
+    assets = get_assets(reporter=reporter)
+    # The wish counts even before there is a controller manager: then it is added while the loop runs.
+    with ControlPlane(assets=assets, controller_manager=True, reporter=reporter) as control_plane:
+        folder = root / ".pykb" / "dev"
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        stable = folder / "kubeconfig"
+        write_private(stable, control_plane.kubeconfig.read_bytes())
+        try:
+            yield LocalTarget(f"a control plane of its own, {control_plane.url}", stable, control_plane)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
