@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar, cast
 
 from pydantic import Field, GetCoreSchemaHandler
-from pydantic_core import CoreSchema, core_schema
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 _T = TypeVar("_T", bound=type)
 
@@ -109,7 +109,26 @@ class Format:
             low, high = _INTEGERS[self.name]
             schema.setdefault("ge", low)
             schema.setdefault("le", high)
+        if schema["type"] == "str":
+            from pykb.api.formats import checker
+
+            check = checker(self.name)
+            if check is not None:
+                return core_schema.no_info_after_validator_function(_FormatCheck(self.name, check), handler(source))
         return cast("CoreSchema", schema)
+
+
+class _FormatCheck:
+    """Refuses texts that are not of a format."""
+
+    def __init__(self, name: str, check: Callable[[str], bool]) -> None:
+        self.name = name
+        self.check = check
+
+    def __call__(self, value: str) -> str:
+        if not self.check(value):
+            raise PydanticCustomError("format", "expected a text of the format {name}", {"name": self.name})
+        return value
 
 
 _INTEGERS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}

@@ -25,7 +25,7 @@ class Quantity(str):
 
     It is a string, so it can be printed and used wherever the wire has one; ``amount`` is its value. Two quantities are
     equal when their amounts are (``Quantity("1000m") == Quantity("1")``, also against a plain string); ``<``, ``+``,
-    ``-`` and ``*`` work on amounts too. What came as a number goes back as that number.
+    ``-`` and ``*`` work on amounts too. What came as an integer goes back as one.
 
     Args:
         value: A text in Kubernetes' notation, or a number.
@@ -38,7 +38,7 @@ class Quantity(str):
     """
 
     __slots__ = ("_number",)
-    _number: int | float | None
+    _number: int | None
 
     def __new__(cls, value: str | float | Decimal = "0") -> Self:
         """Check and keep the text."""
@@ -51,7 +51,7 @@ class Quantity(str):
         elif isinstance(value, Decimal):
             text, number = _format_decimal(value), None
         else:
-            text, number = _plain(Decimal(repr(value))), value
+            text, number = _from_number(value)
         if _TEXT.fullmatch(text) is None:
             raise ValueError(f"{text!r} is no quantity: expected a number with a suffix, such as 500m or 2Gi")
         self = super().__new__(cls, text)
@@ -73,7 +73,7 @@ class Quantity(str):
             return number.scaleb(int(suffix[1:]))
 
     @property
-    def wire(self) -> str | int | float:
+    def wire(self) -> str | int:
         """What stands in JSON: the text, or the number it came as."""
         return str(self) if self._number is None else self._number
 
@@ -155,7 +155,7 @@ class Quantity(str):
     def __deepcopy__(self, memo: dict[int, Any]) -> Quantity:
         return self
 
-    def __reduce__(self) -> tuple[type[Quantity], tuple[str | int | float]]:
+    def __reduce__(self) -> tuple[type[Quantity], tuple[str | int]]:
         return Quantity, (self.wire,)
 
     @classmethod
@@ -172,7 +172,7 @@ def _validate(value: object) -> Quantity:
     raise ValueError("a quantity is a text such as 500m or 2Gi, or a number")
 
 
-def _wire(value: Quantity) -> str | int | float:
+def _wire(value: Quantity) -> str | int:
     return value.wire
 
 
@@ -183,8 +183,13 @@ def _amount(text: str) -> Decimal | None:
         return None
 
 
-def _plain(number: Decimal) -> str:
-    return f"{number:f}" if number.is_finite() else str(number)
+def _from_number(value: float) -> tuple[str, int | None]:
+    # The schema of a quantity has integers of 64 bits; other numbers go out as texts.
+    number = Decimal(repr(value))
+    if not number.is_finite():
+        return str(number), None
+    whole = number == number.to_integral_value() and -(2**63) <= number < 2**63
+    return f"{number:f}", int(number) if whole else None
 
 
 def _format_decimal(number: Decimal) -> str:

@@ -1,130 +1,171 @@
 """Makes Pydantic judge values as the API server does.
 
-Pydantic is lenient by default (``"5"`` and ``True`` pass as ``int``); a schema is not. The scalars inside a ``Struct``
-are therefore strict, times must have a zone, and ``bytes``, ``datetime``, ``timedelta`` are read from their wire forms.
-Works on Pydantic's core schema, so every way of writing a type (alias, generic, inheritance) is covered.
+Pydantic is lenient by default (``"5"`` and ``True`` pass as ``int``); a schema is not. Works on Pydantic's core schema,
+so every way of writing a type (alias, generic, inheritance) is covered; what is done to each scalar is in `accept`.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from pydantic_core import CoreSchema, core_schema
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from pykb.api.time import format_duration, format_time, validate_duration, validate_time
+from pykb.api import accept
+from pykb.api.annotations import ListMap, ListSet
+from pykb.api.names import to_camel
+
+if TYPE_CHECKING:
+    from pykb.api.struct import Struct
+
+Schema = dict[str, Any]
 
 # Where a core schema holds other ones. Keys of mappings are left out: JSON's are always strings.
-_ONE = ("schema", "items_schema", "values_schema", "lax_schema", "strict_schema", "json_schema", "python_schema")
+_ONE = ("schema", "items_schema", "values_schema", "json_schema", "python_schema")
 _MANY = ("steps", "definitions")
-_INT64 = {"ge": -(2**63), "le": 2**63 - 1}
-
-
-def as_api_server(schema: CoreSchema, owner: type) -> CoreSchema:
-    """The same schema with the API server's view of scalars; other models inside are left as they are."""
-    return cast("CoreSchema", _visit(cast("dict[str, Any]", schema), owner))
-
-
-def _visit(schema: dict[str, Any], owner: type) -> dict[str, Any]:
-    kind = schema["type"]
-    replace = _SCALARS.get(kind)
-    if replace is not None:
-        return replace(schema)
-    if kind == "model" and schema["cls"] is not owner:
-        return schema
-    for key in _ONE:
-        if isinstance(inner := schema.get(key), dict):
-            schema[key] = _visit(inner, owner)
-    for key in _MANY:
-        if key in schema:
-            schema[key] = [_visit(inner, owner) for inner in schema[key]]
-    choices = schema.get("choices")
-    if isinstance(choices, list):
-        schema["choices"] = [
-            (_visit(c[0], owner), *c[1:]) if isinstance(c, tuple) else _visit(c, owner) for c in choices
-        ]
-    elif isinstance(choices, dict):
-        schema["choices"] = {key: _visit(c, owner) if isinstance(c, dict) else c for key, c in choices.items()}
-    fields = schema.get("fields")
-    if isinstance(fields, dict):
-        for field in fields.values():
-            field["schema"] = _visit(field["schema"], owner)
-    if kind == "tuple":
-        schema["items_schema"] = [_visit(inner, owner) for inner in schema["items_schema"]]
-    return schema
-
-
-def _strict(schema: dict[str, Any]) -> dict[str, Any]:
-    schema.setdefault("strict", True)
-    return schema
-
-
-def _integer(schema: dict[str, Any]) -> dict[str, Any]:
-    # The server keeps integers in 64 bits.
-    for bound, other in (("ge", "gt"), ("le", "lt")):
-        if other not in schema:
-            schema.setdefault(bound, _INT64[bound])
-    return _strict(schema)
-
-
-def _time(schema: dict[str, Any]) -> dict[str, Any]:
-    constraints = {key: schema[key] for key in ("ge", "gt", "le", "lt") if key in schema}
-    inner = core_schema.datetime_schema(strict=True, **constraints)
-    return cast(
-        "dict[str, Any]",
-        core_schema.no_info_before_validator_function(
-            validate_time,
-            inner,
-            serialization=core_schema.plain_serializer_function_ser_schema(format_time, when_used="json"),
-        ),
-    )
-
-
-def _duration(schema: dict[str, Any]) -> dict[str, Any]:
-    constraints = {key: schema[key] for key in ("ge", "gt", "le", "lt") if key in schema}
-    inner = core_schema.timedelta_schema(strict=True, **constraints)
-    return cast(
-        "dict[str, Any]",
-        core_schema.no_info_before_validator_function(
-            validate_duration,
-            inner,
-            serialization=core_schema.plain_serializer_function_ser_schema(format_duration, when_used="json"),
-        ),
-    )
-
-
-def _bytes(schema: dict[str, Any]) -> dict[str, Any]:
-    return cast(
-        "dict[str, Any]",
-        core_schema.no_info_before_validator_function(
-            _from_base64,
-            cast("CoreSchema", {**schema, "strict": True}),
-            serialization=core_schema.plain_serializer_function_ser_schema(to_base64, when_used="json"),
-        ),
-    )
-
-
-def _from_base64(value: object) -> object:
-    if not isinstance(value, str):
-        return value
-    try:
-        return base64.b64decode(value, validate=True)
-    except binascii.Error as error:
-        raise ValueError("expected bytes, or a text in base64 as on the wire") from error
-
-
-def to_base64(value: bytes) -> str:
-    """The wire form of bytes."""
-    return base64.b64encode(value).decode("ascii")
-
+_DONE = "pykb"  # in the metadata of what has been rewritten
 
 _SCALARS = {
-    "bool": _strict,
-    "bytes": _bytes,
-    "datetime": _time,
-    "float": _strict,
-    "int": _integer,
-    "str": _strict,
-    "timedelta": _duration,
+    "bool": accept.boolean,
+    "bytes": accept.octets,
+    "date": accept.day,
+    "datetime": accept.moment,
+    "decimal": accept.from_text,
+    "enum": accept.enum,
+    "float": accept.number,
+    "int": accept.integer,
+    "lax-or-strict": accept.from_text,  # IP addresses, paths
+    "literal": accept.literal,
+    "str": accept.text,
+    "time": accept.time_of_day,
+    "timedelta": accept.duration,
+    "uuid": accept.uuid,
 }
+
+
+def as_api_server(schema: CoreSchema, owner: type[Struct], handler: GetCoreSchemaHandler) -> CoreSchema:
+    """The schema of a struct with the API server's view of values; other structs inside are left as they are."""
+    walk = _Walk(owner, handler)
+    made = walk.visit(cast("Schema", schema))
+    if walk.custom:
+        walk.check_duplicates(made)
+    return cast("CoreSchema", made)
+
+
+class _Walk:
+    """Rewrites the core schema of one struct."""
+
+    def __init__(self, owner: type[Struct], handler: GetCoreSchemaHandler) -> None:
+        self.owner = owner
+        self.handler = handler
+        self.seen: set[str] = set()
+        # The types of Kubernetes itself are validated by code of their own, which is more liberal in places.
+        self.custom = not owner.__module__.startswith("pykb.api.")
+
+    def visit(self, schema: Schema) -> Schema:
+        """The schema to use instead."""
+        kind = schema["type"]
+        if _DONE in (schema.get("metadata") or ()):
+            return schema
+        if kind in _SCALARS:
+            replace = accept.nonempty_octets if kind == "bytes" and self.custom else _SCALARS[kind]
+            made = replace(schema)
+            if made is not schema:
+                made["metadata"] = {**(made.get("metadata") or {}), _DONE: True}
+            return made
+        if kind == "definition-ref":
+            self._definition(schema)
+        elif kind != "model" or schema["cls"] is self.owner:
+            self._parts(schema)
+        return schema
+
+    def _definition(self, reference: Schema) -> None:
+        """Named aliases and enums are kept apart; they are changed where they are."""
+        name = reference["schema_ref"]
+        if name in self.seen:
+            return
+        self.seen.add(name)
+        try:
+            target = cast("Schema", self.handler.resolve_ref_schema(cast("CoreSchema", reference)))
+        except LookupError:  # a struct that is still being built
+            return
+        made = self.visit(target)
+        if made is not target:
+            made = dict(made)
+            target.clear()
+            target.update(made, ref=name)
+
+    def _parts(self, schema: Schema) -> None:
+        for key in _ONE:
+            inner = schema.get(key)
+            if isinstance(inner, dict):
+                schema[key] = self.visit(inner)
+            elif isinstance(inner, list):  # of a tuple
+                schema[key] = [self.visit(item) for item in inner]
+        for key in _MANY:
+            if key in schema:
+                schema[key] = [self.visit(inner) for inner in schema[key]]
+        choices = schema.get("choices")
+        if isinstance(choices, list):
+            schema["choices"] = [(self.visit(c[0]), *c[1:]) if isinstance(c, tuple) else self.visit(c) for c in choices]
+        elif isinstance(choices, dict):
+            schema["choices"] = {k: self.visit(c) if isinstance(c, dict) else c for k, c in choices.items()}
+        fields = schema.get("fields")
+        if isinstance(fields, dict):
+            for field in fields.values():
+                field["schema"] = self.visit(field["schema"])
+        if schema["type"] in ("set", "frozenset"):
+            self._no_duplicates_in(schema)
+
+    def _no_duplicates_in(self, schema: Schema) -> None:
+        inner = {key: value for key, value in schema.items() if key != "ref"}
+        schema.clear()
+        schema.update(core_schema.no_info_before_validator_function(_check_unique, cast("CoreSchema", inner)))
+        schema["metadata"] = {_DONE: True}
+
+    def check_duplicates(self, schema: Schema) -> None:
+        """Lists that are sets, or maps by keys, hold nothing twice."""
+        while "fields" not in schema:
+            schema = schema["schema"]
+        for name, field in self.owner.__pydantic_fields__.items():
+            for item in field.metadata:
+                if isinstance(item, ListSet | ListMap):
+                    check = _KeysUnique(item.keys) if isinstance(item, ListMap) else _check_unique
+                    made = schema["fields"][name]
+                    made["schema"] = core_schema.no_info_after_validator_function(check, made["schema"])
+
+
+def _check_unique(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        seen: list[Any] = []
+        for item in value:
+            if item in seen:
+                raise PydanticCustomError("duplicate", "{item} is in the list twice", {"item": repr(item)})
+            seen.append(item)
+    return value
+
+
+class _KeysUnique:
+    """No two items of a list have the same keys."""
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self.keys = keys
+
+    def __call__(self, value: Any) -> Any:
+        seen: list[Any] = []
+        for item in value or ():
+            key = tuple(_field(item, name) for name in self.keys)
+            if key in seen:
+                shown = ", ".join(f"{name}: {part}" for name, part in zip(self.keys, key, strict=True))
+                raise PydanticCustomError("duplicate", "{keys} is in the list twice", {"keys": shown})
+            seen.append(key)
+        return value
+
+
+def _field(item: Any, wire_name: str) -> Any:
+    if isinstance(item, dict):
+        return item.get(wire_name)
+    for name, field in type(item).__pydantic_fields__.items():
+        if (field.alias or to_camel(name)) == wire_name:
+            return getattr(item, name)
+    return None

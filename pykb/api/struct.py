@@ -70,7 +70,7 @@ class Struct(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return as_api_server(handler(source), cls)
+        return as_api_server(handler(source), cls, handler)
 
     @classmethod
     def from_wire(cls, data: Mapping[str, Any]) -> Self:

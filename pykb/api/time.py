@@ -69,9 +69,7 @@ def parse_duration(text: str) -> timedelta:
     if rest == "0":
         return timedelta()
     total, end = Decimal(0), 0
-    for match in _GO_DURATION.finditer(rest):
-        if match.start() != end:
-            break
+    while match := _GO_DURATION.match(rest, end):
         total += Decimal(match["number"]) * _MICROSECONDS[match["unit"]]
         end = match.end()
     if not rest or end != len(rest):

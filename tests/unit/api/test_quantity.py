@@ -89,7 +89,7 @@ def test_quantities_add_up_in_the_left_sides_notation() -> None:
     assert str(-Quantity("1k")) == "-1k"
 
 
-@pytest.mark.parametrize("value", ["2Gi", "1000m", 2, 0, 1.5, -3])
+@pytest.mark.parametrize("value", ["2Gi", "1000m", 2, 0, -3])
 def test_what_came_goes_back_as_it_was(value: str | float) -> None:
     """Neither text nor number is rewritten, not even by copying."""
     held = Holder.from_wire({"amount": value})
@@ -97,6 +97,12 @@ def test_what_came_goes_back_as_it_was(value: str | float) -> None:
         wire = other.to_wire()["amount"]
         assert wire == value
         assert type(wire) is type(value)
+
+
+@pytest.mark.parametrize(("value", "wire"), [(0.5, "0.5"), (2.0, 2), (1e-7, "0.0000001"), (2**64, str(2**64))])
+def test_numbers_that_the_schema_does_not_take_go_out_as_texts(value: float, wire: str | int) -> None:
+    """A schema has quantities as texts or integers of 64 bits."""
+    assert Holder.from_wire({"amount": value}).to_wire() == {"amount": wire}
 
 
 @pytest.mark.parametrize("value", [True, None, [], {}, "x", float("inf"), float("nan")])
