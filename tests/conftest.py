@@ -9,6 +9,11 @@ import pytest
 from pykb.envtest import ControlPlane
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The option that accepts what is generated now."""
+    parser.addoption("--update-golden", action="store_true", help="write the expected files of golden tests anew")
+
+
 @pytest.fixture(scope="session")
 def full_control_plane() -> Iterator[ControlPlane]:
     """A control plane with kube-controller-manager: for tests of garbage collection, workloads, namespaces."""

@@ -19,7 +19,7 @@ def generate_crds(
     from pykb.gen.emit.crd import crd_object
     from pykb.gen.kinds import find_kinds
     from pykb.gen.load import importing, load
-    from pykb.gen.passes.checks import check
+    from pykb.gen.checks import check
     from pykb.gen.passes.resolve import Options, Resolver
 
     root = options.root.resolve()

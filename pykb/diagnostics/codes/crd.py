@@ -165,3 +165,8 @@ EMPTY_STATUS = Code(
     "With `+kubebuilder:subresource:status` the API server drops everything but `status` from writes to it.",
     Severity.WARNING,
 )
+CRD_NAME = Code(
+    "crd-name",
+    "A name of a CRD is no DNS name",
+    "Plural, singular, short names, categories and versions are DNS labels; the group is a domain name.",
+)

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from pykb.api.annotations import PreserveUnknown
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import FLOAT, PLAIN_MODEL, UNRESOLVED, UNSUPPORTED_TYPE
@@ -22,6 +23,8 @@ from pykb.gen.lower.models import lower_model
 from pykb.gen.lower.place import Place
 from pykb.gen.lower.scalars import lower_scalar
 from pykb.gen.lower.unions import is_union, lower_enum, lower_literal, lower_union, split_optional
+
+PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
 
 @dataclass(slots=True)
@@ -55,6 +58,8 @@ class Lowering:
         """The schema with the constraints of ``Annotated`` or ``Field`` added."""
         if not metadata:
             return node
+        if node.reference is not None and any(isinstance(item, PreserveUnknown) for item in metadata):
+            node = node.put(PRESERVE, value=True, span=place.span, spelling="PreserveUnknown()")  # may cut a recursion
         effective = self.resolve(node) if node.reference is not None else node
         return constrain(node, metadata, effective, place, self.diagnostics)
 

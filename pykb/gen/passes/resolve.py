@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
@@ -13,7 +14,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import RECURSION
 from pykb.gen.declare import Declarations, NamedType, generic_origin
 from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
-from pykb.gen.lower.annotation import Lowering
+from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import constrain
 from pykb.gen.lower.place import Place
 from pykb.gen.lower.scalars import node_of
@@ -169,6 +170,7 @@ class Resolver:
         prop = presence(prop, markers, self._package_markers(owner), self.diagnostics)
         node = prop.schema
         if markers or self._is_frozen(owner, prop):
+            node = _cut_by_markers(node, markers)
             effective = self.resolve(node)
             target = Target(f"the field `{prop.attribute}`", declaration.annotation_span if declaration else None)
             node = apply_markers(node, markers, effective, target, self.diagnostics)
@@ -195,6 +197,22 @@ class Resolver:
     def _package_markers(self, owner: type) -> frozenset[str]:
         source = self.declarations.of_module(owner.__module__)
         return frozenset(canonical(marker) for marker in source.package_markers) if source else frozenset()
+
+
+def _cut_by_markers(node: SchemaNode, markers: Iterable[Marker]) -> SchemaNode:
+    """Where a marker keeps unknown fields of a type that contains itself, the schema ends there."""
+    for marker in markers:
+        if canonical(marker) == "kubebuilder:validation:Schemaless":
+            return SchemaNode({k: v for k, v in node.keywords.items() if k == "description"}, node.span)
+        if canonical(marker) == "kubebuilder:validation:XPreserveUnknownFields":
+            node = _preserve(node, marker, marker.definition.items_depth)
+    return node
+
+
+def _preserve(node: SchemaNode, marker: Marker, depth: int) -> SchemaNode:
+    if depth == 0:
+        return node.put(PRESERVE, value=True, span=marker.span, spelling=marker.text)
+    return node if node.items is None else replace(node, items=_preserve(node.items, marker, depth - 1))
 
 
 def _has_own(base: type) -> bool:

@@ -1,0 +1,204 @@
+"""Text into a syntax tree, by recursive descent."""
+
+from __future__ import annotations
+
+from pykb.gen.cel.syntax import (
+    Call,
+    CelSyntaxError,
+    Expression,
+    Index,
+    Literal,
+    Name,
+    Select,
+    Sequence,
+    Token,
+    tokens,
+)
+
+# Binary operators by strength; all lean to the left.
+_LEVELS = (
+    frozenset({"||"}),
+    frozenset({"&&"}),
+    frozenset({"<", "<=", ">", ">=", "==", "!=", "in"}),
+    frozenset({"+", "-"}),
+    frozenset({"*", "/", "%"}),
+)
+# Words of the language and of languages that it may be turned into: no names.
+RESERVED = frozenset(
+    [
+        *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"),
+        *("loop", "package", "namespace", "return", "var", "void", "while"),
+    ],
+)
+_LITERALS = {"true": "bool", "false": "bool", "null": "null"}
+_DEEPEST = 100
+
+
+def parse(text: str) -> Expression:
+    """The tree of an expression.
+
+    Raises:
+        CelSyntaxError: It is none; says where.
+    """
+    reader = _Reader(list(tokens(text)))
+    found = reader.expression()
+    reader.expect("end", "the end of the rule")
+    return found
+
+
+class _Reader:
+    def __init__(self, found: list[Token]) -> None:
+        self._tokens = found
+        self._at = 0
+        self._depth = 0
+
+    @property
+    def _next(self) -> Token:
+        return self._tokens[self._at]
+
+    def _take(self) -> Token:
+        token = self._next
+        if token.kind != "end":
+            self._at += 1
+        return token
+
+    def _is(self, *texts: str) -> bool:
+        return self._next.text in texts and self._next.kind in {"punctuation", "name"}
+
+    def expect(self, text: str, what: str = "") -> Token:
+        """The next word, which must be this one."""
+        token = self._next
+        if (token.kind if text == "end" else token.text) != text:
+            raise _unexpected(token, what or f"`{text}`")
+        return self._take()
+
+    def expression(self) -> Expression:
+        """``condition ? yes : no``, or anything below it."""
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise CelSyntaxError("the rule is nested too deeply", self._next.offset)
+        found = self._binary(0)
+        if self._is("?"):
+            offset = self._take().offset
+            yes = self._binary(0)
+            self.expect(":")
+            found = Call("?:", None, (found, yes, self.expression()), offset)
+        self._depth -= 1
+        return found
+
+    def _binary(self, level: int) -> Expression:
+        if level == len(_LEVELS):
+            return self._unary()
+        found = self._binary(level + 1)
+        while self._is(*_LEVELS[level]):
+            operator = self._take()
+            found = Call(operator.text, None, (found, self._binary(level + 1)), operator.offset)
+        return found
+
+    def _unary(self) -> Expression:
+        if self._is("!", "-"):
+            operator = self._take()
+            while self._is(operator.text):
+                self._take()
+            return Call(f"{operator.text}_", None, (self._member(),), operator.offset)
+        return self._member()
+
+    def _member(self) -> Expression:
+        found = self._primary()
+        while self._is(".", "["):
+            opening = self._take()
+            optional = self._is("?")
+            if optional:
+                self._take()
+            if opening.text == "[":
+                found = Index(found, self.expression(), opening.offset)
+                self.expect("]")
+                continue
+            field = self._take()
+            if field.kind not in {"name", "quoted"} or field.text == "in":
+                raise _unexpected(field, "the name of a field or method")
+            if self._is("(") and field.kind == "name":
+                found = Call(field.text, found, self._arguments(), field.offset)
+            elif self._is("{") and isinstance(found, Name | Select):
+                found = Sequence("message", self._entries(named=True), field.offset)
+            else:
+                found = Select(found, field.text.strip("`"), field.offset, optional=optional)
+        return found
+
+    def _primary(self) -> Expression:
+        token = self._take()
+        if token.kind in {"number", "string"}:
+            return Literal(token.kind, token.offset)
+        if token.kind == "name":
+            if token.text in _LITERALS:
+                return Literal(_LITERALS[token.text], token.offset)
+            if token.text in RESERVED or token.text == "in":
+                raise CelSyntaxError(
+                    f"`{token.text}` is reserved: a field of this name is `__{token.text}__`",
+                    token.offset,
+                    len(token.text),
+                )
+            if self._is("("):
+                return Call(token.text, None, self._arguments(), token.offset)
+            return Name(token.text, token.offset)
+        match token.text:
+            case "(":
+                found = self.expression()
+                self.expect(")")
+                return found
+            case "[":
+                return Sequence("list", self._items("]"), token.offset)
+            case "{":
+                self._at -= 1
+                return Sequence("map", self._entries(named=False), token.offset)
+            case "." if self._next.kind == "name":
+                return self._primary()
+        raise _unexpected(token, "a value")
+
+    def _arguments(self) -> tuple[Expression, ...]:
+        self.expect("(")
+        found: list[Expression] = []
+        while not self._is(")"):
+            found.append(self.expression())
+            if not self._is(","):
+                break
+            self._take()
+            if self._is(")"):
+                raise _unexpected(self._next, "an argument")
+        self.expect(")")
+        return tuple(found)
+
+    def _items(self, closing: str) -> tuple[Expression, ...]:
+        found: list[Expression] = []
+        while not self._is(closing):
+            if self._is("?"):
+                self._take()
+            found.append(self.expression())
+            if not self._is(","):
+                break
+            self._take()
+        self.expect(closing)
+        return tuple(found)
+
+    def _entries(self, *, named: bool) -> tuple[Expression, ...]:
+        self.expect("{")
+        found: list[Expression] = []
+        while not self._is("}"):
+            if self._is("?"):
+                self._take()
+            if named:
+                self._take()
+            else:
+                found.append(self.expression())
+            self.expect(":")
+            found.append(self.expression())
+            if not self._is(","):
+                break
+            self._take()
+        self.expect("}")
+        return tuple(found)
+
+
+def _unexpected(token: Token, wanted: str) -> CelSyntaxError:
+    found = "the end of the rule" if token.kind == "end" else f"`{token.text}`"
+    return CelSyntaxError(f"expected {wanted}, found {found}", token.offset, max(1, len(token.text)))

@@ -1,0 +1,22 @@
+"""What the apiserver would refuse, found before it does: each area one module, all of them over every CRD."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pykb.diagnostics import Diagnostics
+from pykb.gen.ir import Crd
+
+
+def check(crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
+    """Check CRDs: their schemas field by field, then each as a whole."""
+    from pykb.gen.checks.definition import check_definition
+    from pykb.gen.checks.paths import check_paths
+    from pykb.gen.checks.schema import SchemaChecks
+
+    schemas = SchemaChecks(diagnostics)
+    for crd in crds:
+        check_definition(crd, diagnostics)
+        for version in crd.versions:
+            check_paths(version, diagnostics)
+            schemas.check_root(version.schema)

@@ -1,0 +1,174 @@
+"""Keywords of one schema: bounds that allow something, patterns of RE2, formats, values that fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+from pykb.diagnostics import Diagnostics, Label
+from pykb.diagnostics.codes.crd import (
+    BOUNDS,
+    DEFAULT_VALUE,
+    ENUM_VALUE,
+    FORMAT,
+    PATTERN,
+    TYPE_NAME,
+    UNIQUE_ITEMS,
+)
+from pykb.diagnostics.suggest import closest
+from pykb.gen.checks.value import misfits
+from pykb.gen.ir import SchemaNode
+
+# https://github.com/kubernetes/apiextensions-apiserver, pkg/apiserver/validation/formats.go, and OpenAPI's number formats.
+FORMATS = frozenset(
+    [
+        *("bsonobjectid", "byte", "cidr", "creditcard", "date", "date-time", "datetime", "duration", "email"),
+        *("hexcolor", "hostname", "ipv4", "ipv6", "isbn", "isbn10", "isbn13", "mac", "password", "rgbcolor", "ssn"),
+        *("uri", "uuid", "uuid3", "uuid4", "uuid5", "k8s-long-name", "k8s-short-name"),
+        *("int32", "int64", "float", "double"),
+    ],
+)
+_TYPES = ("string", "integer", "number", "boolean", "array", "object")
+_PAIRS = (
+    ("minLength", "maxLength"),
+    ("minItems", "maxItems"),
+    ("minProperties", "maxProperties"),
+    ("minimum", "maximum"),
+)
+
+
+def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+    """Check the keywords of one schema."""
+    keywords = node.keywords
+    kind = keywords.get("type")
+    if kind is not None and kind.value not in _TYPES:
+        near = closest(str(kind.value), _TYPES)
+        diagnostics.add(
+            TYPE_NAME.at(
+                kind.span or node.span,
+                f"`{kind.value}` is no type of JSON schema: expected one of {', '.join(f'`{t}`' for t in _TYPES)}",
+                help=(f"did you mean `{near}`?",) if near else (),
+            ),
+        )
+        return
+    _check_bounds(node, what, diagnostics)
+    _check_pattern(node, what, diagnostics)
+    form = keywords.get("format")
+    if form is not None and form.value not in FORMATS:
+        near = closest(str(form.value), FORMATS)
+        diagnostics.add(
+            FORMAT.at(
+                form.span or node.span,
+                f"the API server does not know the format `{form.value}` of {what}, and ignores it",
+                help=(f"did you mean `{near}`?",) if near else (),
+            ),
+        )
+    unique = keywords.get("uniqueItems")
+    if unique is not None and unique.value is True:
+        diagnostics.add(
+            UNIQUE_ITEMS.at(
+                unique.span or node.span,
+                f"`uniqueItems: true` on {what} is refused by the API server",
+                help=("+listType=set",),
+            ),
+        )
+    _check_enum(node, what, diagnostics)
+    default = keywords.get("default")
+    if default is not None:
+        for reason in misfits(default.value, node):
+            diagnostics.add(
+                DEFAULT_VALUE.at(default.span or node.span, f"the default of {what} does not fit its schema: {reason}"),
+            )
+
+
+def _check_bounds(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+    for least, most in _PAIRS:
+        low, high = node.keywords.get(least), node.keywords.get(most)
+        for bound in (low, high):
+            if bound is not None and least != "minimum" and isinstance(bound.value, int) and bound.value < 0:
+                name = least if bound is low else most
+                diagnostics.add(BOUNDS.at(bound.span or node.span, f"`{name}` of {what} is below zero: {bound.value}"))
+        if low is None or high is None or not isinstance(low.value, int | float):
+            continue
+        if isinstance(high.value, int | float) and (
+            low.value > high.value
+            or (low.value == high.value and (node.get("exclusiveMinimum") or node.get("exclusiveMaximum")))
+        ):
+            diagnostics.add(
+                BOUNDS.at(
+                    low.span or node.span,
+                    f"no value of {what} lies between `{least}: {low.value}` and `{most}: {high.value}`",
+                    labels=(Label(high.span, f"`{most}`"),) if high.span and high.span != low.span else (),
+                ),
+            )
+    for flag, bound_name in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
+        keyword = node.keywords.get(flag)
+        if keyword is not None and keyword.value and bound_name not in node.keywords:
+            short = bound_name.capitalize()
+            diagnostics.add(
+                BOUNDS.at(
+                    keyword.span or node.span,
+                    f"`{flag}` of {what} excludes nothing without a `{bound_name}`",
+                    help=(f"+kubebuilder:validation:{short}=...",),
+                ),
+            )
+    step = node.keywords.get("multipleOf")
+    if step is not None and isinstance(step.value, int | float) and step.value <= 0:
+        diagnostics.add(BOUNDS.at(step.span or node.span, f"`multipleOf` of {what} must be above zero: {step.value}"))
+
+
+# Where Python's and RE2's syntax agree, Python's own compiler is enough; anything with one of these goes to RE2.
+_DIFFERENT = re.compile(r"\(\?|\\[^dDsSwWbBAnrtfv.\-\[\](){}*+?^$|/\\]|\{\d{4,}|[*+?}]\+|\[\[|[^\x00-\x7f]")
+
+
+def _check_pattern(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+    keyword = node.keywords.get("pattern")
+    if keyword is None or not isinstance(keyword.value, str):
+        return
+    problem = pattern_problem(keyword.value)
+    if problem is not None:
+        diagnostics.add(
+            PATTERN.at(
+                keyword.span or node.span,
+                f"the pattern of {what}, `{keyword.value}`, is no regular expression of the API server: {problem}",
+                help=_PATTERN_HELP,
+            ),
+        )
+
+
+_PATTERN_HELP = ("RE2 has no look-around, back-references, possessive quantifiers or atomic groups: use a CEL rule",)
+
+
+@cache
+def pattern_problem(pattern: str) -> str | None:
+    """Why RE2 would not compile a pattern; ``None`` when it would."""
+    if not _DIFFERENT.search(pattern):
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError) as error:
+            return str(error)
+        return None
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        re2.compile(pattern, options=options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else error
+        return reason.decode() if isinstance(reason, bytes) else str(reason)
+    return None
+
+
+def _check_enum(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+    keyword = node.keywords.get("enum")
+    if keyword is None or not isinstance(keyword.value, list):
+        return
+    plain = node.without("enum")
+    for value in keyword.value:
+        for reason in misfits(value, plain):
+            diagnostics.add(ENUM_VALUE.at(keyword.span or node.span, f"an enum value of {what} cannot occur: {reason}"))
+    shown = [json.dumps(value) for value in keyword.value]
+    for value in dict.fromkeys(v for v in shown if shown.count(v) > 1):
+        diagnostics.add(ENUM_VALUE.at(keyword.span or node.span, f"`{value}` is in the enum of {what} twice"))

@@ -1,0 +1,122 @@
+"""JSONPaths of printer columns, the scale subresource and selectable fields: each leads to a field."""
+
+from __future__ import annotations
+
+import re
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.crd import JSON_PATH
+from pykb.diagnostics.suggest import closest
+from pykb.gen.ir import CrdVersion, SchemaNode
+
+# The parts of a path that can be followed in a schema: `.name`, `['name']`, `[0]`, `[*]`, a filter.
+_STEP = re.compile(
+    r"\.(?P<name>[A-Za-z_$](?:\\\.|[\w$-])*)|\[['\"](?P<quoted>[^'\"]+)['\"]\]|(?P<index>\[[^\[\]]*(?:\[[^\]]*\][^\[\]]*)*\])"
+)
+_SIMPLE = re.compile(r"(\.[A-Za-z_$][\w$-]*)+\Z")
+_METADATA = frozenset(
+    [
+        *("annotations", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers"),
+        *("generateName", "generation", "labels", "managedFields", "name", "namespace", "ownerReferences"),
+        *("resourceVersion", "selfLink", "uid"),
+    ],
+)
+
+
+def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
+    """Check all paths of a version."""
+    for column in version.columns:
+        _follow(version.schema, column.json_path, column.span, diagnostics)
+    for path, span in version.selectable:
+        node = _follow(version.schema, path, span, diagnostics, simple=True)
+        if node is not None and node.type not in {"string", "boolean", "integer"}:
+            diagnostics.add(
+                JSON_PATH.at(
+                    span, f"a selectable field is a string, boolean or integer; `{path}` is `{node.type_name}`"
+                ),
+            )
+    scale = version.scale
+    if scale is None:
+        return
+    for path, top, kind in (
+        (scale.spec_path, ".spec.", "integer"),
+        (scale.status_path, ".status.", "integer"),
+        (scale.selector_path, ".status. or .spec.", "string"),
+    ):
+        if path is None:
+            continue
+        if not path.startswith(tuple(top.split(" or "))):
+            diagnostics.add(
+                JSON_PATH.at(scale.span, f"the path `{path}` of the scale subresource must start with `{top}`")
+            )
+            continue
+        node = _follow(version.schema, path, scale.span, diagnostics, simple=True)
+        if node is not None and node.type != kind:
+            diagnostics.add(
+                JSON_PATH.at(
+                    scale.span, f"the scale subresource needs an {kind} at `{path}`, found `{node.type_name}`"
+                ),
+            )
+
+
+def _follow(
+    root: SchemaNode, path: str, span: Span | None, diagnostics: Diagnostics, *, simple: bool = False
+) -> SchemaNode | None:
+    if simple and not _SIMPLE.match(path):
+        diagnostics.add(
+            JSON_PATH.at(
+                span, f"expected a path of field names, found `{path}`", help=("for example `.spec.replicas`",)
+            ),
+        )
+        return None
+    if not path.startswith((".", "[")):
+        diagnostics.add(JSON_PATH.at(span, f"a JSONPath starts with a dot, found `{path}`", help=(f".{path}",)))
+        return None
+    node: SchemaNode | None = root
+    at, walked = 0, ""
+    while at < len(path):
+        match = _STEP.match(path, at)
+        if match is None:
+            # `..name`, `.*` and the like are for the apiserver to judge.
+            if path[at:].startswith(("..", ".*", "[")):
+                return None
+            diagnostics.add(JSON_PATH.at(span, f"`{path}` is no JSONPath: `{path[at:]}` has no meaning"))
+            return None
+        name = match["name"] or match["quoted"]
+        before = node
+        node = _step(node, name.replace("\\.", ".") if name else None, walked)
+        if node is None:
+            if before is not None and name is not None and _is_closed(before, walked):
+                known = set(before.properties or {}) | (_METADATA if walked == ".metadata" else set())
+                near = closest(name, known)
+                diagnostics.add(
+                    JSON_PATH.at(
+                        span,
+                        f"`{path}` leads to no field: `{walked or 'the object'}` has no `{name}`",
+                        help=(f"did you mean `{walked}.{near}`?",) if near else (),
+                    ),
+                )
+            return None
+        walked += match[0]
+        at = match.end()
+    return node
+
+
+def _step(node: SchemaNode | None, name: str | None, walked: str) -> SchemaNode | None:
+    if node is None:
+        return None
+    if name is None:
+        return node.items
+    if walked == ".metadata":
+        return SchemaNode() if name in _METADATA else None
+    if node.properties and name in node.properties:
+        return node.properties[name].schema
+    return node.values
+
+
+def _is_closed(node: SchemaNode, walked: str) -> bool:
+    """Whether a field that is not listed cannot be there."""
+    if walked == ".metadata":
+        return True
+    open_ = node.get("x-kubernetes-preserve-unknown-fields") or node.values is not None
+    return not open_ and (node.type is not None or node.properties is not None)

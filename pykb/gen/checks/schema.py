@@ -1,0 +1,84 @@
+"""A schema, node by node: values, bounds, patterns, lists, rules, structure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.crd import STRUCTURAL
+from pykb.gen.cel.resolve import is_unbounded
+from pykb.gen.checks.constraints import check_constraints
+from pykb.gen.checks.lists import check_list
+from pykb.gen.checks.rules import check_rules
+from pykb.gen.ir import SchemaNode
+
+
+@dataclass(slots=True)
+class SchemaChecks:
+    """Checks each part of a schema once, however often a type is used."""
+
+    diagnostics: Diagnostics
+    _seen: set[tuple[int, int]] = field(default_factory=set)
+    _kept: list[SchemaNode] = field(default_factory=list)
+
+    def check_root(self, schema: SchemaNode) -> None:
+        """Check the schema of a kind."""
+        check_rules(schema, "the object", 0, self.diagnostics, is_root=True)
+        self._children(schema, "", 0)
+
+    def _visit(self, node: SchemaNode, path: str, loops: int) -> None:
+        # A type inside a list costs more than the same type outside, so the depth is part of what was seen.
+        key = (id(node), min(loops, 2))
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        self._kept.append(node)  # an identity is only one while its object lives
+        what = f"`{path}`"
+        check_constraints(node, what, self.diagnostics)
+        if node.type == "array":
+            check_list(node, what, self.diagnostics)
+        check_rules(node, what, loops, self.diagnostics, is_root=False)
+        self._structure(node, what)
+        self._children(node, path, loops)
+
+    def _children(self, node: SchemaNode, path: str, loops: int) -> None:
+        for name, prop in (node.properties or {}).items():
+            if prop.span is not None:  # built-in types are right by construction
+                self._visit(prop.schema, f"{path}.{name}".lstrip("."), loops)
+        deeper = loops + 1 if is_unbounded(node) else loops
+        if node.items is not None:
+            self._visit(node.items, f"{path}[*]", deeper)
+        if node.values is not None:
+            self._visit(node.values, f"{path}.*", deeper)
+
+    def _structure(self, node: SchemaNode, what: str) -> None:
+        open_ = node.get("x-kubernetes-preserve-unknown-fields")
+        if node.type is None and not node.is_int_or_string and not open_:
+            self.diagnostics.add(
+                STRUCTURAL.at(
+                    node.span,
+                    f"{what} has no type in the schema, and a structural schema needs one everywhere",
+                    help=(
+                        "+kubebuilder:validation:Type=...",
+                        "or keep anything: `+kubebuilder:pruning:PreserveUnknownFields`",
+                    ),
+                ),
+            )
+        if node.is_int_or_string and node.type is not None:
+            self.diagnostics.add(
+                STRUCTURAL.at(node.span, f"{what} is int-or-string, which has no type of its own, found `{node.type}`"),
+            )
+        if node.get("x-kubernetes-embedded-resource") and node.type != "object":
+            self.diagnostics.add(
+                STRUCTURAL.at(
+                    node.span, f"{what} is an embedded resource, which is an object, found `{node.type_name}`"
+                ),
+            )
+        elif node.get("x-kubernetes-embedded-resource") and not node.properties and not open_:
+            self.diagnostics.add(
+                STRUCTURAL.at(
+                    node.span,
+                    f"{what} is an embedded resource without fields: the API server would keep nothing of it",
+                    help=("+kubebuilder:pruning:PreserveUnknownFields",),
+                ),
+            )

@@ -1,0 +1,125 @@
+"""Whether a JSON value fits a schema: for defaults, examples of enums, and keys of lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from pykb.gen.ir import SchemaNode
+
+
+def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
+    """Why a value does not fit, in words; nothing when it does.
+
+    Args:
+        value: Plain JSON data.
+        schema: Without references.
+        path: Where in the outermost value this one is.
+    """
+    where = f" at `{path}`" if path else ""
+    if value is None:
+        if not schema.get("nullable") and schema.type is not None:
+            yield f"`null`{where} is not allowed here"
+        return
+    found = _json_type(value)
+    if not _is_type(value, found, schema):
+        yield f"expected {_a(schema.type_name)}{where}, found {_a(found)} {_shown(value)}"
+        return
+    enum = schema.get("enum")
+    if isinstance(enum, list) and not any(_same(value, allowed) for allowed in enum):
+        yield f"{_shown(value)}{where} is none of the allowed values: {', '.join(map(_shown, enum))}"
+    if isinstance(value, str):
+        yield from _text(value, schema, where)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield from _number(value, schema, where)
+    elif isinstance(value, list):
+        yield from _count(len(value), schema, "minItems", "maxItems", "elements", where)
+        if schema.items is not None:
+            for index, item in enumerate(value):
+                yield from misfits(item, schema.items, f"{path}[{index}]")
+    elif isinstance(value, Mapping):
+        yield from _object(value, schema, path, where)
+    for part in schema.all_of:
+        yield from misfits(value, part, path)
+
+
+def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: str) -> Iterator[str]:
+    yield from _count(len(value), schema, "minProperties", "maxProperties", "keys", where)
+    properties = schema.properties or {}
+    for name, prop in properties.items():
+        if prop.required and name not in value and prop.schema.get("default") is None:
+            yield f"the required field `{path}.{name}` is missing".replace("`.", "`")
+    for name, item in value.items():
+        if name in properties:
+            yield from misfits(item, properties[name].schema, f"{path}.{name}".lstrip("."))
+        elif schema.values is not None:
+            yield from misfits(item, schema.values, f"{path}.{name}".lstrip("."))
+        elif not schema.get("x-kubernetes-preserve-unknown-fields") and schema.type == "object":
+            yield f"there is no field `{path}.{name}`".replace("`.", "`")
+
+
+def _json_type(value: object) -> str:
+    match value:
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "integer" if value.is_integer() else "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+        case _:
+            return "object"
+
+
+def _is_type(value: object, found: str, schema: SchemaNode) -> bool:
+    del value
+    if schema.is_int_or_string:
+        return found in {"integer", "string"}
+    return schema.type is None or found == schema.type or (found == "integer" and schema.type == "number")
+
+
+def _text(value: str, schema: SchemaNode, where: str) -> Iterator[str]:
+    yield from _count(len(value), schema, "minLength", "maxLength", "characters", where)
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str):
+        try:
+            matches = re.search(pattern, value) is not None
+        except re.error:
+            matches = True  # said elsewhere
+        if not matches:
+            yield f"{_shown(value)}{where} does not match `{pattern}`"
+
+
+def _number(value: float, schema: SchemaNode, where: str) -> Iterator[str]:
+    least, most, step = schema.get("minimum"), schema.get("maximum"), schema.get("multipleOf")
+    if isinstance(least, int | float) and (value <= least if schema.get("exclusiveMinimum") else value < least):
+        yield f"{_shown(value)}{where} is below the minimum {_shown(least)}"
+    if isinstance(most, int | float) and (value >= most if schema.get("exclusiveMaximum") else value > most):
+        yield f"{_shown(value)}{where} is above the maximum {_shown(most)}"
+    if isinstance(step, int) and isinstance(value, int) and step and value % step:
+        yield f"{_shown(value)}{where} is no multiple of {step}"
+
+
+def _count(count: int, schema: SchemaNode, least: str, most: str, noun: str, where: str) -> Iterator[str]:
+    minimum, maximum = schema.get(least), schema.get(most)
+    if isinstance(minimum, int) and count < minimum:
+        yield f"{count} {noun}{where} are fewer than `{least}: {minimum}`"
+    if isinstance(maximum, int) and count > maximum:
+        yield f"{count} {noun}{where} are more than `{most}: {maximum}`"
+
+
+def _same(left: object, right: object) -> bool:
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
+
+
+def _shown(value: object) -> str:
+    import json
+
+    return f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def _a(name: str) -> str:
+    return f"an {name}" if name[0] in "aio" else f"a {name}"

@@ -1,0 +1,1 @@
+"""Every constraint in its Pydantic spelling."""
