@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
     from pykb.runtime.builder import ControllerBuilder
     from pykb.runtime.client import (
         Client,
@@ -43,6 +44,13 @@ if TYPE_CHECKING:
         Unauthorized,
     )
     from pykb.runtime.event import Event, EventType
+    from pykb.runtime.finalizer import (
+        add_finalizer,
+        ensure_finalizer,
+        has_finalizer,
+        release_finalizer,
+        remove_finalizer,
+    )
     from pykb.runtime.handler import (
         EnqueueRequestForObject,
         EnqueueRequestForOwner,
@@ -52,12 +60,22 @@ if TYPE_CHECKING:
     )
     from pykb.runtime.informer import CacheSyncTimeout, Informer, InformerOptions
     from pykb.runtime.informer_cache import CacheOptions, InformerCache
+    from pykb.runtime.leader import LeaderElectionOptions, LeaderElector, LeadershipLost
     from pykb.runtime.lister import Lister
     from pykb.runtime.logging import LogFormat, configure_logging
     from pykb.runtime.login import Credentials, CredentialSource, discover_credentials
     from pykb.runtime.manager import Manager
     from pykb.runtime.metrics import Metrics
     from pykb.runtime.options import CertificateOptions, ManagerOptions, add_flags
+    from pykb.runtime.owner import (
+        AlreadyOwned,
+        CrossNamespaceOwner,
+        controller_of,
+        is_controlled_by,
+        remove_owner_reference,
+        set_controller_reference,
+        set_owner_reference,
+    )
     from pykb.runtime.predicate import (
         AllOf,
         AnnotationChanged,
@@ -79,6 +97,7 @@ if TYPE_CHECKING:
         default_rate_limiter,
     )
     from pykb.runtime.reconcile import Reconciler, Request, Result, TerminalError
+    from pykb.runtime.recorder import EventRecorder
     from pykb.runtime.runnables import Runnable
     from pykb.runtime.selector import LabelSelector
     from pykb.runtime.source import Channel, ChannelSource, FuncSource, KindSource, Source
@@ -151,6 +170,19 @@ _NAMES_BY_MODULE = {
     "runnables": ("Runnable",),
     "selector": ("LabelSelector",),
     "source": ("Channel", "ChannelSource", "FuncSource", "KindSource", "Source"),
+    "apply": ("OperationResult", "create_or_patch", "create_or_update", "ensure_applied", "patch_status"),
+    "finalizer": ("add_finalizer", "ensure_finalizer", "has_finalizer", "release_finalizer", "remove_finalizer"),
+    "leader": ("LeaderElectionOptions", "LeaderElector", "LeadershipLost"),
+    "owner": (
+        "AlreadyOwned",
+        "CrossNamespaceOwner",
+        "controller_of",
+        "is_controlled_by",
+        "remove_owner_reference",
+        "set_controller_reference",
+        "set_owner_reference",
+    ),
+    "recorder": ("EventRecorder",),
 }
 
 _MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
@@ -159,6 +191,7 @@ __all__ = [
     "LOW_PRIORITY",
     "AllOf",
     "AlreadyExists",
+    "AlreadyOwned",
     "AnnotationChanged",
     "AnyOf",
     "ApiError",
@@ -178,11 +211,13 @@ __all__ = [
     "ControllerOptions",
     "CredentialSource",
     "Credentials",
+    "CrossNamespaceOwner",
     "EnqueueRequestForObject",
     "EnqueueRequestForOwner",
     "EnqueueRequestsFromMap",
     "Event",
     "EventHandler",
+    "EventRecorder",
     "EventType",
     "Expired",
     "Forbidden",
@@ -200,6 +235,9 @@ __all__ = [
     "LabelChanged",
     "LabelSelector",
     "LabelSelectorPredicate",
+    "LeaderElectionOptions",
+    "LeaderElector",
+    "LeadershipLost",
     "Lister",
     "LogFormat",
     "Manager",
@@ -210,6 +248,7 @@ __all__ = [
     "NoKindMatch",
     "Not",
     "NotFound",
+    "OperationResult",
     "Patch",
     "Predicate",
     "QueueShutDown",
@@ -236,16 +275,32 @@ __all__ = [
     "WatchEvent",
     "Where",
     "WorkQueue",
+    "add_finalizer",
     "add_flags",
     "configure_logging",
+    "controller_of",
+    "create_or_patch",
+    "create_or_update",
     "default_rate_limiter",
     "discover_credentials",
+    "ensure_applied",
+    "ensure_finalizer",
+    "has_finalizer",
+    "is_controlled_by",
     "merge_from",
+    "patch_status",
+    "release_finalizer",
+    "remove_finalizer",
+    "remove_owner_reference",
+    "set_controller_reference",
+    "set_owner_reference",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{module}"), name)
+if not TYPE_CHECKING:  # a type checker would take any name
+
+    def __getattr__(name: str) -> Any:
+        module = _MODULES.get(name)
+        if module is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{module}"), name)

@@ -33,10 +33,12 @@ _PLACES = {
 __all__ = ["RunManager", "VirtualClock", "eventually", "running"]
 
 
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
+if not TYPE_CHECKING:  # a type checker would take any name
 
-    place = _PLACES.get(name)
-    if place is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(place), name)
+    def __getattr__(name: str) -> Any:
+        from importlib import import_module
+
+        place = _PLACES.get(name)
+        if place is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(place), name)
