@@ -1,0 +1,161 @@
+"""Rebuild the projects of testdata/: the real command line, then the edits that their author made.
+
+Usage: python testdata/regenerate.py [--into DIRECTORY] [PROJECT]...
+
+A project is a list of steps. `pykb(...)` runs a command in it, `replace(...)` edits a scaffolded file as an author would, and
+`own(...)` takes a file that the author wrote from the project as it is committed: it has no other source. Everything else comes from
+templates and generators, so a change of those shows as a difference here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+TESTDATA = Path(__file__).resolve().parent
+UNTRACKED = {".venv", ".pykb", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist"}
+"""What a project's own .gitignore names."""
+
+Step = Callable[[Path], None]
+"""Changes the project in a directory of its name."""
+
+
+def pykb(*arguments: str) -> Step:
+    """Run a command of pykb in the project."""
+
+    def step(project: Path) -> None:
+        # The year of the licence's header is the one in which the sample was made.
+        environment = {**os.environ, "SOURCE_DATE_EPOCH": "1763683200", "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pykb", *arguments]
+        done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{project.name}: pykb {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+
+    return step
+
+
+def replace(path: str, *edits: tuple[str, str]) -> Step:
+    """Replace texts that occur exactly once in a file."""
+
+    def step(project: Path) -> None:
+        file = project / path
+        text = file.read_text(encoding="utf-8")
+        for old, new in edits:
+            if text.count(old) != 1:
+                sys.exit(f"{project.name}: {path}: expected once, found {text.count(old)} times: {old!r}")
+            text = text.replace(old, new)
+        file.write_text(text, encoding="utf-8")
+
+    return step
+
+
+def own(*paths: str) -> Step:
+    """Take files that the author wrote from the committed project."""
+
+    def step(project: Path) -> None:
+        for path in paths:
+            (project / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(TESTDATA / project.name / path, project / path)
+
+    return step
+
+
+def delete(path: str) -> Step:
+    """Delete a file, as an author would."""
+    return lambda project: (project / path).unlink()
+
+
+def init(*arguments: str) -> Step:
+    """Run `pykb init` with the licence and the owner of every sample."""
+    return pykb("init", "--license", "apache2", "--owner", "fanux", *arguments)
+
+
+def create_api(group: str, version: str, kind: str, *arguments: str) -> Step:
+    """Run `pykb create api`; the manifests are generated at the end."""
+    return pykb("create", "api", "--group", group, "--version", version, "--kind", kind, "--no-make", *arguments)
+
+
+PROJECTS: dict[str, list[Step]] = {
+    "virtulmachine": [
+        init("--domain", "sealyun.com", "--project-name", "sealvm"),
+        create_api("infra", "v1", "VirtulMachine", "--resource", "--controller"),
+        replace(
+            "sealvm/api/v1/virtulmachine_types.py",
+            ("from pykb.api import", "from datetime import timedelta\n\nfrom pykb.api import"),
+            (
+                '    foo: str | None = None\n    """An example field, to be replaced by what a VirtulMachine needs."""\n',
+                '    cpu: str\n    """Number of virtual CPUs."""\n\n'
+                '    memory: str\n    """Size of the memory."""\n\n'
+                '    lifetime: timedelta | None = None\n    """How long the machine runs before it is deleted; for ever when absent."""\n',
+            ),
+            (
+                '    """Observed state of VirtulMachine."""\n',
+                '    """Observed state of VirtulMachine."""\n\n    status: str | None = None\n    """What the machine does at present."""\n',
+            ),
+            (
+                "# +kubebuilder:subresource:status\n",
+                "# +kubebuilder:printcolumn:name=Status,type=string,JSONPath=`.status.status`\n"
+                "# +kubebuilder:printcolumn:name=CPU,type=string,JSONPath=`.spec.cpu`\n"
+                "# +kubebuilder:selectablefield:JSONPath=`.spec.cpu`\n"
+                "# +kubebuilder:subresource:status\n",
+            ),
+        ),
+        replace("config/samples/infra_v1_virtulmachine.yaml", ("  foo: bar\n", '  cpu: "1"\n  memory: 2Gi\n')),
+        replace("sealvm/__main__.py", ("VirtulMachineReconciler(manager.client)", "VirtulMachineReconciler(manager.client, Hypervisor(cpus=4))")),
+        own(
+            "sealvm/controllers/virtulmachine_controller.py",
+            "sealvm/hypervisor.py",
+            "tests/controllers/test_virtulmachine_controller.py",
+            "tests/test_manager.py",
+        ),
+        pykb("generate"),
+    ],
+}
+"""Every project of testdata/ and how it came to be."""
+
+
+def files(project: Path) -> Iterator[Path]:
+    """Yield the files of a project that its repository would hold, relative to it, sorted."""
+    for path in sorted(project.rglob("*")):
+        relative = path.relative_to(project)
+        if path.is_file() and not UNTRACKED.intersection(relative.parts):
+            yield relative
+
+
+def build(name: str, into: Path) -> Path:
+    """Build a project anew in a directory, and return where it is."""
+    project = into / name
+    project.mkdir(parents=True)
+    for step in PROJECTS[name]:
+        step(project)
+    return project
+
+
+def publish(built: Path, target: Path) -> None:
+    """Make the committed project equal to the one just built; what git ignores stays."""
+    for stale in set(files(target)) - set(files(built)):
+        (target / stale).unlink()
+    for path in files(built):
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(built / path, target / path)
+
+
+def main() -> None:
+    """Rebuild the named projects, or all."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--into", type=Path, default=TESTDATA, help="where to put them (default: testdata itself)")
+    parser.add_argument("projects", nargs="*", metavar="PROJECT", help=f"any of {', '.join(PROJECTS)} (default: all)")
+    arguments = parser.parse_args()
+    for name in arguments.projects or PROJECTS:
+        with tempfile.TemporaryDirectory() as scratch:
+            publish(build(name, Path(scratch)), arguments.into / name)
+
+
+if __name__ == "__main__":
+    main()

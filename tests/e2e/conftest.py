@@ -1,0 +1,165 @@
+"""A generated project and a cluster for it, handled as their user handles them: by commands."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from pykb.envtest import ControlPlane
+
+PATIENCE = 60.0
+"""Seconds after which something that should happen counts as not happening."""
+
+
+def eventually(check: Callable[[], bool], what: str, *, context: Callable[[], str] = str) -> None:
+    """Wait until a check holds; fail with what was waited for."""
+    deadline = time.monotonic() + PATIENCE
+    while not check():
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {PATIENCE:g} s: {what}\n{context()}")
+        time.sleep(0.1)
+
+
+@dataclass
+class Process:
+    """A program that runs beside the test, and its output."""
+
+    handle: subprocess.Popen[bytes]
+    log_file: Path
+
+    @property
+    def log(self) -> str:
+        """What it printed so far."""
+        return self.log_file.read_text(encoding="utf-8")
+
+    def prints(self, text: str, *, times: int = 1) -> None:
+        """Wait until it has printed a text, so many times."""
+
+        def check() -> bool:
+            if self.handle.poll() is not None:
+                pytest.fail(f"ended with exit code {self.handle.returncode} before it printed {text!r}\n{self.log}")
+            return self.log.count(text) >= times
+
+        eventually(check, f"{text!r} printed {times} times", context=lambda: self.log)
+
+    def interrupt(self) -> int:
+        """End it as Ctrl-C does, and return its exit code."""
+        os.killpg(self.handle.pid, signal.SIGINT)
+        return self.handle.wait(PATIENCE)
+
+
+@dataclass
+class Shell:
+    """Runs commands in a directory, against a cluster."""
+
+    directory: Path
+    kubectl: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def with_kubeconfig(self, path: Path) -> Shell:
+        """The same for another user of the cluster."""
+        return Shell(self.directory, self.kubectl, {**self.environment, "KUBECONFIG": str(path)})
+
+    def run(self, *command: str, code: int = 0, text: str | None = None) -> str:
+        """Run a command and return what it prints to stdout; another exit code than `code` fails the test."""
+        done = subprocess.run(
+            command,
+            cwd=self.directory,
+            env=self.environment,
+            input=text or "",
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=300,
+        )
+        if done.returncode != code:
+            pytest.fail(f"$ {' '.join(command)}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def pykb(self, *arguments: str) -> str:
+        """Run pykb as it is installed here, not the project's."""
+        return self.run(sys.executable, "-m", "pykb", *arguments)
+
+    def ctl(self, *arguments: str, text: str | None = None) -> str:
+        """Run kubectl."""
+        return self.run(str(self.kubectl), *arguments, text=text)
+
+    @contextmanager
+    def running(self, *command: str) -> Iterator[Process]:
+        """Run a program for the length of a block, then end it as Ctrl-C does."""
+        log = self.directory.parent / f"{self.directory.name}-{time.monotonic_ns()}.log"
+        with log.open("wb") as output:
+            handle = subprocess.Popen(
+                command,
+                cwd=self.directory,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        process = Process(handle, log)
+        try:
+            yield process
+        finally:
+            if handle.poll() is None:
+                os.killpg(handle.pid, signal.SIGTERM)
+                try:
+                    handle.wait(PATIENCE)
+                except subprocess.TimeoutExpired:
+                    os.killpg(handle.pid, signal.SIGKILL)
+                    handle.wait()
+
+    def edit(self, path: str, *edits: tuple[str, str]) -> None:
+        """Replace texts that occur exactly once in a file."""
+        file = self.directory / path
+        text = file.read_text(encoding="utf-8")
+        for old, new in edits:
+            assert text.count(old) == 1, f"{path} has {old!r} {text.count(old)} times"
+            text = text.replace(old, new)
+        file.write_text(text, encoding="utf-8")
+
+
+def free_port() -> int:
+    """A port that nobody listens on at present."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[ControlPlane]:
+    """A control plane of these tests' own: they install and delete what they like."""
+    with ControlPlane() as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def shell(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Shell:
+    """A shell in an empty directory named sealvm, with a kubeconfig and no Python environment."""
+    directory = tmp_path_factory.mktemp("walkthrough") / "sealvm"
+    directory.mkdir()
+    kubectl = cluster.assets.kubectl
+    assert kubectl is not None
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV", "MAKE"))}
+    environment = {
+        **inherited,
+        "KUBECONFIG": str(cluster.kubeconfig),
+        "KUBEBUILDER_ASSETS": str(cluster.assets.folder),
+        "KUBECTL": str(kubectl),
+        "PYTHON": sys.executable,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "NO_COLOR": "1",
+    }
+    return Shell(directory, kubectl, environment)

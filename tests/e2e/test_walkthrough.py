@@ -1,0 +1,212 @@
+"""The main job, from an empty directory to a deployed operator, as the README tells it.
+
+The tests of this file are one story: each goes on where the one before it stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.request
+from typing import Any
+
+import pytest
+import yaml
+
+from pykb.envtest import ControlPlane
+from tests.e2e.conftest import Shell, eventually, free_port
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+
+TYPES = "sealvm/api/v1/virtulmachine_types.py"
+CONTROLLER = "sealvm/controllers/virtulmachine_controller.py"
+SAMPLE = "config/samples/infra_v1_virtulmachine.yaml"
+KIND = "virtulmachines.infra.sealyun.com"
+
+FIELDS = '''    cpu: str
+    """Number of virtual CPUs."""
+
+    memory: str
+    """Size of the memory."""
+'''
+STATUS = '''    """Observed state of VirtulMachine."""
+
+    status: str | None = None
+    """What the machine does."""
+'''
+RECONCILE = """        if resource.metadata.deletion_timestamp is not None:
+            print(f"cleaning up {request}", flush=True)
+            await release_finalizer(self.client, resource, FINALIZER)
+            return Result()
+        await ensure_finalizer(self.client, resource, FINALIZER)
+        print(f"cpu {resource.spec.cpu}, memory {resource.spec.memory}", flush=True)
+        if int(resource.spec.cpu) == 0:
+            print("a machine needs a CPU", flush=True)
+            raise ValueError("a machine needs a CPU")
+        resource.status.status = "Running"
+        await self.client.status.update(resource)
+"""
+
+
+def status(shell: Shell, name: str = "virtulmachine-sample") -> str:
+    """The field `status` of a machine's status."""
+    return shell.ctl("get", KIND, name, "--output=jsonpath={.status.status}")
+
+
+def test_scaffold(shell: Shell) -> None:
+    """Two commands make a project with a kind, and the manifests of it."""
+    shell.pykb("init", "--domain", "sealyun.com", "--license", "apache2", "--owner", "fanux")
+    shell.pykb("create", "api", "--group", "infra", "--version", "v1", "--kind", "VirtulMachine")
+    assert (shell.directory / f"config/crd/bases/infra.sealyun.com_virtulmachines.yaml").exists()
+
+
+def test_fresh_project_passes_its_own_checks(shell: Shell) -> None:
+    """Format, lint, types and tests are in order before anybody has written a line."""
+    shell.run("make")
+    shell.run("make", "check-manifests")
+    shell.run("make", "test")
+
+
+def test_install_and_run(shell: Shell) -> None:
+    """`make install run` brings the CRD into the cluster and reconciles the sample."""
+    probes = f"127.0.0.1:{free_port()}"
+    with shell.running("make", "install", "run", f"ARGS=--health-probe-bind-address={probes}") as manager:
+        eventually(lambda: KIND in shell.ctl("get", "crd", "--output=name"), f"{KIND} installed")
+        shell.ctl("wait", "--for=condition=Established", f"crd/{KIND}", "--timeout=30s")
+        shell.ctl("apply", "--kustomize", "config/samples")
+        manager.prints("default/virtulmachine-sample")
+        for path in ("healthz", "readyz"):
+            with urllib.request.urlopen(f"http://{probes}/{path}", timeout=10) as answer:
+                assert answer.status == 200
+        manager.interrupt()
+    shell.ctl("delete", "--kustomize", "config/samples", "--timeout=30s")
+
+
+def test_change_the_types(shell: Shell) -> None:
+    """New fields are in the CRD that `kustomize build config/default` shows, with their descriptions."""
+    text = (shell.directory / TYPES).read_text(encoding="utf-8")
+    example = re.search(r'    foo: .*\n    """.*"""\n', text)
+    assert example is not None
+    shell.edit(TYPES, (example[0], FIELDS), ('    """Observed state of VirtulMachine."""\n', STATUS))
+    shell.edit(SAMPLE, ("  foo: bar\n", '  cpu: "2"\n  memory: 4Gi\n'))
+    shell.edit(
+        CONTROLLER,
+        ('        self.logger.info("reconciling %s", request)\n', RECONCILE),
+        (
+            "from pykb.runtime import ControllerBuilder, Manager, Reconciler, Request, Result\n",
+            "from pykb.runtime import (\n    ControllerBuilder,\n    Manager,\n    Reconciler,\n    Request,\n    Result,\n"
+            "    ensure_finalizer,\n    release_finalizer,\n)\n",
+        ),
+        ("import VirtulMachine\n", 'import VirtulMachine\n\nFINALIZER = "infra.sealyun.com/machine"\n'),
+    )
+    shell.run("make")
+    shell.run("make", "install")
+    rendered = list(yaml.safe_load_all(shell.ctl("kustomize", "config/default")))
+    (crd,) = [each for each in rendered if each["kind"] == "CustomResourceDefinition"]
+    properties = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    assert properties["spec"]["properties"] == {
+        "cpu": {"type": "string", "description": "Number of virtual CPUs."},
+        "memory": {"type": "string", "description": "Size of the memory."},
+    }
+    assert properties["spec"]["required"] == ["cpu", "memory"]
+    assert properties["status"]["properties"]["status"] == {"type": "string", "description": "What the machine does."}
+
+
+def test_reconcile(shell: Shell) -> None:
+    """The reconciler gets the object, prints it, writes its status, cleans up before it goes, and tries again on error."""
+    run = ("make", "run", f"ARGS=--health-probe-bind-address=127.0.0.1:{free_port()}")
+    with shell.running(*run) as manager:
+        shell.ctl("apply", "--kustomize", "config/samples")
+        manager.prints("cpu 2, memory 4Gi")
+        eventually(lambda: status(shell) == "Running", "the status is Running", context=lambda: manager.log)
+        manager.interrupt()
+
+    # Nobody is there to clean up: the finalizer holds the object.
+    shell.ctl("delete", "--kustomize", "config/samples", "--wait=false")
+    held = json.loads(shell.ctl("get", KIND, "virtulmachine-sample", "--output=json"))
+    assert held["metadata"]["deletionTimestamp"]
+    assert held["metadata"]["finalizers"] == ["infra.sealyun.com/machine"]
+
+    with shell.running(*run) as manager:
+        manager.prints("cleaning up default/virtulmachine-sample")
+        gone = ("get", KIND, "--output=name")
+        eventually(lambda: not shell.ctl(*gone), "the object is gone", context=lambda: manager.log)
+
+        failing = (shell.directory / SAMPLE).read_text(encoding="utf-8").replace('cpu: "2"', 'cpu: "0"')
+        shell.ctl("apply", "--filename=-", text=failing)
+        manager.prints("a machine needs a CPU\n", times=3)
+        shell.ctl("apply", "--kustomize", "config/samples")
+        eventually(lambda: status(shell) == "Running", "the next try succeeds", context=lambda: manager.log)
+        shell.ctl("delete", "--kustomize", "config/samples", "--timeout=30s")
+        manager.interrupt()
+
+
+def test_own_tests_still_pass(shell: Shell) -> None:
+    """The scaffolded tests read the sample, so they hold for the changed types, too."""
+    shell.run("make", "lint", "typecheck", "test")
+
+
+def test_deploy(shell: Shell, cluster: ControlPlane) -> None:
+    """What `make deploy` applies suffices: the manager, as the deployed ServiceAccount, is forbidden nothing."""
+    image = "registry.example.com/sealvm:v0.0.1"
+    shell.run("make", "deploy", f"IMG={image}")
+    deployment = json.loads(
+        shell.ctl("--namespace=sealvm-system", "get", "deployment", "sealvm-controller-manager", "--output=json")
+    )
+    pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["image"] == image
+
+    account = shell.with_kubeconfig(cluster.service_account("sealvm-system", pod["serviceAccountName"]))
+    metrics = f"127.0.0.1:{free_port()}"
+    addresses = {"--metrics-bind-address": metrics, "--health-probe-bind-address": f"127.0.0.1:{free_port()}"}
+    arguments = [
+        f"{flag}={addresses[flag]}" if (flag := argument.partition("=")[0]) in addresses else argument
+        for argument in container["args"]
+    ]
+    before = refusals(shell)
+    command = (".venv/bin/python", "-m", "sealvm", *arguments, "--leader-election-namespace=sealvm-system")
+    with account.running(*command) as manager:
+        shell.ctl("apply", "--kustomize", "config/samples")
+        eventually(lambda: status(shell) == "Running", "the status is Running", context=lambda: manager.log)
+        shell.ctl("delete", "--kustomize", "config/samples", "--timeout=30s")
+        lease = shell.ctl("--namespace=sealvm-system", "get", "lease", "sealvm.sealyun.com", "--output=json")
+        assert json.loads(lease)["spec"]["holderIdentity"]
+        assert "forbidden" not in manager.log.lower()
+        assert manager.interrupt() == 0
+    assert refusals(shell) == before
+
+
+def refusals(shell: Shell) -> float:
+    """How many requests the API server has not authorized so far."""
+    metrics = shell.ctl("get", "--raw", "/metrics")
+    found = re.findall(r'^authorization_attempts_total{result="(denied|no-opinion|error)"} (\S+)$', metrics, re.MULTILINE)
+    return sum(float(count) for _, count in found)
+
+
+def test_installer(shell: Shell) -> None:
+    """`make build-installer` writes what `make deploy` applies, with the image set, and changes no other file."""
+    kustomizations = sorted(shell.directory.glob("config/**/*.yaml"))
+    contents = [path.read_bytes() for path in kustomizations]
+    shell.run("make", "build-installer", "IMG=registry.example.com/sealvm:v2")
+    objects = list(yaml.safe_load_all((shell.directory / "dist/install.yaml").read_text(encoding="utf-8")))
+    (deployment,) = [each for each in objects if each["kind"] == "Deployment"]
+    assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "registry.example.com/sealvm:v2"
+    assert [path.read_bytes() for path in kustomizations] == contents
+
+
+def test_uninstall(shell: Shell) -> None:
+    """`make uninstall` takes the CRDs away; twice needs to be told that they may be gone."""
+    shell.run("make", "uninstall")
+    assert KIND not in shell.ctl("get", "crd", "--output=name")
+    shell.run("make", "uninstall", code=2)
+    shell.run("make", "uninstall", "ignore-not-found=true")
+
+
+def test_no_file_tells_of_this_machine(shell: Shell) -> None:
+    """No file of the project holds a path of the machine that made it."""
+    home = str(shell.directory.parent)
+    local = {".venv", ".pykb", ".mypy_cache", ".ruff_cache", ".pytest_cache"}
+    for path in shell.directory.rglob("*"):
+        if path.is_file() and not local.intersection(path.relative_to(shell.directory).parts):
+            assert home not in path.read_text(encoding="utf-8", errors="replace"), path
