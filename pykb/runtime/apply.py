@@ -85,7 +85,8 @@ async def ensure_applied(
 
     What is there is read first, from the cache where the kind is watched. Nothing is sent when every field that ``obj``
     sets has this value already and this manager owns those fields and no others; what the server or other managers
-    added does not count.
+    added does not count. (A quantity that the server spells otherwise, ``1000m`` for ``1``, is applied each time; the
+    server then finds that nothing changes.)
 
     Args:
         client: The client.

@@ -98,6 +98,8 @@ class Transport:
         self.observer = observer
         """Is called after each attempt, in the event loop; it must neither block nor raise."""
         self._session: aiohttp.ClientSession | None = None
+        self._closed = False
+        self._streams: set[aiohttp.ClientResponse] = set()
         self._slots = asyncio.Semaphore(self._options.max_connections)
         self._tls: tuple[Credentials, ssl.SSLContext | bool] | None = None
         self._renewal = asyncio.Lock()
@@ -117,7 +119,11 @@ class Transport:
         return self._source
 
     async def close(self) -> None:
-        """Close every connection; the transport opens new ones when it is used again."""
+        """Close every connection; the transport cannot be used any more."""
+        self._closed = True
+        for response in self._streams:
+            # Closing the connection would not wake the one who reads from it.
+            response.content.set_exception(aiohttp.ClientConnectionError("this client is closed"))
         session, self._session = self._session, None
         if session is not None:
             await session.close()
@@ -140,9 +146,11 @@ class Transport:
             sock_read=self._options.idle_timeout.total_seconds(),
         )
         response = await self._attempts(call, limits, slots=None)
+        self._streams.add(response)
         try:
             yield self._lines(response)
         finally:
+            self._streams.discard(response)
             response.close()
 
     async def _lines(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
@@ -159,7 +167,7 @@ class Transport:
                 for line in lines:
                     if line:
                         yield line
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError, RuntimeError) as error:  # aiohttp: "Connection closed."
             raise self._unreachable(str(response.url.origin()), "", error, connected=True) from error
 
     async def _attempts(
@@ -228,6 +236,8 @@ class Transport:
         return response
 
     def _open_session(self) -> aiohttp.ClientSession:
+        if self._closed:
+            raise RuntimeError("this client is closed")
         if self._session is None:
             # The semaphore bounds requests; a limit here would let watches use it up.
             self._session = aiohttp.ClientSession(

@@ -1,0 +1,193 @@
+"""Server-side apply and the helpers that bring an object to what is wanted with the fewest writes."""
+
+import copy
+
+import pytest
+
+from pykb.api.apps.v1 import Deployment
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
+from pykb.runtime.client import MergePatch
+from pykb.runtime.errors import Conflict, NotFound
+from pykb.runtime.finalizer import ensure_finalizer, release_finalizer
+
+pytestmark = pytest.mark.apiserver
+
+
+def _config_map(namespace, **data):
+    return ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace), data=data)
+
+
+def _deployment(namespace, replicas=None, image="img:1"):
+    labels = {"app": "x"}
+    container = {
+        "name": "c",
+        "image": image,
+        "ports": [{"containerPort": 80}],
+        "resources": {"limits": {"cpu": "500m"}},
+    }
+    spec = {
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+    }
+    if replicas is not None:
+        spec["replicas"] = replicas
+    metadata = {"name": "d", "namespace": namespace}
+    return Deployment.from_wire({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
+
+
+async def test_two_managers_share_an_object(client, namespace):
+    """Each owns its fields; one that it no longer applies goes, the other's stay."""
+    await client.apply(_config_map(namespace, a="1", b="1"), field_manager="one")
+    await client.apply(_config_map(namespace, c="1"), field_manager="two")
+    applied = await client.apply(_config_map(namespace, a="2"), field_manager="one")
+    assert applied.data == {"a": "2", "c": "1"}
+
+
+async def test_a_field_of_another_manager_is_a_conflict_unless_forced(client, namespace):
+    """The conflict names the manager and the field; force takes the field over."""
+    await client.apply(_config_map(namespace, a="1"), field_manager="one")
+    with pytest.raises(Conflict) as caught:
+        await client.apply(_config_map(namespace, a="2"), field_manager="two")
+    (cause,) = caught.value.causes
+    assert (cause.reason, cause.field) == ("FieldManagerConflict", ".data.a")
+    assert '"one"' in cause.message
+    forced = await client.apply(_config_map(namespace, a="2"), field_manager="two", force=True)
+    assert forced.data == {"a": "2"}
+    with pytest.raises(Conflict):
+        await client.apply(_config_map(namespace, a="1"), field_manager="one")
+
+
+async def test_an_object_that_was_read_can_be_applied(client, namespace):
+    """Its resource version and managed fields are not sent, so that apply does not refuse it."""
+    await client.create(_config_map(namespace, a="1"))
+    found = await client.get(ConfigMap, f"{namespace}/a")
+    found.data["a"] = "2"
+    await client.apply(found, field_manager="me", force=True)
+    assert (await client.get(ConfigMap, found)).data == {"a": "2"}
+
+
+async def test_create_or_update_creates_updates_and_leaves_alone(client, namespace):
+    """Created, updated, unchanged; an unchanged object causes no write."""
+    obj = _config_map(namespace)
+
+    def want(value):
+        def mutate():
+            obj.data = {"k": value}
+
+        return mutate
+
+    assert (await create_or_update(client, obj, want("1")))[1] is OperationResult.CREATED
+    assert (await create_or_update(client, obj, want("1")))[1] is OperationResult.UNCHANGED
+    version = obj.metadata.resource_version
+    assert (await create_or_update(client, obj, want("2")))[1] is OperationResult.UPDATED
+    assert obj.metadata.resource_version != version
+
+
+async def test_create_or_update_does_not_fight_defaults(client, namespace):
+    """A template that is written anew each time lacks the server's defaults: no new version, and unchanged."""
+    obj = _deployment(namespace, replicas=2)
+
+    def want():
+        fresh = _deployment(namespace, replicas=2)
+        obj.spec.template = fresh.spec.template
+        obj.spec.replicas = fresh.spec.replicas
+
+    results = [(await create_or_update(client, obj, want))[1] for _ in range(3)]
+    assert results == [OperationResult.CREATED, OperationResult.UNCHANGED, OperationResult.UNCHANGED]
+    assert obj.metadata.generation == 1
+
+
+async def test_create_or_patch_keeps_what_others_wrote(client, namespace):
+    """Only the difference is sent, also with an async mutate."""
+    obj = _config_map(namespace, a="1")
+
+    async def want():
+        obj.data = {**(obj.data or {}), "mine": "1"}
+
+    assert (await create_or_patch(client, obj, want))[1] is OperationResult.CREATED
+    await client.patch(copy.deepcopy(obj), MergePatch({"data": {"theirs": "1"}}))
+    assert (await create_or_patch(client, obj, want))[1] is OperationResult.UNCHANGED
+    assert obj.data == {"a": "1", "mine": "1", "theirs": "1"}
+
+
+async def test_mutate_must_not_rename(client, namespace):
+    """A change of the name would write another object."""
+    obj = _config_map(namespace)
+
+    def rename():
+        obj.metadata.name = "b"
+
+    with pytest.raises(ValueError, match="must not rename"):
+        await create_or_update(client, obj, rename)
+
+
+async def test_ensure_applied_writes_only_when_a_value_or_an_owner_would_change(client, namespace, monkeypatch):
+    """Defaults and others' fields do not count; drift, a new field and a dropped field do."""
+    applied = []
+    apply = type(client).apply
+
+    async def counting(self, obj, **options):
+        applied.append(obj)
+        return await apply(self, obj, **options)
+
+    monkeypatch.setattr(type(client), "apply", counting)
+
+    async def ensure(replicas=2, image="img:1"):
+        return (await ensure_applied(client, _deployment(namespace, replicas, image), field_manager="me"))[1]
+
+    assert await ensure() is OperationResult.CREATED
+    assert await ensure() is OperationResult.UNCHANGED
+    deployment = await client.get(Deployment, f"{namespace}/d")
+    await client.patch(deployment, MergePatch({"metadata": {"labels": {"theirs": "1"}}}), field_manager="other")
+    assert await ensure() is OperationResult.UNCHANGED
+    assert len(applied) == 1
+    await client.patch(deployment, MergePatch({"spec": {"replicas": 9}}), field_manager="other")
+    assert await ensure() is OperationResult.UPDATED
+    assert await ensure(image="img:2") is OperationResult.UPDATED
+    assert await ensure(replicas=None, image="img:2") is OperationResult.UPDATED
+    assert len(applied) == 4
+    found = await client.get(Deployment, f"{namespace}/d")
+    assert (found.spec.template.spec.containers[0].image, found.metadata.labels) == ("img:2", {"theirs": "1"})
+
+
+async def test_a_status_is_patched_only_when_it_changed(client, namespace, widgets):
+    """No write for an equal status; only the changed fields otherwise."""
+    obj = await client.create(widgets.make(namespace))
+    before = copy.deepcopy(obj)
+    assert await patch_status(client, obj, before) is OperationResult.UNCHANGED
+    obj.status.phase = "Running"
+    assert await patch_status(client, obj, before) is OperationResult.UPDATED
+    version = obj.metadata.resource_version
+    assert await patch_status(client, obj, copy.deepcopy(obj)) is OperationResult.UNCHANGED
+    assert (await client.get(widgets.Kind, obj)).metadata.resource_version == version
+    stale = copy.deepcopy(before)
+    stale.status.phase = "Failed"
+    with pytest.raises(Conflict):
+        await patch_status(client, stale, before, optimistic_lock=True)
+
+
+async def test_a_finalizer_holds_an_object_until_it_is_released(client, namespace):
+    """Ensured once, it survives the deletion; released, the object is gone, and releasing again is no error."""
+    name = "example.com/clean-up"
+    obj = await client.create(_config_map(namespace))
+    assert await ensure_finalizer(client, obj, name)
+    assert not await ensure_finalizer(client, obj, name)
+    await client.delete(obj)
+    held = await client.get(ConfigMap, obj)
+    assert held.metadata.deletion_timestamp is not None
+    stale = copy.deepcopy(held)
+    assert await release_finalizer(client, held, name)
+    with pytest.raises(NotFound):
+        await client.get(ConfigMap, obj)
+    assert not await release_finalizer(client, stale, name)
+
+
+async def test_a_finalizer_of_another_is_never_overwritten(client, namespace):
+    """An object that changed meanwhile is a conflict, since the list is written whole."""
+    obj = await client.create(_config_map(namespace))
+    mine = copy.deepcopy(obj)
+    await ensure_finalizer(client, obj, "example.com/theirs")
+    with pytest.raises(Conflict):
+        await ensure_finalizer(client, mine, "example.com/mine")

@@ -1,0 +1,201 @@
+"""Leader election on a real Lease, with time under control."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from pykb.api.coordination.v1 import Lease
+from pykb.runtime.client import MergePatch
+from pykb.runtime.clock import SystemClock
+from pykb.runtime.leader import LeaderElectionOptions, LeaderElector, LeadershipLost
+from pykb.testing.eventually import eventually
+
+pytestmark = pytest.mark.apiserver
+
+
+def _elector(client, namespace, identity, *, lease=6.0, renew=4.0, retry=0.2, **more):
+    options = LeaderElectionOptions(
+        "f00.example.com",
+        namespace,
+        identity,
+        lease_duration=timedelta(seconds=lease),
+        renew_deadline=timedelta(seconds=renew),
+        retry_period=timedelta(seconds=retry),
+        release_on_stop=more.pop("release", True),
+    )
+    return LeaderElector(client, options, **more)
+
+
+class _Job:
+    """What the leader does: runs until it is told to end, and remembers that it ran."""
+
+    def __init__(self):
+        self.started = asyncio.Event()
+        self.end = asyncio.Event()
+        self.cancelled = False
+
+    async def __call__(self):
+        self.started.set()
+        try:
+            await self.end.wait()
+        except asyncio.CancelledError:
+            self.cancelled = True
+            raise
+
+
+async def _soon(event):
+    async with asyncio.timeout(30):
+        await event.wait()
+
+
+async def test_one_leads_and_the_other_follows_when_it_ends(client, namespace):
+    """Two electors: never both; a regular end hands over at once, without waiting for the lease to run out."""
+    first_job, second_job = _Job(), _Job()
+    changes = []
+    first = _elector(client, namespace, "first", lease=600, renew=500, observer=changes.append)
+    second = _elector(client, namespace, "second", lease=600, renew=500)
+    first_run = asyncio.create_task(first.run(first_job))
+    await _soon(first_job.started)
+    second_run = asyncio.create_task(second.run(second_job))
+    await asyncio.sleep(1)
+    assert (first.is_leader, second.is_leader, second.leader) == (True, False, "first")
+    assert not second_job.started.is_set()
+    first_job.end.set()
+    await first_run
+    await _soon(second_job.started)
+    lease = await client.get(Lease, f"{namespace}/f00.example.com")
+    assert (lease.spec.holder_identity, lease.spec.lease_duration_seconds, lease.spec.lease_transitions) == (
+        "second",
+        600,
+        1,
+    )
+    assert changes == [False, True, False]
+    second_run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await second_run
+    assert second_job.cancelled
+    assert (await client.get(Lease, f"{namespace}/f00.example.com")).spec.holder_identity == ""
+
+
+async def test_a_lease_that_nobody_renews_is_taken_over(client, namespace):
+    """A leader that died without giving the lease back is replaced when its time is over."""
+    dead = _elector(client, namespace, "dead", lease=1.5, renew=1, release=False)
+    await dead.acquire()
+    job = _Job()
+    alive = _elector(client, namespace, "alive", lease=1.5, renew=1)
+    run = asyncio.create_task(alive.run(job))
+    await _soon(job.started)
+    assert not dead.is_leader
+    job.end.set()
+    await run
+
+
+async def test_a_lease_taken_by_another_ends_the_leader(client, namespace):
+    """Who sees another holder stops its work and says so."""
+    job = _Job()
+    elector = _elector(client, namespace, "victim")
+    run = asyncio.create_task(elector.run(job))
+    await _soon(job.started)
+    thief = MergePatch({"spec": {"holderIdentity": "thief"}})
+    await client.patch(await client.get(Lease, f"{namespace}/f00.example.com"), thief)
+    with pytest.raises(LeadershipLost):
+        async with asyncio.timeout(30):
+            await run
+    assert job.cancelled
+    assert (await client.get(Lease, f"{namespace}/f00.example.com")).spec.holder_identity == "thief"
+
+
+async def test_a_strange_write_does_not_end_the_leader(client, namespace):
+    """A conflict by an annotation is read again and renewed over."""
+    job = _Job()
+    elector = _elector(client, namespace, "me")
+    run = asyncio.create_task(elector.run(job))
+    await _soon(job.started)
+    lease = await client.get(Lease, f"{namespace}/f00.example.com")
+    await client.patch(lease, MergePatch({"metadata": {"annotations": {"by": "hand"}}}))
+    renewed = lease.spec.renew_time
+
+    async def renewed_again():
+        found = await client.get(Lease, lease)
+        assert found.metadata.annotations == {"by": "hand"}
+        return found.spec.renew_time != renewed
+
+    await eventually(renewed_again)
+    assert not run.done()
+    job.end.set()
+    await run
+
+
+class _Freezing(SystemClock):
+    """A clock that jumps ahead, as it does for a process that was stopped."""
+
+    def __init__(self):
+        self.ahead = 0.0
+
+    def now(self):
+        return super().now() + self.ahead
+
+
+async def test_a_frozen_leader_gives_up_without_writing(client, namespace):
+    """Who wakes up after its deadline does not renew: another may lead by now."""
+    clock = _Freezing()
+    job = _Job()
+    elector = _elector(client, namespace, "frozen", retry=0.5, clock=clock)
+    run = asyncio.create_task(elector.run(job))
+    await _soon(job.started)
+    before = await client.get(Lease, f"{namespace}/f00.example.com")
+    clock.ahead = 100
+    assert not elector.is_leader
+    with pytest.raises(LeadershipLost):
+        await run
+    after = await client.get(Lease, f"{namespace}/f00.example.com")
+    assert after.spec.holder_identity == "frozen"
+    assert after.metadata.resource_version == before.metadata.resource_version
+
+
+async def test_an_unreachable_server_ends_the_leader_after_the_deadline(client, namespace):
+    """Renewals that fail are tried again until the deadline, then leadership is lost."""
+    job = _Job()
+    frail = client.with_options()
+    elector = _elector(frail, namespace, "alone", lease=2, renew=1, retry=0.2)
+    run = asyncio.create_task(elector.run(job))
+    await _soon(job.started)
+
+    async def hang(call):
+        await asyncio.Event().wait()
+
+    original = client.connection.request
+    client.connection.request = hang
+    try:
+        with pytest.raises(LeadershipLost):
+            async with asyncio.timeout(30):
+                await run
+    finally:
+        client.connection.request = original
+    assert job.cancelled
+
+
+async def test_leadership_is_reported_as_events_of_the_lease(client, namespace):
+    """`kubectl describe lease` tells who became leader and who stopped."""
+    from pykb.api.events.v1 import Event
+    from pykb.runtime.recorder import EventRecorder
+
+    recorder = EventRecorder(client, "manager")
+    job = _Job()
+    job.end.set()
+    await _elector(client, namespace, "me", recorder=recorder).run(job)
+    await recorder.flush()
+    events = await client.list(Event, namespace=namespace)
+    assert sorted((event.reason, event.note) for event in events) == [
+        ("LeaderElection", "me became leader"),
+        ("LeaderElection", "me stopped leading"),
+    ]
+    assert {event.regarding.kind for event in events} == {"Lease"}
+
+
+@pytest.mark.parametrize(("lease", "renew", "retry"), [(10, 10, 2), (15, 2, 2), (15, 10, 0)])
+def test_durations_must_fit_together(client, lease, renew, retry):
+    """Durations with which two could lead are refused at once."""
+    with pytest.raises(ValueError, match="lease_duration > renew_deadline"):
+        _elector(client, "n", "i", lease=lease, renew=renew, retry=retry)
