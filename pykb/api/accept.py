@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import math
 import re
 from collections.abc import Callable
 from datetime import date, time
@@ -31,8 +32,21 @@ def boolean(schema: Schema) -> Schema:
 
 
 def number(schema: Schema) -> Schema:
-    """An int or a float, no bool and no text."""
-    return {"strict": True, **schema}
+    """An int or a float, no bool and no text; multiples are told as the server tells them."""
+    factor = schema.get("multiple_of")
+    if factor is None:
+        return {"strict": True, **schema}
+    inner = {key: value for key, value in schema.items() if key not in ("multiple_of", "ref")}
+
+    def check(value: float) -> float:
+        quotient = 1 / factor * value if factor < 1 else value / factor
+        nearest = float(round(quotient)) if math.isfinite(quotient) else math.inf
+        if abs(quotient) > _EXACT_FLOAT or abs(quotient - nearest) > 1e-9 * abs(nearest):
+            raise PydanticKnownError("multiple_of", {"multiple_of": factor})
+        return value
+
+    made = core_schema.no_info_after_validator_function(check, cast("CoreSchema", {"strict": True, **inner}))
+    return cast("Schema", made)
 
 
 def text(schema: Schema) -> Schema:
@@ -133,6 +147,12 @@ def from_text(schema: Schema) -> Schema:
     return _before(_refuse_numbers, schema)
 
 
+def address_or_path(schema: Schema) -> Schema:
+    """IP addresses, networks, paths; no address with a zone (``fe80::1%eth0``), which has no meaning elsewhere."""
+    made = core_schema.no_info_after_validator_function(_refuse_zone, cast("CoreSchema", from_text(schema)))
+    return cast("Schema", made)
+
+
 def to_base64(value: bytes) -> str:
     """The wire form of bytes."""
     return base64.b64encode(value).decode("ascii")
@@ -185,6 +205,12 @@ def _check_uuid(value: object) -> object:
     if isinstance(value, str) and value[:4].lower() == "urn:":
         raise PydanticCustomError("uuid", "expected a UUID without urn:uuid: before it")
     return _refuse_numbers(value)
+
+
+def _refuse_zone(value: object) -> object:
+    if getattr(value, "scope_id", None) is not None:
+        raise PydanticCustomError("ip_zone", "expected an address without a zone")
+    return value
 
 
 def _refuse_numbers(value: object) -> object:

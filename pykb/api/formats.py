@@ -32,7 +32,10 @@ _PATTERNS = {
     "hexcolor": r"#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})",
     "k8slongname": rf"(?=.{{1,253}}\Z){_DNS_LABEL}(?:\.{_DNS_LABEL})*",
     "k8sshortname": rf"(?=.{{1,63}}\Z){_DNS_LABEL}",
-    "mac": r"[0-9a-fA-F]{2}(?:(?::[0-9a-fA-F]{2})+|(?:-[0-9a-fA-F]{2})+)|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4})+",
+    "mac": (
+        r"[0-9a-fA-F]+|[0-9a-fA-F]{2}(?:(?::[0-9a-fA-F]{2})+|(?:-[0-9a-fA-F]{2})+)"
+        r"|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4})+"
+    ),
     "rgbcolor": rf"rgb\({_BYTE_OF_COLOR},{_BYTE_OF_COLOR},{_BYTE_OF_COLOR}\)",
     "ssn": r"(?=.{11}\Z)\d{3}[- ]?\d{2}[- ]?\d{4}",
     "uuid": "(?i)" + _UUID.format(version="[0-9a-f]", variant="[0-9a-f]"),

@@ -34,7 +34,7 @@ _SCALARS = {
     "enum": accept.enum,
     "float": accept.number,
     "int": accept.integer,
-    "lax-or-strict": accept.from_text,  # IP addresses, paths
+    "lax-or-strict": accept.address_or_path,
     "literal": accept.literal,
     "str": accept.text,
     "time": accept.time_of_day,
