@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +41,11 @@ def _run(args: list[str]) -> int:
     from pykb.cli import console, errors
 
     console.configure(args)
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr] # a name in an ASCII terminal
+    _open_streams()
     try:
         _recover()
         result: Any = root().main(args=args, prog_name="pykb", standalone_mode=False)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except click.Abort:
@@ -59,6 +57,17 @@ def _run(args: list[str]) -> int:
     if result == errors.EXIT_INTERRUPTED:
         return _interrupted()
     return result if isinstance(result, int) else 0
+
+
+def _open_streams() -> None:
+    """Two streams that take any text, also where we were started without them or in an ASCII terminal."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _recover() -> None:

@@ -6,7 +6,6 @@ is a function in a module of its own, imported only when the command line names 
 
 from __future__ import annotations
 
-import sys
 from typing import NamedTuple
 
 
@@ -96,4 +95,4 @@ def overview() -> str:
 
 def print_overview() -> None:
     """Print the help of the whole command line."""
-    sys.stdout.write(overview())
+    print(overview(), end="")

@@ -90,9 +90,9 @@ def api(  # noqa: PLR0917 - the options of a command
     if not wrote:
         console.say("everything is already there; nothing was changed")
         return
-    if make and options.resource:
+    if make:
         _generate(root)
-    _say_next(planned.resource, made=make and options.resource)
+    _say_next(planned.resource, made=make)
 
 
 def _decide(question: str, answer: bool | None, *, instead: bool = False) -> bool:

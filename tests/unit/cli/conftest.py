@@ -1,0 +1,85 @@
+"""What the tests of the command line share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pykb.cli import app
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+
+Pykb = Callable[..., Ended]
+
+
+@pytest.fixture
+def pykb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Pykb:
+    """Runs a command line in this process."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)  # the disk is not under test
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run(*words: str) -> Ended:
+        capfd.readouterr()
+        code = app.run(words)
+        out, err = capfd.readouterr()
+        return Ended(code, out, err)
+
+    return run
+
+
+@pytest.fixture
+def spawn() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs ``python -m pykb`` as a process of its own."""
+
+    def run(words: Sequence[str], **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # type: ignore[call-overload,no-any-return]
+            [sys.executable, "-m", "pykb", *words],
+            check=False,
+            **{"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, **options},
+        )
+
+    return run
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pykb: Pykb) -> Path:
+    """A fresh project `sealvm`, committed to git; the working directory."""
+    root = tmp_path / "sealvm"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    assert pykb("init", "--domain", "sealyun.com", "--owner", "fanux").code == 0
+    commit(root)
+    return root
+
+
+def commit(root: Path) -> None:
+    """Put everything into a commit."""
+    for words in (["init", "-q"], ["add", "-A"], ["-c", "user.email=a@b", "-c", "user.name=a", "commit", "-qm", "x"]):
+        subprocess.run(["git", *words], cwd=root, check=True)
+
+
+@pytest.fixture
+def status() -> Callable[[Path], list[str]]:
+    """The lines of `git status --short`."""
+
+    def lines(root: Path) -> list[str]:
+        done = subprocess.run(
+            ["git", "status", "--short", "-uall"], cwd=root, check=True, capture_output=True, text=True
+        )
+        return done.stdout.splitlines()
+
+    return lines
