@@ -76,7 +76,7 @@ def _wait_until_served(rest: Rest, definition: dict[str, Any], deadline: float) 
     conditions: dict[str, dict[str, Any]] = {}
     while True:
         current = rest.call("GET", f"{COLLECTION}/{name}").body
-        conditions = {c["type"]: c for c in current.get("status", {}).get("conditions", [])}
+        conditions = {c["type"]: c for c in (current.get("status") or {}).get("conditions") or []}
         established = conditions.get("Established", {}).get("status") == "True"
         if established and _is_discovered(rest, definition):
             return
