@@ -26,9 +26,9 @@ STATUS = '''    phase: str | None = None
     """What the machine is doing."""
 
 '''
-RECONCILE = """        print(f"cpu: {machine.spec.cpu}, memory: {machine.spec.memory}")
-        machine.status.phase = "Running"
-        await self.client.status.update(machine)
+RECONCILE = """        print(f"cpu: {resource.spec.cpu}, memory: {resource.spec.memory}")
+        resource.status.phase = "Running"
+        await self.client.status.update(resource)
 """
 SAMPLE = """  cpu: "2"
   memory: 4Gi
@@ -47,19 +47,21 @@ class Demo:
             "KUBECONFIG": str(folder / ".pykb/cluster/kubeconfig"),
         }
 
-    def run(self, command: str, *, quiet: bool = False) -> str:
+    def run(self, command: str) -> None:
         """Run one command to its end.
 
         Raises:
             CalledProcessError: It failed; its output was shown.
         """
         print(f"\n\x1b[1m$ {command}\x1b[0m", flush=True)
-        if not quiet:
-            subprocess.run(shlex.split(command), cwd=self.folder, env=self.environment, check=True)
-            return ""
-        return subprocess.run(
-            shlex.split(command), cwd=self.folder, env=self.environment, check=True, stdout=subprocess.PIPE, text=True
-        ).stdout
+        subprocess.run(shlex.split(command), cwd=self.folder, env=self.environment, check=True)
+
+    def use_kubectl_of_the_control_plane(self) -> None:
+        """Put the control plane's own kubectl on PATH, for machines that have none."""
+        done = subprocess.run(
+            ["pykb", "envtest", "path"], env=self.environment, check=True, stdout=subprocess.PIPE, text=True
+        )
+        self.environment["PATH"] += os.pathsep + done.stdout.strip()
 
     def start(self, command: str) -> subprocess.Popen[bytes]:
         """Start a command that goes on in the background, in a process group of its own."""
@@ -88,17 +90,21 @@ def main() -> None:
             scaffold(demo)
             edit_types(demo)
             demo.run("pykb cluster up")
+            demo.use_kubectl_of_the_control_plane()
             demo.run("make")
             demo.run("make install")
             manager = demo.start("make run")
             demo.run("kubectl apply -k config/samples")
             wait_for_running(demo, manager)
             demo.run("kubectl get virtulmachines -o yaml")
+        except subprocess.CalledProcessError as failed:
+            sys.exit(f"\nerror: `{shlex.join(failed.cmd)}` ended with exit code {failed.returncode}")
         finally:
             if manager and manager.poll() is None:
                 os.killpg(manager.pid, signal.SIGINT)
                 manager.wait(timeout=60)
-            demo.run("pykb cluster down")
+            if (folder / ".pykb/cluster").exists():
+                demo.run("pykb cluster down")
     print(f"\nDone in {time.monotonic() - started:.0f} s. Start your own: pykb init --domain example.com")
 
 
@@ -117,7 +123,7 @@ def edit_types(demo: Demo) -> None:
     anchor = text[text.index("class VirtulMachineStatus") :].split('"""\n\n', 1)[0] + '"""\n\n'
     demo.edit(types, anchor, anchor + STATUS)
     controller = "sealvm/controllers/virtulmachine_controller.py"
-    demo.edit(controller, "            return Result()\n", "            return Result()\n" + RECONCILE)
+    demo.edit(controller, '        self.logger.info("reconciling %s", request)\n', RECONCILE)
     demo.edit("config/samples/infra_v1_virtulmachine.yaml", "  foo: bar\n", SAMPLE)
 
 
