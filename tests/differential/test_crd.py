@@ -34,7 +34,10 @@ def allowances() -> dict[tuple[str, str], tuple[Counter[str], str]]:
     found: dict[tuple[str, str], tuple[Counter[str], str]] = {}
     for entry in entries:
         lines, reason = found.get((entry["case"], entry["file"]), (Counter(), ""))
-        found[entry["case"], entry["file"]] = (lines + Counter(entry["diff"].strip("\n").splitlines()), reason + entry["reason"])
+        found[entry["case"], entry["file"]] = (
+            lines + Counter(entry["diff"].strip("\n").splitlines()),
+            reason + entry["reason"],
+        )
     return found
 
 

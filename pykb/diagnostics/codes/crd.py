@@ -170,3 +170,9 @@ CRD_NAME = Code(
     "A name of a CRD is no DNS name",
     "Plural, singular, short names, categories and versions are DNS labels; the group is a domain name.",
 )
+CEL_TYPE = Code(
+    "cel-type",
+    "A CEL rule calls a function on a value that does not have it",
+    "Objects with fixed fields have no size, and only texts start with something: the API server type-checks rules and "
+    "refuses the CRD.",
+)

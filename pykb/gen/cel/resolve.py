@@ -27,16 +27,27 @@ class Unknown:
     owner: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Misuse:
+    """A function on a value that does not have it."""
+
+    function: str
+    kind: str
+    offset: int
+
+
 @dataclass(slots=True)
 class Findings:
     """What was seen in a rule.
 
     Attributes:
         unknown: Names that mean nothing.
+        misused: Functions on values that do not have them.
         loops: The deepest nesting of loops over lists, maps or texts without a bound.
     """
 
     unknown: list[Unknown] = field(default_factory=list)
+    misused: list[Misuse] = field(default_factory=list)
     loops: int = 0
 
 
@@ -147,6 +158,11 @@ class _Walk:
         if tree.function[0].isalpha() and tree.function not in FUNCTIONS and tree.function != "in":
             near = closest(tree.function, FUNCTIONS)
             self.findings.unknown.append(Unknown("function", tree.function, tree.offset, near))
+        measured = owner if tree.target is not None else found[0] if found else None
+        if tree.function == "size" and measured is not None and not _has_size(measured):
+            self.findings.misused.append(Misuse("size", measured.type_name, tree.offset))
+        if tree.function in _TEXT_ONLY and owner is not None and owner.type not in {"string", None}:
+            self.findings.misused.append(Misuse(tree.function, owner.type_name, tree.offset))
         if tree.function == "?:" and len(found) == 3:
             return found[1] or found[2]
         return owner if tree.function in {"orValue", "or", "value"} else None
@@ -174,6 +190,15 @@ class _Walk:
 
     def _loop(self, depth: int) -> None:
         self.findings.loops = max(self.findings.loops, depth)
+
+
+_TEXT_ONLY = frozenset({"startsWith", "endsWith", "matches", "lowerAscii", "upperAscii", "trim", "charAt"})
+
+
+def _has_size(node: SchemaNode) -> bool:
+    if node.type == "object":
+        return node.values is not None or node.properties is None
+    return node.type in {"string", "array", None}
 
 
 def _variables(owner: SchemaNode | None, count: int) -> Iterator[SchemaNode | None]:

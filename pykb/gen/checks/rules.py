@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.crd import CEL_COST, CEL_NAME, CEL_REASON, CEL_SYNTAX
+from pykb.diagnostics.codes.crd import CEL_COST, CEL_NAME, CEL_REASON, CEL_SYNTAX, CEL_TYPE, JSON_PATH
 from pykb.diagnostics.model import Severity
+from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import SchemaNode
 
 REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
@@ -33,11 +36,39 @@ def check_rules(node: SchemaNode, what: str, loops: int, diagnostics: Diagnostic
                     f"`{rule['reason']}` is no reason of a rule: expected one of {', '.join(map('`{}`'.format, REASONS))}",
                 ),
             )
+        path = rule.get("fieldPath")
+        if isinstance(path, str):
+            _check_field_path(path, node, what, diagnostics)
         for part in ("rule", "messageExpression"):
             text = rule.get(part)
             if isinstance(text, str) and text not in _TRUSTED:
                 _check_text(text, node, what, loops, diagnostics, is_root=is_root)
 
+
+def _check_field_path(path: str, node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+    """The field that a failure is reported at: names from here down, no list indices."""
+    span = node.keywords["x-kubernetes-validations"].span or node.span
+    current: SchemaNode | None = node
+    at = 0
+    while at < len(path) and current is not None:
+        match = _PATH_STEP.match(path, at)
+        name = (match["name"] or match["quoted"]) if match else ""
+        properties = current.properties or {}
+        following = properties[name].schema if name in properties else current.values
+        if match is None or following is None:
+            near = closest(name, properties) if name else None
+            diagnostics.add(
+                JSON_PATH.at(
+                    span,
+                    f"the `fieldPath` of a rule of {what}, `{path}`, leads to no field",
+                    help=(f"did you mean `.{near}`?",) if near else ("for example `.spec.replicas`",),
+                ),
+            )
+            return
+        current, at = following, match.end()
+
+
+_PATH_STEP = re.compile(r"\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\['(?P<quoted>[^']+)'\]")
 
 # Rules of our own making.
 _TRUSTED = frozenset({"self == oldSelf"})
@@ -62,7 +93,6 @@ def _check_text(text: str, node: SchemaNode, what: str, loops: int, diagnostics:
         return
     found = resolve_names(tree, node, is_root=is_root)
     for unknown in found.unknown:
-        of = f" of {what}" if unknown.what == "field" else ""
         diagnostics.add(
             CEL_NAME.at(
                 span,
@@ -73,7 +103,14 @@ def _check_text(text: str, node: SchemaNode, what: str, loops: int, diagnostics:
                 severity=Severity.WARNING if unknown.what == "function" else Severity.ERROR,
             ),
         )
-        del of
+    for misuse in found.misused:
+        diagnostics.add(
+            CEL_TYPE.at(
+                span,
+                f"the rule of {what} asks for the `{misuse.function}` of a value that is `{misuse.kind}`",
+                notes=(f"{text}\n{' ' * misuse.offset}{'^' * len(misuse.function)}",),
+            ),
+        )
     if loops + found.loops >= _LOOPS_TOO_DEEP:
         diagnostics.add(
             CEL_COST.at(

@@ -167,10 +167,11 @@ type Tuned struct {
 	Open Open `json:"open,omitempty"`
 	Choice Choice `json:"choice,omitempty"`
 	Frozen Frozen `json:"frozen,omitempty"`
-	// +kubebuilder:validation:XValidation:rule="self.all(x, x > 0)",message="all positive",reason="FieldValueInvalid",fieldPath=".here"
-	// +kubebuilder:validation:XValidation:rule="self == oldSelf",messageExpression="'is ' + string(self.size())",optionalOldSelf=true
+	// +kubebuilder:validation:MaxItems=10
+	// +kubebuilder:validation:XValidation:rule="self.all(x, x > 0)",message="all positive",reason="FieldValueInvalid"
+	// +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || self == oldSelf.value()",messageExpression="'changed'",optionalOldSelf=true
 	Checked []int64 `json:"checked,omitempty"`
-	// +kubebuilder:validation:XValidation:rule="self.size() < 5"
+	// +kubebuilder:validation:XValidation:rule="has(self.a)",fieldPath=".a"
 	CheckedStruct Limited `json:"checkedStruct,omitempty"`
 	// +k8s:minimum=2
 	// +k8s:maximum=8

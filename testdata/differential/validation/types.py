@@ -168,10 +168,11 @@ class Tuned(Struct):
     open: Open | None = None
     choice: Choice | None = None
     frozen: Frozen | None = None
-    # +kubebuilder:validation:XValidation:rule="self.all(x, x > 0)",message="all positive",reason="FieldValueInvalid",fieldPath=".here"
-    # +kubebuilder:validation:XValidation:rule="self == oldSelf",messageExpression="'is ' + string(self.size())",optionalOldSelf=true
+    # +kubebuilder:validation:MaxItems=10
+    # +kubebuilder:validation:XValidation:rule="self.all(x, x > 0)",message="all positive",reason="FieldValueInvalid"
+    # +kubebuilder:validation:XValidation:rule="!oldSelf.hasValue() || self == oldSelf.value()",messageExpression="'changed'",optionalOldSelf=true
     checked: list[Int64] | None = None
-    # +kubebuilder:validation:XValidation:rule="self.size() < 5"
+    # +kubebuilder:validation:XValidation:rule="has(self.a)",fieldPath=".a"
     checked_struct: Limited | None = None
     # +k8s:minimum=2
     # +k8s:maximum=8
