@@ -8,8 +8,10 @@ uses those in :data:`INTERNALS`; a contract test holds their shape for every sup
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
-from collections.abc import AsyncGenerator
+import weakref
+from collections.abc import AsyncGenerator, Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -30,8 +32,12 @@ from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchT
 
 logger = logging.getLogger(__name__)
 
+OperatorRegistry = kopf.OperatorRegistry
+
+_continuous_watch = watching.continuous_watch
+
 INTERNALS = {
-    "continuous_watch": watching.continuous_watch,
+    "continuous_watch": _continuous_watch,
     "Bookmark.LISTED": watching.Bookmark.LISTED,
     "WatchingError": watching.WatchingError,
     "vault_var": auth.vault_var,
@@ -91,7 +97,7 @@ class Engine:
         # kopf finds credentials by a context variable: each reflector's task has its own context to set it in.
         auth.vault_var.set(self._login(METADATA_ONLY if target.metadata_only else "application/json").vault)
         never: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        events = watching.continuous_watch(
+        events = _continuous_watch(
             settings=self._settings(target),
             resource=_resource(target),
             namespace=references.NamespaceName(target.namespace) if target.namespace is not None else None,
@@ -155,16 +161,7 @@ class _Login:
             else:
                 self._session = new_session(credentials, accept=self._accept)
                 # A session is new at every login, so kopf never takes it for one of those it saw fail.
-                await self.vault.populate(
-                    {
-                        "pykb": kopf.AiohttpSession(
-                            server=credentials.server,
-                            aiohttp_session=self._session,
-                            expiration=credentials.expiration,
-                            default_namespace=credentials.namespace or None,
-                        )
-                    }
-                )
+                await self.vault.populate({"pykb": _kopf_session(credentials, self._session)})
                 populated = asyncio.get_running_loop().time()
                 await self.vault.wait_for_emptiness()
                 lasted = asyncio.get_running_loop().time() - populated
@@ -172,6 +169,125 @@ class _Login:
                 if rejected <= 1:
                     continue
             await asyncio.sleep(min(0.2 * 2 ** min(rejected, 10), 30.0))
+
+
+class HandlerOperator:
+    """Runs kopf handlers of the user (``@kopf.on.create`` and its like) inside the manager, as kopf itself would.
+
+    It logs in as the manager does and joins no peering. A kind may have handlers and a
+    reconciler: each has a watch of its own, and neither knows of the other. Unlike plain kopf, handlers also hear of
+    deletions that happened while the watch was disconnected.
+    """
+
+    needs_leader_election = True
+    name = "kopf handlers"
+
+    def __init__(
+        self,
+        source: CredentialSource,
+        *,
+        registry: kopf.OperatorRegistry | None = None,
+        namespaces: Sequence[str] = (),
+        started: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Remember what to run.
+
+        Args:
+            source: How to log in.
+            registry: The handlers; kopf's default registry, which plain decorators fill, when ``None``.
+            namespaces: Where; everywhere when empty.
+            started: Called once kopf has started, which takes over the signals of the process.
+        """
+        self._source = source
+        self._registry = registry if registry is not None else kopf.get_default_registry()
+        self._namespaces = tuple(namespaces)
+        self._started = started
+
+    @property
+    def has_handlers(self) -> bool:
+        """Whether there is anything to run."""
+        registry = self._registry
+        groups = (registry._webhooks, registry._indexing, registry._watching, registry._spawning, registry._changing)  # noqa: SLF001
+        return any(group.get_all_handlers() for group in groups)
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        _give_login(self._registry)
+        _login_source.set(self._source)
+        watching.continuous_watch = _replacing_watch
+        settings = kopf.OperatorSettings()
+        stop = asyncio.Event()
+        # Each task of kopf inherits this context, and with it the login.
+        tasks = await kopf.spawn_tasks(
+            registry=self._registry,
+            settings=settings,
+            standalone=True,
+            clusterwide=not self._namespaces,
+            namespaces=self._namespaces,
+            stop_flag=stop,
+        )
+        self._started()
+        # Not kopf.run_tasks: at its end it would cancel every task of the event loop, the manager's too.
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            stop.set()  # or kopf would take the end for a crash, and kill the process after a while
+            await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            for key in [key for key in _known if key[0] == id(settings)]:
+                del _known[key]
+
+
+_login_source: contextvars.ContextVar[CredentialSource] = contextvars.ContextVar("_login_source")
+_with_login: weakref.WeakSet[kopf.OperatorRegistry] = weakref.WeakSet()
+_known: dict[tuple[int, references.Resource, str | None], dict[str, Any]] = {}
+"""What the handlers' watches have seen, by operator (its settings), resource and namespace; by uid."""
+
+
+def _give_login(registry: kopf.OperatorRegistry) -> None:
+    if registry in _with_login:
+        return
+    _with_login.add(registry)
+
+    @kopf.on.login(registry=registry, id="pykb", errors=kopf.ErrorsMode.TEMPORARY, backoff=1.0)
+    async def login(**_: Any) -> kopf.AiohttpSession:
+        source = _login_source.get()
+        credentials = await (source.refresh() if _logged_in.get(source) else source.current())
+        _logged_in[source] = True
+        return _kopf_session(credentials, new_session(credentials, accept="application/json"))
+
+
+_logged_in: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
+
+
+async def _replacing_watch(
+    *, settings: kopf.OperatorSettings, resource: references.Resource, namespace: Any, operator_pause_waiter: Any
+) -> AsyncGenerator[Any, None]:
+    """Kopf's list and watch, with a deletion for everything that was known and is not listed any more."""
+    known = _known.setdefault((id(settings), resource, namespace), {})
+    listed: set[str] | None = set()
+    async for event in _continuous_watch(
+        settings=settings, resource=resource, namespace=namespace, operator_pause_waiter=operator_pause_waiter
+    ):
+        if event is watching.Bookmark.LISTED:
+            for uid in [] if listed is None else [uid for uid in known if uid not in listed]:
+                yield {"type": "DELETED", "object": known.pop(uid)}
+            listed = None
+            yield event
+            continue
+        kind, obj = event["type"], event["object"]
+        uid = obj.get("metadata", {}).get("uid", "")
+        if kind == "DELETED":
+            known.pop(uid, None)
+        elif uid and kind != "BOOKMARK":
+            known[uid] = obj
+            if listed is not None:
+                listed.add(uid)
+        yield event
 
 
 class _Response(aiohttp.ClientResponse):
@@ -196,6 +312,15 @@ def new_session(credentials: Credentials, *, accept: str) -> aiohttp.ClientSessi
         proxy=credentials.proxy_url or environment_proxy(credentials.server),
         response_class=_Response,
         middlewares=(name_server,) if credentials.tls_server_name else (),
+    )
+
+
+def _kopf_session(credentials: Credentials, session: aiohttp.ClientSession) -> kopf.AiohttpSession:
+    return kopf.AiohttpSession(
+        server=credentials.server,
+        aiohttp_session=session,
+        expiration=credentials.expiration,
+        default_namespace=credentials.namespace or None,
     )
 
 

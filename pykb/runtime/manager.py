@@ -30,7 +30,7 @@ from pykb.runtime.runnables import Runnable, RunnableGroup
 from pykb.runtime.serving import HttpServer, health_app, metrics_app
 
 if TYPE_CHECKING:
-    from pykb.runtime._kopf import Engine
+    from pykb.runtime._kopf import Engine, OperatorRegistry
     from pykb.runtime.controller import Controller
 
 logger = logging.getLogger(__name__)
@@ -82,8 +82,10 @@ class Manager:
             for name in ("servers", "webhooks", "caches", "others", "election", "leader")
         )
         self._names: set[str] = set()
+        self._kopf_registries: list[OperatorRegistry | None] = [None]
         self._stopping = asyncio.Event()
         self._failure: BaseException | None = None
+        self._handles_signals = False
         self.elected = asyncio.Event()
         """Set once this replica leads (at once where there is no election)."""
         self.healthz.add("ping", ping)
@@ -118,6 +120,13 @@ class Manager:
             )
         self._names.add(controller.name)
         self.add(controller)
+
+    def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
+        """Run kopf handlers, on the leader, next to the controllers.
+
+        Those that plain ``@kopf.on...`` decorators have registered are run anyway.
+        """
+        self._kopf_registries.append(registry)
 
     def add_healthz_check(self, name: str, check: Check) -> None:
         """Have the process restarted when a check fails."""
@@ -175,6 +184,7 @@ class Manager:
 
     def _start_groups(self) -> None:
         self._add_servers()
+        self._add_kopf_handlers()
         self._caches.add(self._run_engine, name="engine")
         self._caches.add(self.cache.run, name="cache")
         for group in (self._servers, self._webhooks, self._caches, self._others):
@@ -248,6 +258,19 @@ class Manager:
 
         await elector.run(lead)
 
+    def _add_kopf_handlers(self) -> None:
+        from pykb.runtime._kopf import HandlerOperator
+
+        for registry in dict.fromkeys(self._kopf_registries):
+            operator = HandlerOperator(
+                self._credentials,
+                registry=registry,
+                namespaces=self.options.namespaces,
+                started=self._reinstall_signals,
+            )
+            if operator.has_handlers:
+                self.add(operator)
+
     def _add_servers(self) -> None:
         probes = BindAddress.parse(self.options.health_probe_bind_address)
         if probes is not None:
@@ -288,8 +311,14 @@ class Manager:
         if threading.current_thread() is not threading.main_thread():
             return
         loop = asyncio.get_running_loop()
+        self._handles_signals = True
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._signalled, number)
+
+    def _reinstall_signals(self) -> None:
+        """Take the signals back from kopf, which stops only itself."""
+        if self._handles_signals:
+            self._install_signals()
 
     def _signalled(self, number: signal.Signals) -> None:
         if self._stopping.is_set():

@@ -40,12 +40,10 @@ class HttpServer:
         Raises:
             EnvironmentProblem: The address cannot be listened on.
         """
-        runner = web.AppRunner(self._app, access_log=None, handle_signals=False)
+        runner = web.AppRunner(self._app, access_log=None, handle_signals=False, shutdown_timeout=2.0)
         await runner.setup()
         try:
-            site = web.TCPSite(
-                runner, self.address.host, self.address.port, ssl_context=self._tls, shutdown_timeout=2.0
-            )
+            site = web.TCPSite(runner, self.address.host, self.address.port, ssl_context=self._tls)
             try:
                 await site.start()
             except OSError as error:

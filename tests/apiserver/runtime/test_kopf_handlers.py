@@ -1,0 +1,122 @@
+"""kopf stays kopf: the user's handlers run next to reconcilers, also on the same kind."""
+
+import asyncio
+from datetime import timedelta
+
+import kopf
+import pytest
+
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import ControllerBuilder, Reconciler
+from pykb.testing.eventually import eventually
+from pykb.testing.running import running
+
+from .conftest import Etcd, Widget, client_for, manager_for  # noqa: TID252 - shared by this folder only
+
+pytestmark = pytest.mark.apiserver
+
+LONG = timedelta(seconds=30)
+WIDGETS = ("runtime.example.com", "v1", "widgets")
+
+
+class Seen(Reconciler):
+    """Notes its requests."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self.names = []
+
+    async def reconcile(self, request):
+        """Note one."""
+        self.names.append(request.name)
+
+
+async def test_handlers_and_a_reconciler_share_a_kind(widgets, namespace):
+    """Creation, field change, timer, daemon and deletion handlers run as in plain kopf; so does the reconciler."""
+    registry = kopf.OperatorRegistry()
+    called = []
+
+    @kopf.on.create(*WIDGETS, registry=registry)
+    async def created(name, **_):
+        called.append(f"created {name}")
+
+    @kopf.on.field(*WIDGETS, field="spec.size", registry=registry)
+    def resized(new, **_):
+        called.append(f"size {new}")
+
+    @kopf.timer(*WIDGETS, interval=0.1, registry=registry)
+    async def tick(**_):
+        called.append("tick")
+
+    @kopf.daemon(*WIDGETS, registry=registry)
+    async def daemon(stopped, **_):
+        called.append("daemon")
+        await stopped.wait()
+
+    @kopf.on.delete(*WIDGETS, registry=registry)
+    async def deleted(name, **_):
+        called.append(f"deleted {name}")
+
+    manager = manager_for(widgets, namespaces=(namespace,))
+    manager.add_kopf_handlers(registry)
+    reconciler = Seen(manager.client)
+    ControllerBuilder(manager).for_(Widget).complete(reconciler)
+    async with client_for(widgets) as client, running(manager):
+        await client.create(Widget(metadata=ObjectMeta(name="a", namespace=namespace)))
+        await eventually(lambda: {"created a", "tick", "daemon"} <= set(called), timeout=LONG)
+
+        async def resize():
+            found = await client.get(Widget, f"{namespace}/a")
+            found.spec.size = 5
+            await client.update(found)
+
+        await eventually(resize)
+        await eventually(lambda: "size 5" in called, timeout=LONG)
+        await client.delete(Widget, f"{namespace}/a")
+        await eventually(lambda: "deleted a" in called, timeout=LONG)
+
+        async def gone():
+            assert await client.find(Widget, f"{namespace}/a") is None
+
+        await eventually(gone, timeout=LONG)
+        assert "a" in reconciler.names
+
+
+async def test_stopping_kopf_leaves_the_tasks_of_the_program_alone(widgets, namespace):
+    """kopf's own end cancels every task of the event loop; inside a manager it does not."""
+    registry = kopf.OperatorRegistry()
+    kopf.on.event(*WIDGETS, registry=registry)(lambda **_: None)
+    manager = manager_for(widgets, namespaces=(namespace,))
+    manager.add_kopf_handlers(registry)
+    async with running(manager):
+        ours = asyncio.create_task(asyncio.sleep(3600))
+        await asyncio.sleep(0.3)
+    assert not ours.done()
+    ours.cancel()
+    leftover = [task for task in asyncio.all_tasks() if task is not asyncio.current_task() and task is not ours]
+    assert leftover == []
+
+
+async def test_handlers_hear_of_deletions_that_happened_while_disconnected(own_plane):
+    """Plain kopf would keep the deleted object for ever (in its indexes, memories and daemons)."""
+    registry = kopf.OperatorRegistry()
+    events = []
+
+    @kopf.on.event(*WIDGETS, registry=registry)
+    def heard(type, name, **_):  # noqa: A002 - kopf's name
+        events.append((type, name))
+
+    async with client_for(own_plane) as client:
+        for name in ("g1", "g2"):
+            await client.create(Widget(metadata=ObjectMeta(name=name, namespace="default")))
+        manager = manager_for(own_plane)
+        manager.add_kopf_handlers(registry)
+        async with running(manager):
+            await eventually(lambda: {(None, "g1"), (None, "g2")} <= set(events), timeout=LONG)
+            own_plane.kill()
+            etcd = Etcd(own_plane)
+            await etcd.delete("default", "g2")
+            await etcd.compact()
+            await asyncio.to_thread(own_plane.restart)
+            await eventually(lambda: ("DELETED", "g2") in events, timeout=LONG)
+            assert ("DELETED", "g1") not in events

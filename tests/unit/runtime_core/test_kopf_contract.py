@@ -1,0 +1,108 @@
+"""What pykb uses of kopf's internals is as it was when this minor was tested.
+
+When one of these fails under a new kopf, `pykb.runtime._kopf` must be looked at before the pin in pyproject.toml is widened:
+the failing assertion names what changed.
+"""
+
+import importlib.metadata
+import inspect
+
+import kopf
+import pytest
+from kopf._cogs.clients import api, auth, errors, watching
+from kopf._cogs.structs import credentials, references
+
+from pykb.runtime import _kopf
+
+TESTED = ("1.45",)
+
+SIGNATURES = {
+    watching.continuous_watch: {"settings", "resource", "namespace", "operator_pause_waiter"},
+    watching.infinite_watch: {"settings", "resource", "namespace", "operator_paused", "_iterations"},
+    credentials.Vault.populate: {"self", "__src"},
+    credentials.Vault.wait_for_emptiness: {"self"},
+    credentials.Vault.close: {"self"},
+}
+
+
+def test_the_installed_minor_is_a_tested_one():
+    """Widen the pin only together with this list."""
+    assert ".".join(importlib.metadata.version("kopf").split(".")[:2]) in TESTED
+
+
+@pytest.mark.parametrize("function", list(SIGNATURES), ids=lambda function: function.__qualname__)
+def test_signatures_are_as_known(function):
+    """A new, renamed or removed parameter may be a new meaning."""
+    names = {name.removeprefix("_Vault") for name in inspect.signature(function).parameters}
+    assert names == SIGNATURES[function]
+
+
+def test_a_watch_is_a_generator_that_lists_first():
+    """One call lists, yields the bookmark, and watches; the next call lists anew."""
+    assert inspect.isasyncgenfunction(_kopf.INTERNALS["continuous_watch"])
+    assert watching.Bookmark.LISTED.name == "LISTED"
+    assert len(watching.Bookmark) == 1
+
+
+def test_infinite_watch_finds_the_watch_through_its_module():
+    """So that user handlers get the watch that reports lost deletions."""
+    assert "continuous_watch(" in inspect.getsource(watching.infinite_watch)
+    assert watching.infinite_watch.__globals__ is vars(watching)
+
+
+def test_the_vault_is_found_by_a_context_variable():
+    """Each reflector brings its own credentials."""
+    assert auth.vault_var.name == "vault_var"
+    assert "vault_var.get()" in inspect.getsource(auth.authenticated)
+
+
+def test_a_rejected_login_is_renewed_and_not_an_equal_one_refused():
+    """Sessions are compared by identity of their aiohttp session, so each login counts as new."""
+    fields = {field for field in credentials.AiohttpSession.__dataclass_fields__}
+    assert fields >= {"server", "aiohttp_session", "expiration", "default_namespace"}
+    assert kopf.AiohttpSession is credentials.AiohttpSession
+
+
+def test_errors_have_their_http_status():
+    """403, 404 and 410 are told apart."""
+    assert isinstance(errors.APIError.status, property)
+    assert isinstance(errors.APIError.message, property)
+    assert issubclass(errors.APIUnauthorizedError, errors.APIError)
+    assert issubclass(watching.WatchingError, Exception)
+
+
+def test_a_resource_needs_no_discovery():
+    """It is made from what pykb's own discovery knows."""
+    resource = references.Resource("", "v1", "pods", kind="Pod", namespaced=True)
+    assert resource.get_url(namespace=references.NamespaceName("ns")) == "/api/v1/namespaces/ns/pods"
+    assert references.Resource("a.b", "v1", "xs", namespaced=False).get_url() == "/apis/a.b/v1/xs"
+
+
+def test_settings_are_where_they_were():
+    """A misspelt setting would be ignored silently."""
+    settings = kopf.OperatorSettings()
+    for section, name in (
+        ("networking", "error_backoffs"),
+        ("networking", "connect_timeout"),
+        ("watching", "chunk_size"),
+        ("watching", "inactivity_timeout"),
+        ("watching", "initial_streaming"),
+    ):
+        assert hasattr(getattr(settings, section), name), f"{section}.{name}"
+    assert settings.watching.initial_streaming is False, "a broken initial stream would look like a complete list"
+    settings.watching.label_selectors[kopf.EVERYTHING] = "app=web"
+    pods = references.Resource("", "v1", "pods", namespaced=True)
+    assert list(settings.watching.label_selectors.collect(pods)) == ["app=web"]
+
+
+def test_tasks_can_be_spawned_without_being_run():
+    """pykb ends kopf's tasks itself: kopf's own end would cancel every task of the loop."""
+    parameters = set(inspect.signature(kopf.spawn_tasks).parameters)
+    assert parameters >= {"registry", "settings", "standalone", "clusterwide", "namespaces", "stop_flag"}
+    for group in ("_webhooks", "_indexing", "_watching", "_spawning", "_changing"):
+        assert getattr(kopf.OperatorRegistry(), group).get_all_handlers() == []
+
+
+def test_lists_are_parsed_by_the_session():
+    """pykb's response class is asked for JSON."""
+    assert "response.json()" in inspect.getsource(api.get)

@@ -1,0 +1,228 @@
+"""The manager's small servers: probes by name, protected metrics, certificates that follow their files."""
+
+import asyncio
+import os
+import ssl
+from datetime import timedelta
+
+import aiohttp
+import pytest
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.runtime.authorization import ApiAuthorizer, User
+from pykb.runtime.bind import BindAddress
+from pykb.runtime.certificates import ServingCertificate, self_signed
+from pykb.runtime.clock import VirtualClock
+from pykb.runtime.health import Checks, ping
+from pykb.runtime.metrics import Metrics
+from pykb.runtime.options import CertificateOptions
+from pykb.runtime.serving import HttpServer, health_app, metrics_app
+
+from .conftest import turn  # noqa: TID252 - shared by this folder only
+
+LOOPBACK = BindAddress("127.0.0.1", 0)
+
+
+@pytest.fixture
+async def serve(running):
+    """Serve an application and give a function that gets a path: (status, text)."""
+    sessions = []
+
+    async def start(app, tls=None, trust=None):
+        server = HttpServer("test", LOOPBACK, app, tls=tls)
+        running(server.run())
+        await asyncio.wait_for(server.listening(), 5)
+        session = aiohttp.ClientSession()
+        sessions.append(session)
+        scheme = "https" if tls else "http"
+
+        async def get(path, **headers):
+            url = f"{scheme}://127.0.0.1:{server.port}{path}"
+            async with session.get(url, headers=headers, ssl=trust or True) as response:
+                return response.status, await response.text()
+
+        return get
+
+    yield start
+    for session in sessions:
+        await session.close()
+
+
+@pytest.fixture
+def checks():
+    """Two checks that pass, of both kinds, and one that fails."""
+    found = Checks("/readyz")
+
+    async def passes():
+        return None
+
+    def fails():
+        raise RuntimeError("the reason is not for everybody")
+
+    found.add("ping", ping)
+    found.add("async", passes)
+    found.add("bad", fails)
+    return found
+
+
+async def test_one_failing_check_fails_the_whole_and_names_itself(serve, checks, caplog):
+    """The answer lists the checks without reasons; the reason is in the log."""
+    get = await serve(health_app(checks))
+    status, text = await get("/readyz")
+    assert (status, text) == (
+        500,
+        "[+]async ok\n[-]bad failed: reason withheld\n[+]ping ok\nreadyz check failed\n",
+    )
+    assert caplog.records[0].error == "the reason is not for everybody"
+
+
+async def test_checks_are_asked_one_by_one_or_left_out(serve, checks):
+    """`/readyz/<name>` and `?exclude=<name>`, as at the API server."""
+    get = await serve(health_app(checks))
+    assert await get("/readyz/ping") == (200, "ok")
+    assert (await get("/readyz/bad"))[0] == 500
+    assert (await get("/readyz/unknown"))[0] == 404
+    assert await get("/readyz?exclude=bad") == (200, "ok")
+    assert (await get("/readyz?exclude=bad&verbose"))[1].endswith("readyz check passed\n")
+
+
+async def test_without_checks_the_process_is_healthy(serve):
+    """It answers."""
+    get = await serve(health_app(Checks("/healthz")))
+    assert await get("/healthz") == (200, "ok")
+    assert await get("/healthz/ping") == (200, "ok")
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "ping"])
+def test_names_of_checks_are_parts_of_a_path_and_unique(checks, name):
+    """Others are refused at once."""
+    with pytest.raises(ValueError):
+        checks.add(name, ping)
+
+
+async def test_a_taken_address_is_told_with_the_flag_to_change(serve):
+    """Not a stack trace."""
+    server = HttpServer("metrics", LOOPBACK, metrics_app(Metrics()))
+    task = asyncio.ensure_future(server.run())
+    await server.listening()
+    second = HttpServer("metrics", BindAddress("127.0.0.1", server.port), metrics_app(Metrics()))
+    with pytest.raises(EnvironmentProblem, match="the metrics server cannot listen on"):
+        await second.run()
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+class Reviews:
+    """Answers TokenReview and SubjectAccessReview as an API server would, and counts the questions."""
+
+    def __init__(self):
+        self.asked = []
+
+    async def create(self, review):
+        """Fill in the status."""
+        self.asked.append(review["kind"])
+        if review["kind"] == "TokenReview":
+            good = review["spec"]["token"] in ("reader", "stranger")
+            user = {"username": review["spec"]["token"], "groups": ["g"]} if good else {}
+            review["status"] = {"authenticated": good, "user": user}
+        else:
+            spec = review["spec"]
+            assert spec["nonResourceAttributes"] == {"path": "/metrics", "verb": "get"}
+            review["status"] = {"allowed": spec["user"] == "reader" and spec["groups"] == ["g"]}
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Basic cmVhZGVy"}, 401),
+        ({"Authorization": "Bearer "}, 401),
+        ({"Authorization": "Bearer forged"}, 401),
+        ({"Authorization": "Bearer stranger"}, 403),
+        ({"Authorization": "Bearer reader"}, 200),
+        ({"Authorization": "bearer reader"}, 200),
+    ],
+)
+async def test_metrics_are_for_those_whom_the_api_server_lets_read_them(serve, headers, status):
+    """No token or a bad one: 401; no permission: 403."""
+    authorizer = ApiAuthorizer(Reviews())
+    get = await serve(metrics_app(Metrics(), middlewares=[authorizer.middleware]))
+    assert (await get("/metrics", **headers))[0] == status
+
+
+async def test_answers_are_remembered_for_a_while():
+    """A minute who it is, five minutes that they may, half a minute that they may not."""
+    clock, reviews = VirtualClock(), Reviews()
+    authorizer = ApiAuthorizer(reviews, clock=clock)
+    for _ in range(3):
+        assert await authorizer.authenticate("reader") == User("reader", "", ("g",))
+        assert await authorizer.authorize(User("reader", "", ("g",)), path="/metrics", verb="get")
+        assert not await authorizer.authorize(User("x", "", ()), path="/metrics", verb="get")
+    assert len(reviews.asked) == 3
+    clock.advance(timedelta(seconds=31))
+    await authorizer.authorize(User("x", "", ()), path="/metrics", verb="get")
+    await authorizer.authenticate("reader")
+    assert len(reviews.asked) == 4
+    clock.advance(timedelta(seconds=31))
+    await authorizer.authenticate("reader")
+    await authorizer.authorize(User("reader", "", ("g",)), path="/metrics", verb="get")
+    assert len(reviews.asked) == 5
+
+
+async def test_what_is_remembered_is_bounded_and_holds_no_token():
+    """Nobody fills the memory with made-up tokens, and none can be read from it."""
+    authorizer = ApiAuthorizer(Reviews())
+    for number in range(1500):
+        await authorizer.authenticate(f"made-up-{number}")
+    assert len(authorizer._users) == 1024
+    assert not any("made-up" in key for key in authorizer._users)
+
+
+async def test_a_self_signed_certificate_serves_tls_that_a_strict_client_accepts(serve, tmp_path):
+    """Key usage and key identifiers are there, as Python 3.13 demands."""
+    certificate, key = self_signed(("localhost", "127.0.0.1"))
+    (tmp_path / "tls.crt").write_bytes(certificate)
+    (tmp_path / "tls.key").write_bytes(key)
+    serving = ServingCertificate(CertificateOptions(tmp_path))
+    trust = ssl.create_default_context(cadata=certificate.decode())
+    trust.verify_flags |= ssl.VERIFY_X509_STRICT
+    get = await serve(health_app(Checks("/healthz")), tls=serving.context, trust=trust)
+    assert await get("/healthz") == (200, "ok")
+
+
+async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(serve, tmp_path, running):
+    """New connections see the new certificate; a failed renewal is counted and the old one stays."""
+
+    def write(certificate, key):
+        for name, content in (("tls.crt", certificate), ("tls.key", key)):
+            fresh = tmp_path / f"{name}.new"
+            fresh.write_bytes(content)
+            os.replace(fresh, tmp_path / name)
+
+    write(*self_signed(("127.0.0.1",)))
+    clock, metrics = VirtualClock(), Metrics()
+    serving = ServingCertificate(CertificateOptions(tmp_path), metrics=metrics, clock=clock)
+    running(serving.run())
+    await turn()
+    renewed = self_signed(("127.0.0.1",))
+    for pair in (renewed, (b"broken", b"broken")):
+        write(*pair)
+        clock.advance(timedelta(seconds=10))
+        await turn()
+    trust = ssl.create_default_context(cadata=renewed[0].decode())
+    get = await serve(health_app(Checks("/healthz")), tls=serving.context, trust=trust)
+    assert await get("/healthz") == (200, "ok")
+    value = metrics.registry.get_sample_value
+    assert value("certwatcher_read_certificate_total") == 2
+    assert value("certwatcher_read_certificate_errors_total") == 1
+
+
+def test_missing_certificate_files_are_told(tmp_path):
+    """With what to look at."""
+    with pytest.raises(EnvironmentProblem, match="cannot be used"):
+        ServingCertificate(CertificateOptions(tmp_path))
+
+
+def test_without_a_directory_a_certificate_is_made():
+    """kubebuilder's default for metrics."""
+    assert ServingCertificate(CertificateOptions()).context is not None
