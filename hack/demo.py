@@ -42,7 +42,8 @@ class Demo:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = {
-            **os.environ,
+            # Without the variables of the make that this runs under: the project's make is not its child.
+            **{name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
             "KUBECONFIG": str(folder / ".pykb/cluster/kubeconfig"),
         }
