@@ -13,18 +13,19 @@ _CORE = "io.k8s.api.core.v1."
 
 @dataclass(frozen=True)
 class Constraint:
-    """Arguments for Field, a type in place of ``str``, and a default as Python text (None: as OpenAPI says)."""
+    """Arguments for Field, a type in place of ``str``, a default as Python text (None: as in OpenAPI)."""
 
     field: str = ""
     type: str = ""
     default: str | None = None
+    required: bool = False  # in the schema only: reading an object without it must not fail
 
 
 _QUALIFIED_NAME = (
     r'pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?'
     r'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$"'
 )
-_PORT_ERROR = Constraint(f"max_length=316, {_QUALIFIED_NAME}")
+_PORT_ERROR = Constraint(f"max_length=316, {_QUALIFIED_NAME}", required=True)
 
 CONSTRAINTS: dict[tuple[str, str], Constraint] = {
     (_META + "Condition", "lastTransitionTime"): Constraint(),

@@ -164,14 +164,17 @@ class _Reader:
         constraint = CONSTRAINTS.get((self.made.definition, wire), Constraint())
         default = schema.get("default")
         value = None if default in (None, {}, [], "", 0, False) else repr(default)
-        value = constraint.default or value or (None if required else "None")
         # The server sends null for a time that is not set, even where its schema requires one (events.k8s.io).
-        never_null = self.made.definition == META + "Condition"
-        if value == "None" or (required and not never_null and annotation in ("datetime", "MicroTime")):
+        is_condition = self.made.definition == META + "Condition"
+        unset = required and not is_condition and annotation in ("datetime", "MicroTime")
+        value = constraint.default or value or (None if required and not unset else "None")
+        if value == "None":
             annotation += " | None"
         if '"' in annotation:  # a class that mentions itself: the whole annotation is a forward reference
             annotation = '"' + annotation.replace('"', "") + '"'
         extras = list(self._extras(wire, name, schema, value is None))
+        if constraint.required or unset:
+            extras.append(self._annotation("SchemaRequired"))
         if constraint.type:
             annotation = annotation.replace("str", constraint.type, 1)
             self.module.imports.add(("typing", constraint.type.partition("[")[0]))

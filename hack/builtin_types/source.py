@@ -47,7 +47,8 @@ def read(kubectl: str, kubeconfig: Path) -> Source:
             document = get(entry["serverRelativeURL"])
             # DeleteOptions and WatchEvent differ by group only in the list of kinds they belong to.
             for name, schema in document.get("components", {}).get("schemas", {}).items():
-                schemas.setdefault(name, schema)
+                if name.startswith("io.k8s."):  # not what CRDs of this server add
+                    schemas.setdefault(name, schema)
             resources += _resources(get("/" + path))
     return Source(get("/version")["gitVersion"], dict(sorted(schemas.items())), tuple(resources))
 

@@ -189,6 +189,11 @@ class PatchStrategy:
 
 
 @dataclass(frozen=True, slots=True)
+class SchemaRequired:
+    """The schema requires a field that Python lets be left out: built-in ones that servers send without a value."""
+
+
+@dataclass(frozen=True, slots=True)
 class NullIsEmpty:
     """For built-in lists and maps that are required, yet sent as ``null`` by the server when empty."""
 

@@ -19,6 +19,7 @@ from pykb.api.annotations import (
     MapGranular,
     NullIsEmpty,
     PatchStrategy,
+    SchemaRequired,
     Wire,
     annotate,
 )
@@ -1036,6 +1037,7 @@ class PortStatus(Struct):
     protocol: Annotated[str, KnownValues(("SCTP", "TCP", "UDP"))]
     error: Annotated[
         str | None,
+        SchemaRequired(),
         Field(
             max_length=316,
             pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",

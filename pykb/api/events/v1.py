@@ -6,7 +6,9 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 # ruff: noqa: D101
 
 from datetime import datetime
+from typing import Annotated
 
+from pykb.api.annotations import SchemaRequired
 from pykb.api.core import v1 as core_v1
 from pykb.api.object import Object
 from pykb.api.resource_info import ResourceInfo
@@ -20,11 +22,11 @@ GROUP_VERSION = GroupVersion("events.k8s.io", "v1")
 
 class EventSeries(Struct):
     count: Int32
-    last_observed_time: MicroTime | None
+    last_observed_time: Annotated[MicroTime | None, SchemaRequired()] = None
 
 
 class Event(Object, group_version=GROUP_VERSION, resource=ResourceInfo("events", namespaced=True)):
-    event_time: MicroTime | None
+    event_time: Annotated[MicroTime | None, SchemaRequired()] = None
     action: str | None = None
     deprecated_count: Int32 | None = None
     deprecated_first_timestamp: datetime | None = None

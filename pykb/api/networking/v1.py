@@ -9,7 +9,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from pykb.api.annotations import KnownValues, ListAtomic, ListMap, MapAtomic, NullIsEmpty, PatchStrategy, annotate
+from pykb.api.annotations import (
+    KnownValues,
+    ListAtomic,
+    ListMap,
+    MapAtomic,
+    NullIsEmpty,
+    PatchStrategy,
+    SchemaRequired,
+    annotate,
+)
 from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
@@ -89,6 +98,7 @@ class IngressPortStatus(Struct):
     protocol: Annotated[str, KnownValues(("SCTP", "TCP", "UDP"))]
     error: Annotated[
         str | None,
+        SchemaRequired(),
         Field(
             max_length=316,
             pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",

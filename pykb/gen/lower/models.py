@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from pykb.api.annotations import Nullable
+from pykb.api.annotations import Nullable, SchemaRequired
 from pykb.api.object import CustomResource, Object
 from pykb.api.wire import wire_name
 from pykb.diagnostics import Label
@@ -78,13 +78,14 @@ def _property(
     default, spelling = python_default(info, kind.annotation, place, lowering)
     if spelling:
         node = node.put("default", default, place.span, spelling)
+    required = info.is_required() or any(isinstance(item, SchemaRequired) for item in kind.metadata)
     return PropertyNode(
         name=wire_name(attribute, info),
         attribute=attribute,
         schema=node,
-        required=info.is_required(),
+        required=required,
         span=declaration.span if declaration else None,
-        required_by="no default" if info.is_required() else "a default",
+        required_by="no default" if required else "a default",
     )
 
 
