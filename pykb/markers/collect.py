@@ -13,7 +13,7 @@ import warnings
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.markers import MARKER_DETACHED, SOURCE_SYNTAX
-from pykb.markers.comments import MARKER_LIKE, Comment, CommentBlock, find_comments, is_comment
+from pykb.markers.comments import MARKER_LIKE, Comment, CommentBlock, find_comments, is_comment, split_lines
 from pykb.markers.consistency import check_consistency
 from pykb.markers.declarations import Columns, Declarations, FieldNode, Scope, TypeNode, declare
 from pykb.markers.definition import MarkerTarget
@@ -96,7 +96,7 @@ class _Attachment:
     ) -> None:
         comments = find_comments(text)
         self._text = text
-        self._lines = text.splitlines()
+        self._lines = split_lines(text)
         self._path = path
         self._declarations = declarations
         self._comments = comments

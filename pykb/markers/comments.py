@@ -16,6 +16,7 @@ from dataclasses import dataclass
 MARKER_LIKE = re.compile(r"#[ \t]*\+[ \t]*\w")
 """Found in every file that can have a marker: the cheap test that most files of a tree fail."""
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _STRING_OR_COMMENT = re.compile(
     r"""
       (?P<comment>\#[^\n\r]*)
@@ -79,9 +80,14 @@ class Comments:
     trailing: tuple[Comment, ...]
 
 
+def split_lines(text: str) -> list[str]:
+    """The lines as Python counts them: ``str.splitlines`` also breaks at characters that end no line of source."""
+    return _LINE_END.split(text)
+
+
 def find_comments(text: str) -> Comments:
     """The comments of a file, in order."""
-    starts = [0, *(m.end() for m in re.finditer(r"\r\n|\r|\n", text))]
+    starts = [0, *(m.end() for m in _LINE_END.finditer(text))]
     own: list[Comment] = []
     trailing: list[Comment] = []
     for match in _STRING_OR_COMMENT.finditer(text):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pykb.diagnostics import Span
+from pykb.markers.comments import split_lines
 from pykb.markers.source import TypeKind
 
 _GENERIC_NAMES = {
@@ -21,7 +22,7 @@ class Columns:
 
     def __init__(self, text: str, path: str) -> None:
         self._path = path
-        self._lines = text.splitlines() if not text.isascii() else None
+        self._lines = split_lines(text) if not text.isascii() else None
 
     def column(self, line: int, offset: int) -> int:
         """The column of a byte offset in a line."""

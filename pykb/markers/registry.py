@@ -78,10 +78,14 @@ def _nearest(name: str, candidates: Iterable[str]) -> str | None:
     """
     segments = name.casefold().split(":")
     limit = max(1, len(segments[-1]) // 3)
+    distances: dict[str, int] = {}
     best: tuple[int, int, int, str] | None = None
     for candidate in candidates:
         theirs = candidate.casefold().split(":")
-        distance = edit_distance(segments[-1], theirs[-1], limit=limit)
+        last = theirs[-1]
+        if last not in distances:
+            distances[last] = edit_distance(segments[-1], last, limit=limit)
+        distance = distances[last]
         bare = (len(segments) == 1) != (len(theirs) == 1)
         if distance > (0 if bare else limit):
             continue
