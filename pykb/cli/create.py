@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pykb.scaffold.resource import Resource
 
 
-def api(  # noqa: PLR0917 - the options of a command
+def api(
     group: Annotated[str, typer.Option(help="The part of the API group in front of the domain.")] = "",
     version: Annotated[str, typer.Option(help="API version: v1, v1beta1, v1alpha1.")] = "",
     kind: Annotated[str, typer.Option(help="The kind, in PascalCase.")] = "",

@@ -15,7 +15,7 @@ from pykb.diagnostics.codes.project import PROJECT_EXISTS
 from pykb.diagnostics.codes.scaffold import DIRECTORY_FILE_TAKEN
 
 
-def init(  # noqa: PLR0917 - the options of a command
+def init(
     domain: Annotated[
         str, typer.Option(help="End of every API group: infra and example.com make infra.example.com.")
     ] = "",

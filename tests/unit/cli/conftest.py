@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -55,14 +56,23 @@ def spawn() -> Callable[..., subprocess.CompletedProcess[str]]:
     return run
 
 
+@pytest.fixture(scope="session")
+def pristine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh project `sealvm`, committed to git; to be copied, not changed."""
+    root = tmp_path_factory.mktemp("pristine") / "sealvm"
+    root.mkdir()
+    words = [sys.executable, "-m", "pykb", "init", "--domain", "sealyun.com", "--owner", "fanux"]
+    subprocess.run(words, cwd=root, check=True, capture_output=True)
+    commit(root)
+    return root
+
+
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pykb: Pykb) -> Path:
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pristine: Path) -> Path:
     """A fresh project `sealvm`, committed to git; the working directory."""
     root = tmp_path / "sealvm"
-    root.mkdir()
+    shutil.copytree(pristine, root)
     monkeypatch.chdir(root)
-    assert pykb("init", "--domain", "sealyun.com", "--owner", "fanux").code == 0
-    commit(root)
     return root
 
 
