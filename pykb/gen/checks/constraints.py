@@ -91,6 +91,8 @@ def _check_bounds(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None
                 diagnostics.add(BOUNDS.at(bound.span or node.span, f"`{name}` of {what} is below zero: {bound.value}"))
         if low is None or high is None or not isinstance(low.value, int | float):
             continue
+        if low.spelling.startswith("+") and high.spelling.startswith("+"):
+            continue  # two markers: said where they were read
         if isinstance(high.value, int | float) and (
             low.value > high.value
             or (low.value == high.value and (node.get("exclusiveMinimum") or node.get("exclusiveMaximum")))
@@ -167,8 +169,10 @@ def _check_enum(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
         return
     plain = node.without("enum")
     for value in keyword.value:
-        for reason in misfits(value, plain):
+        reason = next(misfits(value, plain), None)
+        if reason is not None:
             diagnostics.add(ENUM_VALUE.at(keyword.span or node.span, f"an enum value of {what} cannot occur: {reason}"))
+            break
     shown = [json.dumps(value) for value in keyword.value]
     for value in dict.fromkeys(v for v in shown if shown.count(v) > 1):
         diagnostics.add(ENUM_VALUE.at(keyword.span or node.span, f"`{value}` is in the enum of {what} twice"))

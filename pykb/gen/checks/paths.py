@@ -41,9 +41,9 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
     for path, top, kind in (
         (scale.spec_path, ".spec.", "integer"),
         (scale.status_path, ".status.", "integer"),
-        (scale.selector_path, ".status. or .spec.", "string"),
+        (scale.selector_path or "", ".status. or .spec.", "string"),
     ):
-        if path is None:
+        if not path:
             continue
         if not path.startswith(tuple(top.split(" or "))):
             diagnostics.add(

@@ -19,7 +19,8 @@ def sorted_keys(keys: Iterable[str]) -> list[str]:
     if all(map(_SIMPLE, found)):
         found.sort()
         return found
-    return sorted(found, key=cmp_to_key(_compare))
+    # The comparison is not transitive for keys like 0, 01, 0a: start from one order, to end in one.
+    return sorted(sorted(found), key=cmp_to_key(_compare))
 
 
 def _compare(left: str, right: str) -> int:

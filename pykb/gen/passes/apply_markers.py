@@ -289,9 +289,9 @@ def _list_map_key(
     return node.put("x-kubernetes-list-map-keys", [*keys, marker.value], marker.span, marker.text)
 
 
-def _rule(node: SchemaNode, rule: dict[str, object], marker: Marker) -> SchemaNode:
+def _rule(node: SchemaNode, *rules: dict[str, object], marker: Marker) -> SchemaNode:
     old = node.get("x-kubernetes-validations")
-    return node.put("x-kubernetes-validations", [*(old if isinstance(old, list) else []), rule], marker.span)
+    return node.put("x-kubernetes-validations", [*(old if isinstance(old, list) else []), *rules], marker.span)
 
 
 def _x_validation(
@@ -300,24 +300,24 @@ def _x_validation(
     del effective, target, diagnostics
     order = ("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
     rule = {name: marker.arguments[name] for name in order if name in marker.arguments}
-    return _rule(node, rule, marker)
+    return _rule(node, rule, marker=marker)
 
 
 def _one_of(
     node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
 ) -> SchemaNode:
     members = marker.value if isinstance(marker.value, list) else [marker.value]
-    rule = one_of_rule(
+    rules = one_of_rule(
         canonical(marker), [str(m) for m in members], effective, marker.span_of(), target.what, diagnostics
     )
-    return _rule(node, rule, marker)
+    return _rule(node, *rules, marker=marker)
 
 
 def _immutable(
     node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
 ) -> SchemaNode:
     del effective, target, diagnostics
-    return _rule(node, dict(IMMUTABLE_RULE), marker)
+    return _rule(node, dict(IMMUTABLE_RULE), marker=marker)
 
 
 def _int_or_string(

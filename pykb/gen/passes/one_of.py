@@ -28,8 +28,8 @@ def one_of_rule(
     span: Span | None,
     what: str,
     diagnostics: Diagnostics,
-) -> dict[str, object]:
-    """The rule of a group, after a check of its members.
+) -> list[dict[str, object]]:
+    """The rule of a group; none when one of its members cannot take part.
 
     Args:
         name: The marker's name.
@@ -40,8 +40,10 @@ def one_of_rule(
         diagnostics: Gets members that cannot take part.
     """
     properties = schema.properties or {}
+    wrong = False
     for member in members:
         found = properties.get(member)
+        wrong = wrong or found is None or found.required
         if found is None:
             near = closest(member, properties)
             diagnostics.add(
@@ -65,4 +67,4 @@ def one_of_rule(
         rule = "+".join(f"(has(self.{m})?1:0)" for m in members) + comparison
     else:
         rule = "||".join(f"has(self.{m})" for m in members)
-    return {"rule": rule, "message": message.format(" ".join(members))}
+    return [] if wrong else [{"rule": rule, "message": message.format(" ".join(members))}]

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from pykb.diagnostics import Diagnostics, Label
-from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT
 from pykb.gen.ir import PropertyNode
 from pykb.markers.model import Marker
 
@@ -21,31 +19,18 @@ _ORDER = (
 )
 
 
-def presence(
-    prop: PropertyNode, markers: Iterable[Marker], package: frozenset[str], diagnostics: Diagnostics
-) -> PropertyNode:
+def presence(prop: PropertyNode, markers: Iterable[Marker], package: frozenset[str]) -> PropertyNode:
     """The field with ``required`` decided.
 
     Args:
         prop: The field; so far it is required where Python has no default.
         markers: Its markers.
         package: The names of the markers of its package.
-        diagnostics: Gets contradictions.
     """
     by_name = {marker.name: marker for marker in markers}
     found = [(by_name[name], required) for name, required in _ORDER if name in by_name]
     if found:
-        first, required = found[0]
-        for other, also in found[1:]:
-            if also != required:
-                diagnostics.add(
-                    CONSTRAINT_CONFLICT.at(
-                        other.span,
-                        f"`+{other.name}` contradicts `+{first.name}`: the field `{prop.attribute}` is either required or optional",
-                        labels=(Label(first.span, "says the opposite"),),
-                        help=("keep one of the two",),
-                    ),
-                )
+        first, required = found[0]  # a contradiction was said where the markers were read
         return replace(prop, required=required, required_by=f"+{first.name}")
     if "kubebuilder:validation:Optional" in package:
         return replace(prop, required=False, required_by="the package's +kubebuilder:validation:Optional")

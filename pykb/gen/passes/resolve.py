@@ -157,9 +157,9 @@ class Resolver:
                 continue
             by_attribute = {prop.attribute: prop.name for prop in (node.properties or {}).values()}
             members = [by_attribute.get(member, member) for member in item.fields]
-            rule = one_of_rule(group, members, node, named.span, place.what, self.diagnostics)
+            rules = one_of_rule(group, members, node, named.span, place.what, self.diagnostics)
             said = node.get(_RULES)
-            node = node.put(_RULES, [*(said if isinstance(said, list) else []), rule], named.span)
+            node = node.put(_RULES, [*(said if isinstance(said, list) else []), *rules], named.span)
         return node
 
     def _property(self, owner: type, prop: PropertyNode, rules: list[object], *, built_in: bool) -> PropertyNode:
@@ -167,7 +167,7 @@ class Resolver:
             return replace(prop, schema=self.resolve(prop.schema))
         declaration, _ = self.declarations.field(owner, prop.attribute)
         markers: tuple[Marker, ...] = declaration.markers if declaration else ()
-        prop = presence(prop, markers, self._package_markers(owner), self.diagnostics)
+        prop = presence(prop, markers, self._package_markers(owner))
         node = prop.schema
         if markers or self._is_frozen(owner, prop):
             node = _cut_by_markers(node, markers)
