@@ -184,7 +184,7 @@ class Cluster:
             # Both files are handed to the supervisor: the port stays ours, and the lock stays held, until it ends.
             fcntl.flock(alive, fcntl.LOCK_EX)
             with self.log("supervisor").open("ab") as log:
-                subprocess.Popen(
+                subprocess.run(  # returns at once: the supervisor goes on in a fork, a child of nobody
                     [sys.executable, "-I", "-S", PROGRAM, "--plan", self.folder / "plan.json"],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -192,6 +192,7 @@ class Cluster:
                     cwd=self.folder,
                     start_new_session=True,
                     pass_fds=(reserved.fileno(), alive.fileno()),
+                    check=True,
                 )
 
     def _complete(self, assets: Assets, *, controller_manager: bool) -> None:

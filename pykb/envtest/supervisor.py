@@ -194,10 +194,12 @@ def write_state(supervisor: Supervisor, path: Path, rounds: int) -> None:
 
 
 def main() -> None:
-    """``--parent PID``: serve the pipe; ``--plan FILE``: run what a plan file says."""
+    """``--parent PID``: serve the pipe; ``--plan FILE``: run what a plan file says, in the background."""
     supervisor = Supervisor()
     match sys.argv[1:]:
         case ["--plan", name]:
+            if os.fork():
+                os._exit(0)
             serve_plan(supervisor, Path(name))
         case ["--parent", pid]:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

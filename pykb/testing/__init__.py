@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pykb.runtime.clock import VirtualClock
-    from pykb.testing.eventually import eventually
     from pykb.testing.running import RunManager, running
+    from pykb.testing.waiting import eventually
 
 _PLACES = {
     "RunManager": "pykb.testing.running",
     "VirtualClock": "pykb.runtime.clock",
-    "eventually": "pykb.testing.eventually",
+    "eventually": "pykb.testing.waiting",
     "running": "pykb.testing.running",
 }
 

@@ -38,7 +38,7 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | Existi
     controllers: nothing is garbage-collected, Deployments make no pods, namespaces never finish to terminate.
     """
     from pykb.diagnostics import EnvironmentProblem
-    from pykb.envtest import ControlPlane
+    from pykb.envtest import ControlPlane, get_assets
     from pykb.envtest.existing import ExistingCluster, default_kubeconfig, existing_cluster_wanted
     from pykb.testing.report import PytestReporter, explain
 
@@ -48,7 +48,7 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | Existi
             cluster.check()
             yield cluster
             return
-        running = ControlPlane(reporter=PytestReporter(pytestconfig)).start()
+        running = ControlPlane(assets=get_assets(reporter=PytestReporter(pytestconfig))).start()
     except EnvironmentProblem as problem:
         pytest.fail(explain(problem), pytrace=False)
     try:

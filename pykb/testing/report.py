@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
@@ -19,7 +21,7 @@ class PytestReporter:
 
     def __init__(self, config: pytest.Config) -> None:
         self._capture = config.pluginmanager.getplugin("capturemanager")
-        self._terminal = config.pluginmanager.getplugin("terminalreporter")
+        self._writer = config.get_terminal_writer()
 
     def step(self, title: str) -> Step:
         """A piece of work begins."""
@@ -28,17 +30,10 @@ class PytestReporter:
 
     def note(self, text: str) -> None:
         """Write a line of its own."""
-        if self._terminal is None:
-            return
-        if self._capture is None:
-            self._write(text)
-            return
-        with self._capture.global_and_fixture_disabled():
-            self._write(text)
-
-    def _write(self, text: str) -> None:
-        self._terminal.ensure_newline()
-        self._terminal.write_line(f"pykb: {text}")
+        with self._capture.global_and_fixture_disabled() if self._capture else contextlib.nullcontext():
+            if self._writer.width_of_current_line:
+                self._writer.line()
+            self._writer.line(f"pykb: {text}")
 
 
 class _Step:

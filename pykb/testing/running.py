@@ -11,7 +11,7 @@ from pathlib import Path
 from pykb.runtime.manager import Manager
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.reconcile import Reconciler
-from pykb.testing.eventually import eventually
+from pykb.testing.waiting import eventually
 
 Registration = type[Reconciler] | Callable[[Manager], None]
 """A reconciler's class, or a function that registers whatever it likes (a project's own ``register``)."""

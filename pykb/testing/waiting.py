@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import TypeVar
+from typing import TypeVar, overload
 
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import NotFound
@@ -16,6 +16,22 @@ T = TypeVar("T")
 RETRIED = (AssertionError, NotFound)
 
 
+@overload
+async def eventually(
+    check: Callable[[], Awaitable[T]],
+    timeout: timedelta = ...,  # noqa: ASYNC109
+    interval: timedelta = ...,
+    *,
+    clock: Clock | None = ...,
+) -> T: ...
+@overload
+async def eventually(
+    check: Callable[[], T],
+    timeout: timedelta = ...,  # noqa: ASYNC109
+    interval: timedelta = ...,
+    *,
+    clock: Clock | None = ...,
+) -> T: ...
 async def eventually(
     check: Callable[[], Awaitable[T] | T],
     timeout: timedelta = timedelta(seconds=10),  # noqa: ASYNC109 - the time for all tries, not for one
