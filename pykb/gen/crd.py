@@ -15,11 +15,11 @@ def generate_crds(
     if not sources.modules:
         return (), frozenset()
     from pykb.gen.assemble import assemble
+    from pykb.gen.checks import check
     from pykb.gen.defaults import converted_kinds
     from pykb.gen.emit.crd import crd_object
     from pykb.gen.kinds import find_kinds
     from pykb.gen.load import importing, load
-    from pykb.gen.checks import check
     from pykb.gen.passes.resolve import Options, Resolver
 
     root = options.root.resolve()

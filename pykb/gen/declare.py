@@ -6,6 +6,7 @@ declaration, since none of their prose goes into a schema.
 
 from __future__ import annotations
 
+import inspect
 import sys
 import types
 import typing
@@ -136,7 +137,7 @@ class Declarations:
     def field(self, owner: type, name: str) -> tuple[FieldDeclaration | None, type]:
         """The source of a field, and the class that declares it."""
         for base in owner.__mro__:
-            if name not in base.__dict__.get("__annotations__", {}):
+            if name not in inspect.get_annotations(base):
                 continue
             origin = generic_origin(base)
             if not isinstance(origin, type):

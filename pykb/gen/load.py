@@ -87,7 +87,7 @@ def _is_skipped(name: str, folder: Path, top: Path) -> bool:
 
 
 def is_api_file(path: Path, root: Path, text: str, *, named: bool) -> bool:
-    """Whether a file declares kinds: it lies in an ``api`` package, or was named on its own, and mentions the base class."""
+    """Whether a file declares kinds: it is in an ``api`` package, or was named, and mentions the base class."""
     return (named or "api" in path.relative_to(root).parts[:-1]) and _KIND.search(text) is not None
 
 

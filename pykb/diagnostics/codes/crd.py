@@ -17,7 +17,8 @@ TYPE_CONFLICT = Code(
 CONSTRAINT_CONFLICT = Code(
     "constraint-conflict",
     "A marker and a Pydantic constraint disagree",
-    "Every constraint has a Pydantic spelling, which Python checks as well, and a marker spelling. Giving both is fine as "
+    "Every constraint has a Pydantic spelling, which Python checks as well, and a marker spelling. Giving both "
+    "is fine as "
     "long as they agree; otherwise what Python accepts and what the API server accepts would differ.",
 )
 MARKER_TYPE = Code(
@@ -38,7 +39,8 @@ NO_SERVED_VERSION = Code(
 CRD_TOO_LARGE = Code(
     "crd-size",
     "A CRD is too large",
-    "Client-side `kubectl apply` stores the whole object in an annotation of at most 262144 bytes, and etcd refuses objects "
+    "Client-side `kubectl apply` stores the whole object in an annotation of at most 262144 bytes, and etcd "
+    "refuses objects "
     "beyond 1.5 MiB. Shorten descriptions with `--max-desc-len`, or use server-side apply.",
     Severity.WARNING,
 )
@@ -66,7 +68,8 @@ SCOPE = Code(
 JSON_PATH = Code(
     "json-path",
     "A JSONPath leads to no field",
-    "Printer columns, the scale subresource and selectable fields name fields by a JSONPath such as `.spec.replicas`; it "
+    "Printer columns, the scale subresource and selectable fields name fields by a JSONPath such as "
+    "`.spec.replicas`; it "
     "must lead to a field of the schema.",
 )
 DUPLICATE_NAME = Code(
@@ -139,7 +142,8 @@ CEL_NAME = Code(
 CEL_COST = Code(
     "cel-cost",
     "A CEL rule runs over lists or maps without a bound",
-    "The API server estimates the worst-case cost of each rule. Inside lists and maps without `maxItems`, `maxProperties` "
+    "The API server estimates the worst-case cost of each rule. Inside lists and maps without `maxItems`, "
+    "`maxProperties` "
     "or `maxLength` it soon exceeds the budget, and the CRD is refused.",
     Severity.WARNING,
 )

@@ -7,7 +7,8 @@ from pykb.diagnostics.model import Code, Severity
 LIBYAML_MISSING = Code(
     "libyaml-missing",
     "PyYAML is installed without libyaml",
-    "Manifests are written through libyaml, so that their bytes are the same on every machine. The PyYAML wheels on the "
+    "Manifests are written through libyaml, so that their bytes are the same on every machine. The PyYAML wheels "
+    "on the "
     "package index contain it; a PyYAML that was built from source without the libyaml headers does not.",
 )
 PATH_NOT_FOUND = Code(
@@ -26,13 +27,15 @@ PATH_OUTSIDE = Code(
 IMPORT_FAILED = Code(
     "import-failed",
     "An API module cannot be imported",
-    "Schemas come from the real types, so the modules of the `api` packages are imported. The place shown is the line of "
+    "Schemas come from the real types, so the modules of the `api` packages are imported. The place shown is the "
+    "line of "
     "your code that raised.",
 )
 NO_GROUP = Code(
     "no-group-version",
     "A kind has no group and version",
-    "A kind gets its group and version from `class Foo(CustomResource, group_version=GROUP_VERSION)`, or from the package "
+    "A kind gets its group and version from `class Foo(CustomResource, group_version=GROUP_VERSION)`, or from "
+    "the package "
     "markers `+groupName=` and `+versionName=`.",
 )
 DUPLICATE_KIND = Code(

@@ -7,13 +7,15 @@ from pykb.diagnostics.model import Code, Severity
 UNSUPPORTED_TYPE = Code(
     "unsupported-type",
     "A type has no counterpart in a CRD",
-    "Fields are made of str, int, bool, bytes, datetime, timedelta, Quantity, IntOrString, Any, enums, literals, lists, "
+    "Fields are made of str, int, bool, bytes, datetime, timedelta, Quantity, IntOrString, Any, enums, literals, "
+    "lists, "
     "maps with string keys, and classes derived from `Struct`.",
 )
 FLOAT = Code(
     "float",
     "Floats are not allowed in API types",
-    "Floats do not survive a round trip through every client and language; the Kubernetes API conventions advise against "
+    "Floats do not survive a round trip through every client and language; the Kubernetes API conventions advise "
+    "against "
     "them. Use `Quantity`, an integer of a smaller unit, or a string; or pass `--allow-dangerous-types`.",
 )
 MAP_KEY = Code(
@@ -24,7 +26,8 @@ MAP_KEY = Code(
 UNION = Code(
     "union",
     "A union of types that a structural schema cannot express",
-    "A structural schema has one type for each value. `X | None` is an optional field, `int | str` is int-or-string, and a "
+    "A structural schema has one type for each value. `X | None` is an optional field, `int | str` is "
+    "int-or-string, and a "
     "discriminated union of structs is one object with the fields of all.",
 )
 RECURSION = Code(
@@ -61,6 +64,7 @@ DEFAULT_NOT_JSON = Code(
 DESCRIPTION_CONFLICT = Code(
     "two-descriptions",
     "A field is described twice",
-    "One description goes into the schema: the docstring below the field, a comment above it, or `Field(description=)`.",
+    "One description goes into the schema: the docstring below the field, a comment above it, or "
+    "`Field(description=)`.",
     Severity.WARNING,
 )

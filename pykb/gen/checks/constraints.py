@@ -20,7 +20,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.gen.checks.value import misfits
 from pykb.gen.ir import SchemaNode
 
-# https://github.com/kubernetes/apiextensions-apiserver, pkg/apiserver/validation/formats.go, and OpenAPI's number formats.
+# kubernetes/apiextensions-apiserver, pkg/apiserver/validation/formats.go, and the number formats of OpenAPI.
 FORMATS = frozenset(
     [
         *("bsonobjectid", "byte", "cidr", "creditcard", "date", "date-time", "datetime", "duration", "email"),

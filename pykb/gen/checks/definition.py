@@ -50,8 +50,8 @@ def _check_names(crd: Crd, diagnostics: Diagnostics) -> None:
             diagnostics.add(
                 CRD_NAME.at(
                     crd.span,
-                    f"the {what} `{name}` of `{crd.names.kind}` is no DNS label: expected lower-case letters, digits and `-`, "
-                    "at most 63",
+                    f"the {what} `{name}` of `{crd.names.kind}` is no DNS label: expected lower-case letters, "
+                    "digits and `-`, at most 63",
                 ),
             )
     if not _SUBDOMAIN.match(crd.group) or "." not in crd.group:

@@ -11,7 +11,8 @@ from pykb.gen.ir import CrdVersion, SchemaNode
 
 # The parts of a path that can be followed in a schema: `.name`, `['name']`, `[0]`, `[*]`, a filter.
 _STEP = re.compile(
-    r"\.(?P<name>[A-Za-z_$](?:\\\.|[\w$-])*)|\[['\"](?P<quoted>[^'\"]+)['\"]\]|(?P<index>\[[^\[\]]*(?:\[[^\]]*\][^\[\]]*)*\])"
+    r"\.(?P<name>[A-Za-z_$](?:\\\.|[\w$-])*)|\[['\"](?P<quoted>[^'\"]+)['\"]\]"
+    r"|(?P<index>\[[^\[\]]*(?:\[[^\]]*\][^\[\]]*)*\])"
 )
 _SIMPLE = re.compile(r"(\.[A-Za-z_$][\w$-]*)+\Z")
 _METADATA = frozenset(

@@ -33,7 +33,8 @@ def check_rules(node: SchemaNode, what: str, loops: int, diagnostics: Diagnostic
             diagnostics.add(
                 CEL_REASON.at(
                     span,
-                    f"`{rule['reason']}` is no reason of a rule: expected one of {', '.join(map('`{}`'.format, REASONS))}",
+                    f"`{rule['reason']}` is no reason of a rule: expected one of "
+                    + ", ".join(f"`{reason}`" for reason in REASONS),
                 ),
             )
         path = rule.get("fieldPath")

@@ -40,7 +40,7 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
 
 
 def shorten(text: str, limit: int) -> str:
-    """Cut a description to at most ``limit`` bytes of UTF-8, at a sentence's end, else at a blank, as controller-gen does.
+    """Cut a description to at most ``limit`` bytes of UTF-8: at a sentence's end, else at a blank.
 
     >>> shorten("One sentence. Another one.", 20), shorten("no sentence here", 10), shorten("text", 0)
     ('One sentence.', 'no...', '')
@@ -59,4 +59,4 @@ def shorten(text: str, limit: int) -> str:
 
 
 # The characters of Unicode's STerm property that occur in prose of living languages.
-_SENTENCE_ENDS = ".!?։؞؟۔܀܁܂।॥၊။።፧፨᙮᠃᠉‼‽⁇⁈⁉⸮。꓿꘎꘏꛳꛷﹒﹖﹗！．？｡"
+_SENTENCE_ENDS = ".!?։؞؟۔܀܁܂।॥၊။።፧፨᙮᠃᠉‼‽⁇⁈⁉⸮。꓿꘎꘏꛳꛷﹒﹖﹗！．？｡"  # noqa: RUF001 - other scripts' marks are the point

@@ -41,7 +41,7 @@ def dump_document(obj: Mapping[str, object]) -> str:
 
 
 @cache
-def _dumper() -> type[CSafeDumper]:
+def _dumper() -> type[CSafeDumper]:  # noqa: C901 - one class, made when PyYAML is needed
     import yaml
 
     if not yaml.__with_libyaml__:

@@ -77,7 +77,7 @@ class Lowering:
             return lower_model(python, named, self)
         return self.lower(python, place)
 
-    def _lower(self, annotation: object, place: Place) -> SchemaNode:
+    def _lower(self, annotation: object, place: Place) -> SchemaNode:  # noqa: C901 - the dispatcher: one line a shape
         if isinstance(annotation, str | typing.ForwardRef):
             return self._forward(annotation, place)
         if isinstance(annotation, typing.NewType) or is_type_alias(annotation):

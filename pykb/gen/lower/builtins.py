@@ -1,4 +1,4 @@
-"""What the Kubernetes API fixes: apiVersion, kind and metadata of kinds, an embedded ObjectMeta, objects of any kind."""
+"""What the Kubernetes API fixes: apiVersion, kind and metadata of kinds, and an embedded ObjectMeta."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _described(text: str, described: bool) -> SchemaNode:
 TOP_LEVEL_METADATA = node_of({"type": "object"})
 
 
-def lower_builtin(cls: type, named: NamedType, *, embedded_metadata: bool) -> SchemaNode | None:
+def lower_builtin(named: NamedType, *, embedded_metadata: bool) -> SchemaNode | None:
     """The schema of a built-in type that does not follow from its fields; ``None`` for all others."""
     if not named.built_in:
         return None

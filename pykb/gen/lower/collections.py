@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import collections.abc as abc
 import enum
 import typing
+from collections import abc
 from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics.codes.types import MAP_KEY, UNSUPPORTED_TYPE

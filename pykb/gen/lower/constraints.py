@@ -108,7 +108,7 @@ def cel_rule(rule: api.CEL) -> dict[str, object]:
     return {name: value for name, value in parts.items() if value is not None}
 
 
-def _keywords(
+def _keywords(  # noqa: C901, PLR0912 - one branch for each kind of annotation
     item: object, effective: SchemaNode, place: Place, diagnostics: Diagnostics
 ) -> Iterator[tuple[str, object, str]]:
     for kind, attribute, keyword, flag in _BOUNDS:
@@ -170,7 +170,8 @@ def _bound(
         diagnostics.add(
             CONSTRAINT.at(
                 place.span,
-                f"`{spelling}` bounds {place.what}, which is {effective.type_name} in the schema: only numbers have bounds",
+                f"`{spelling}` bounds {place.what}, which is {effective.type_name} in the schema: "
+                "only numbers have bounds",
                 help=('express it as a rule: `CEL("...")`',),
             ),
         )
@@ -191,8 +192,8 @@ def _length(
         diagnostics.add(
             CONSTRAINT.at(
                 place.span,
-                f"`{spelling}` limits {place.what}, which is {effective.type_name} in the schema: only strings, lists and "
-                f"maps have a length",
+                f"`{spelling}` limits {place.what}, which is {effective.type_name} in the schema: "
+                "only strings, lists and maps have a length",
             ),
         )
         return

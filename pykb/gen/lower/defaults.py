@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _EMPTY: tuple[type, ...] = (list, dict, set, frozenset, tuple)
 
 
-def python_default(info: FieldInfo, annotation: object, place: Place, lowering: Lowering) -> tuple[object, str]:
+def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[object, str]:
     """The JSON value of a field's default, and how it is written; the second is empty when there is none.
 
     ``None`` is the absence of a value. An empty container or a model made with nothing is how Python code avoids checks

@@ -40,8 +40,8 @@ class FieldType:
 def field_type(cls: type, name: str, info: FieldInfo, declarations: Declarations) -> FieldType:
     """The type of a field.
 
-    Pydantic has evaluated the annotation and folded ``Annotated`` aliases into it. Where the source mentions an alias that
-    has markers or a description of its own, the annotation is evaluated once more with a stand-in for the alias.
+    Pydantic has evaluated the annotation and folded ``Annotated`` aliases into it. Where the source mentions an alias
+    that has markers or a description of its own, the annotation is evaluated once more with a stand-in for the alias.
     """
     declaration, owner = declarations.field(cls, name)
     module = sys.modules.get(owner.__module__)
@@ -60,7 +60,7 @@ def _with_aliases(
     text: str, aliases: Mapping[str, object], namespace: Mapping[str, object], found: FieldType, info: FieldInfo
 ) -> FieldType:
     try:
-        annotation = eval(text.strip("'\""), {**namespace, **aliases})  # noqa: S307 - an annotation of imported user code
+        annotation = eval(text.strip("'\""), {**namespace, **aliases})  # noqa: S307 - of imported user code
     except Exception:  # noqa: BLE001 - Pydantic could evaluate it, so a stand-in is in the way: do without
         return FieldType(info.annotation, found.metadata, found.owner, found.declaration)
     own: tuple[object, ...] = ()

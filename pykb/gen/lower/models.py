@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 def lower_model(cls: type[BaseModel], named: NamedType, lowering: Lowering) -> SchemaNode:
     """The schema of a class: its fields in order of declaration, inherited ones first."""
-    special = lower_builtin(cls, named, embedded_metadata=lowering.embedded_metadata)
+    special = lower_builtin(named, embedded_metadata=lowering.embedded_metadata)
     if special is not None:
         return special
     is_kind = issubclass(cls, Object)
@@ -52,10 +53,8 @@ def fields_of(cls: type[BaseModel]) -> dict[str, FieldInfo]:
     if not cls.__pydantic_fields_complete__:
         from pydantic.errors import PydanticUndefinedAnnotation
 
-        try:
+        with contextlib.suppress(PydanticUndefinedAnnotation, NameError):  # said where the annotation is lowered
             cls.model_rebuild(raise_errors=False)
-        except (PydanticUndefinedAnnotation, NameError):  # said where the annotation is lowered
-            pass
     return cls.__pydantic_fields__
 
 
@@ -75,7 +74,7 @@ def _property(
         description = info.description or (declaration.description if declaration else None)
     if description:
         node = node.put("description", description, declaration.span if declaration else None)
-    default, spelling = python_default(info, kind.annotation, place, lowering)
+    default, spelling = python_default(info, place, lowering)
     if spelling:
         node = node.put("default", default, place.span, spelling)
     required = info.is_required() or any(isinstance(item, SchemaRequired) for item in kind.metadata)
@@ -110,5 +109,5 @@ def _duplicate(prop: PropertyNode, other: PropertyNode) -> Any:
         prop.span,
         f"the fields `{other.attribute}` and `{prop.attribute}` are both `{prop.name}` on the wire",
         labels=(Label(other.span, "the first one"),) if other.span else (),
-        help=(f'give one of them another wire name: `Annotated[..., Wire("...")]`',),
+        help=('give one of them another wire name: `Annotated[..., Wire("...")]`',),
     )

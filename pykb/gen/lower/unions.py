@@ -99,7 +99,7 @@ def lower_values(values: list[Any], place: Place, lowering: Lowering) -> SchemaN
         lowering.diagnostics.add(
             UNION.at(
                 place.span,
-                f"{place.what} allows {shown or 'no value at all'}: values of an enum must be strings, integers or booleans",
+                f"{place.what} allows {shown or 'no value at all'}: an enum has strings, integers or booleans",
                 help=("use values of one type",),
             ),
         )

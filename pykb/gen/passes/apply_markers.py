@@ -189,7 +189,7 @@ def _fits(
     constraint: Constraint, marker: Marker, effective: SchemaNode, target: Target, diagnostics: Diagnostics
 ) -> bool:
     if constraint.types and effective.type not in constraint.types:
-        textual = constraint.types == ("string",) or constraint.types == _NUMERIC
+        textual = constraint.types in {("string",), _NUMERIC}
         # A named struct that is not looked into (`Any`) has no type to contradict.
         if not (effective.is_int_or_string and textual):
             diagnostics.add(_misfit(constraint, marker, effective, target))
@@ -359,6 +359,6 @@ _SPECIAL: dict[str, Special] = {
     "k8s:immutable": _immutable,
     "k8s:enum": _sorted_enum,
     "kubebuilder:externalDocs": _external_docs,
-    **{name: _one_of for name in ONE_OF},
+    **dict.fromkeys(ONE_OF, _one_of),
 }
 APPLIED = frozenset({*BY_NAME, *_SPECIAL, _VALIDATION + "Schemaless"})

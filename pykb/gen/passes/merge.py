@@ -1,7 +1,7 @@
 """Merge a named type's schema with what a field says on top, as controller-gen merges ``allOf``.
 
-Where both say the same keyword differently and both must hold, the two values go into ``allOf``: a field can tighten its
-type, never loosen it.
+Where both say the same keyword differently and both must hold, the two values go into ``allOf``: a field can tighten
+its type, never loosen it.
 """
 
 from __future__ import annotations

@@ -20,9 +20,14 @@ from pykb.api import *
 from pykb.api.meta.v1 import *
 GV = GroupVersion("example.com", "v1")
 """
-FIRST_LINE = HEADER.count("\n") + 1
 
 Generate = Callable[..., GenerateResult]
+
+
+@pytest.fixture
+def first_line() -> int:
+    """The line that a source given to `generate_types` starts at."""
+    return HEADER.count("\n") + 1
 
 
 @pytest.fixture

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from textwrap import dedent
 
 import pytest
 
 from pykb.diagnostics import Severity
 from pykb.diagnostics.render import Format, render
+from pykb.gen.run import GenerateResult
 
-from .conftest import FIRST_LINE, Generate
+Generate = Callable[..., GenerateResult]
 
 KIND = "class Thing(CustomResource, group_version=GV):\n    spec: Spec\n"
 
@@ -25,25 +27,25 @@ CASES = [
     ("constraint-conflict", "2:7", "contradicts `= 4`", "class Spec(Struct):\n    # +kubebuilder:default=3\n    a: int = 4\n"),
     ("marker-conflict", "3:7", "`+required` contradicts `+optional`", "class Spec(Struct):\n    # +optional\n    # +required\n    a: str\n"),
     ("enum-disjoint", "3:7", "no value is allowed by both", "class Spec(Struct):\n    mode: Literal['a', 'b']\n    # +kubebuilder:validation:Enum=c\n    a: Mode\n"),
-    ("default-value", "2:7", "expected an integer, found a string `\"abc\"`", "class Spec(Struct):\n    # +kubebuilder:default=abc\n    a: int\n"),
+    ("default-value", "2:7", 'expected an integer, found a string `"abc"`', "class Spec(Struct):\n    # +kubebuilder:default=abc\n    a: int\n"),
     ("default-value", "2:7", "there is no field `c`", "class Spec(Struct):\n    # +kubebuilder:default={c: 1}\n    a: Inner\n"),
     ("default-value", "2:8", "is above the maximum `3`", "class Spec(Struct):\n    a: Annotated[int, Field(le=3)] = 4\n"),
     ("enum-value", "2:7", "expected an integer, found a string", "class Spec(Struct):\n    # +kubebuilder:validation:Enum=a;b\n    a: int\n"),
     ("bounds", "2:8", "no value of `spec.a` lies between", "class Spec(Struct):\n    a: Annotated[int, Field(ge=5, le=1)]\n"),
     ("bounds", "2:7", "excludes nothing", "class Spec(Struct):\n    # +kubebuilder:validation:ExclusiveMinimum=true\n    a: int\n"),
     ("pattern", "2:7", "is no regular expression of the API server", "class Spec(Struct):\n    # +kubebuilder:validation:Pattern=`(?=a)b`\n    a: str\n"),
-    ("pattern", "2:7", "missing", "class Spec(Struct):\n    # +kubebuilder:validation:Pattern=\"(abc\"\n    a: str\n"),
+    ("pattern", "2:7", "missing", 'class Spec(Struct):\n    # +kubebuilder:validation:Pattern="(abc"\n    a: str\n'),
     ("type-name", "2:7", "is no type of JSON schema", "class Spec(Struct):\n    # +kubebuilder:validation:Type=strng\n    a: str\n"),
     ("unique-items", "2:7", "is refused by the API server", "class Spec(Struct):\n    # +kubebuilder:validation:UniqueItems=true\n    a: list[str]\n"),
     ("list-topology", "3:7", "`nope` is no field of the elements", "class Spec(Struct):\n    # +listType=map\n    # +listMapKey=nope\n    a: list[Condition]\n"),
     ("list-topology", "3:7", "can be missing", "class Spec(Struct):\n    # +listType=map\n    # +listMapKey=b\n    a: list[Inner]\n"),
     ("list-topology", "2:7", "without a key", "class Spec(Struct):\n    # +listType=map\n    a: list[Inner]\n"),
     ("list-topology", "2:7", "no atomic values", "class Spec(Struct):\n    # +listType=set\n    a: list[Inner]\n"),
-    ("cel-syntax", "2:7", "expected a value, found the end of the rule", "class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule=\"self.foo(((\"\n    a: str\n"),
-    ("cel-name", "1:1", "names the field `zzz`", "# +kubebuilder:validation:XValidation:rule=\"self.zzz > 0\"\nclass Spec(Struct):\n    a: str\n"),
-    ("cel-name", "2:7", "names the variable `sel`", "class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule=\"sel > 0\"\n    a: int\n"),
-    ("cel-type", "2:7", "asks for the `size`", "class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule=\"self.size() > 0\"\n    a: int\n"),
-    ("json-path", "2:7", "leads to no field", "class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule=\"has(self.b)\",fieldPath=\".c\"\n    a: Inner\n"),
+    ("cel-syntax", "2:7", "expected a value, found the end of the rule", 'class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule="self.foo((("\n    a: str\n'),
+    ("cel-name", "1:1", "names the field `zzz`", '# +kubebuilder:validation:XValidation:rule="self.zzz > 0"\nclass Spec(Struct):\n    a: str\n'),
+    ("cel-name", "2:7", "names the variable `sel`", 'class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule="sel > 0"\n    a: int\n'),
+    ("cel-type", "2:7", "asks for the `size`", 'class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule="self.size() > 0"\n    a: int\n'),
+    ("json-path", "2:7", "leads to no field", 'class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule="has(self.b)",fieldPath=".c"\n    a: Inner\n'),
     ("one-of-member", "1:40", "`zzz` is no field", "# +kubebuilder:validation:ExactlyOneOf=a;zzz\nclass Spec(Struct):\n    a: str | None = None\n"),
     ("one-of-member", "1:39", "is required, so it cannot be one of", "# +kubebuilder:validation:AtMostOneOf=a;b\nclass Spec(Struct):\n    a: str\n    b: str | None = None\n"),
     ("duplicate-name", "3:5", "are both `aB` on the wire", "class Spec(Struct):\n    a_b: str\n    other: Annotated[str, Wire('aB')]\n"),
@@ -60,7 +62,7 @@ CASES = [
     ("code", "place", "message", "source"), CASES, ids=[f"{c[0]}-{i}" for i, c in enumerate(CASES)]
 )
 def test_a_mistake_is_reported_at_its_place(
-    code: str, place: str, message: str, source: str, generate_types: Generate
+    code: str, place: str, message: str, source: str, generate_types: Generate, first_line: int
 ) -> None:
     """The code, the line and column, and what was found."""
     helpers = "class Inner(Struct):\n    b: str | None = None\nMode = NewType('Mode', Literal['a', 'b'])\n"
@@ -70,7 +72,7 @@ def test_a_mistake_is_reported_at_its_place(
     assert [d.code.slug for d in errors] == [code], shown
     assert message in errors[0].message, shown
     span = errors[0].span
-    line = FIRST_LINE + helpers.count("\n")
+    line = first_line + helpers.count("\n")
     assert span is not None
     assert f"{span.line - line + 1}:{span.column}" == place or code in {"unsupported-type", "cel-name"}, shown
     assert result.artifacts["crd"] == ()
