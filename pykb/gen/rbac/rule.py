@@ -91,7 +91,7 @@ def _round(rules: Iterable[Rule]) -> tuple[list[Rule], bool]:
     current, _ = _unite_verbs(rules)
     collided = False
     for same, merge in _STEPS:
-        buckets: dict[tuple[Strings, ...], list[Rule]] = defaultdict(list)
+        buckets: dict[tuple[object, ...], list[Rule]] = defaultdict(list)
         for rule in current:
             buckets[same(rule)].append(rule)
         current, lost = _unite_verbs(merge(bucket) for bucket in buckets.values())
@@ -122,9 +122,10 @@ def _merge_urls(rules: list[Rule]) -> Rule:
     return replace(rules[0], urls=_normal(x for r in rules for x in r.urls))
 
 
-_Step = tuple[Callable[[Rule], tuple[Strings, ...]], Callable[[list[Rule]], Rule]]
+_Step = tuple[Callable[[Rule], tuple[object, ...]], Callable[[list[Rule]], Rule]]
+# A rule without resources is not merged with one that has some (nor without groups, URLs): it is about another thing.
 _STEPS: tuple[_Step, ...] = (
-    (lambda r: (r.groups, r.names, r.urls, r.verbs), _merge_resources),
-    (lambda r: (r.resources, r.names, r.urls, r.verbs), _merge_groups),
-    (lambda r: (r.groups, r.resources, r.names, r.verbs), _merge_urls),
+    (lambda r: (r.groups, r.names, r.urls, r.verbs, bool(r.resources)), _merge_resources),
+    (lambda r: (r.resources, r.names, r.urls, r.verbs, bool(r.groups)), _merge_groups),
+    (lambda r: (r.groups, r.resources, r.names, r.verbs, bool(r.urls)), _merge_urls),
 )

@@ -1,0 +1,119 @@
+"""controller-gen's command lines as typed options."""
+
+from __future__ import annotations
+
+import pytest
+
+from pykb.diagnostics import Diagnostics, Severity
+from pykb.gen.commandline import (
+    CommandLine,
+    CrdOptions,
+    OutputKind,
+    OutputRule,
+    RbacOptions,
+    SourcePath,
+    WebhookOptions,
+    parse_command_line,
+)
+
+
+def parse(*words: str) -> tuple[CommandLine, Diagnostics]:
+    """The options, and what is wrong."""
+    diagnostics = Diagnostics()
+    return parse_command_line(words, diagnostics=diagnostics), diagnostics
+
+
+def test_the_line_of_a_kubebuilder_makefile_is_understood() -> None:
+    """As it stands in every scaffolded Go project."""
+    options, diagnostics = parse(
+        "rbac:roleName=manager-role", "crd", "webhook", "paths=./...", "output:crd:artifacts:config=config/crd/bases"
+    )
+    assert len(diagnostics) == 0
+    assert options == CommandLine(
+        crd=CrdOptions(),
+        rbac=RbacOptions(role_name="manager-role"),
+        webhook=WebhookOptions(),
+        paths=(SourcePath(".", recursive=True),),
+        outputs={"crd": OutputRule(OutputKind.ARTIFACTS, "config/crd/bases")},
+    )
+    assert options.generators == ("crd", "rbac", "webhook")
+    assert options.output_for("rbac") is None
+
+
+def test_all_options_are_typed() -> None:
+    """Integers, booleans, lists, and what was not said."""
+    options, diagnostics = parse(
+        "crd:maxDescLen=0,allowDangerousTypes=true,generateEmbeddedObjectMeta=false,ignoreUnexportedFields=true,"
+        "crdVersions=v1,deprecatedV1beta1CompatibilityPreserveUnknownFields=false,omitToolVersion=true,"
+        "headerFile=hack/boilerplate.txt,year=2026",
+        "rbac:fileName=a.yaml,headerFile=h,year=2025",
+        "webhook:headerFile=w",
+        "paths=./api/v1;./api/v2/...",
+        "paths={./c}",
+        "output:stdout",
+        "output:rbac:dir=x",
+        "output:webhook:none",
+    )
+    assert len(diagnostics) == 0
+    assert options.crd == CrdOptions(
+        max_description=0,
+        allow_dangerous_types=True,
+        generate_embedded_object_meta=False,
+        ignore_unexported_fields=True,
+        preserve_unknown_fields=False,
+        omit_tool_version=True,
+        header_file="hack/boilerplate.txt",
+        year="2026",
+    )
+    assert options.rbac == RbacOptions(file_name="a.yaml", header_file="h", year="2025")
+    assert options.webhook == WebhookOptions(header_file="w")
+    assert options.paths == (
+        SourcePath("./api/v1", recursive=False),
+        SourcePath("./api/v2", recursive=True),
+        SourcePath("./c", recursive=False),
+    )
+    assert options.output_for("crd") == OutputRule(OutputKind.STDOUT)
+    assert options.output_for("rbac") == OutputRule(OutputKind.DIRECTORY, "x")
+    assert options.output_for("webhook") == OutputRule(OutputKind.NONE)
+
+
+def test_generators_of_go_code_are_accepted_with_a_note() -> None:
+    """A Makefile with `make generate` can be moved as it is."""
+    options, diagnostics = parse("object:headerFile=hack/boilerplate.go.txt", "paths=./...")
+    assert options.skipped == ("object",)
+    assert options.generators == ()
+    assert [d.severity for d in diagnostics] == [Severity.NOTE]
+
+
+@pytest.mark.parametrize(
+    ("word", "text"),
+    [
+        ("crdd", "`crd`"),
+        ("crd:foo=1", "no argument `foo`"),
+        ("crd:maxDescLen=x", "expected an integer"),
+        ("crd:maxDescLen=-1", "at least 0"),
+        ("crd:crdVersions=v1beta1", "expected `v1`"),
+        ("rbac:rolename=x", "`roleName`"),
+        ("rbac=x", "named arguments"),
+        ("schemapatch:manifests=x", "not supported"),
+        ("output:crd:dir=x", "not on the command line"),
+        ("output:dir", "needs a value"),
+        ("output:foo", "neither"),
+        ("paths", "needs a value"),
+        ("everything", "neither a generator"),
+    ],
+)
+def test_a_wrong_word_is_one_error(word: str, text: str) -> None:
+    """With what was expected, without a usage dump."""
+    _, diagnostics = parse(word)
+    (found,) = diagnostics
+    assert text in "\n".join((found.message, *found.help, *found.notes))
+
+
+@pytest.mark.parametrize(
+    "words", [("crd", "crd"), ("crd", "output:crd:dir=a", "output:crd:dir=b"), ("output:stdout", "output:none")]
+)
+def test_a_word_that_is_repeated_is_an_error(words: tuple[str, ...]) -> None:
+    """Only one of the two could count."""
+    _, diagnostics = parse(*words)
+    assert [d.code.slug for d in diagnostics] == ["generate-command-line"]
