@@ -152,7 +152,9 @@ def shell(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Sh
     directory.mkdir()
     kubectl = cluster.assets.kubectl
     assert kubectl is not None
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV", "MAKE"))}
+    inherited = {
+        key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV", "MAKE"))
+    }
     environment = {
         **inherited,
         "KUBECONFIG": str(cluster.kubeconfig),

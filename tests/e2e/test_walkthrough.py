@@ -34,6 +34,20 @@ STATUS = '''    """Observed state of VirtulMachine."""
     status: str | None = None
     """What the machine does."""
 '''
+IMPORT = """
+from pykb.runtime import ControllerBuilder, Manager, Reconciler, Request, Result
+"""
+IMPORTS = """
+from pykb.runtime import (
+    ControllerBuilder,
+    Manager,
+    Reconciler,
+    Request,
+    Result,
+    ensure_finalizer,
+    release_finalizer,
+)
+"""
 RECONCILE = """        if resource.metadata.deletion_timestamp is not None:
             print(f"cleaning up {request}", flush=True)
             await release_finalizer(self.client, resource, FINALIZER)
@@ -57,7 +71,7 @@ def test_scaffold(shell: Shell) -> None:
     """Two commands make a project with a kind, and the manifests of it."""
     shell.pykb("init", "--domain", "sealyun.com", "--license", "apache2", "--owner", "fanux")
     shell.pykb("create", "api", "--group", "infra", "--version", "v1", "--kind", "VirtulMachine")
-    assert (shell.directory / f"config/crd/bases/infra.sealyun.com_virtulmachines.yaml").exists()
+    assert (shell.directory / "config/crd/bases/infra.sealyun.com_virtulmachines.yaml").exists()
 
 
 def test_fresh_project_passes_its_own_checks(shell: Shell) -> None:
@@ -92,11 +106,7 @@ def test_change_the_types(shell: Shell) -> None:
     shell.edit(
         CONTROLLER,
         ('        self.logger.info("reconciling %s", request)\n', RECONCILE),
-        (
-            "from pykb.runtime import ControllerBuilder, Manager, Reconciler, Request, Result\n",
-            "from pykb.runtime import (\n    ControllerBuilder,\n    Manager,\n    Reconciler,\n    Request,\n    Result,\n"
-            "    ensure_finalizer,\n    release_finalizer,\n)\n",
-        ),
+        (IMPORT, IMPORTS),
         ("import VirtulMachine\n", 'import VirtulMachine\n\nFINALIZER = "infra.sealyun.com/machine"\n'),
     )
     shell.run("make")
@@ -180,7 +190,9 @@ def test_deploy(shell: Shell, cluster: ControlPlane) -> None:
 def refusals(shell: Shell) -> float:
     """How many requests the API server has not authorized so far."""
     metrics = shell.ctl("get", "--raw", "/metrics")
-    found = re.findall(r'^authorization_attempts_total{result="(denied|no-opinion|error)"} (\S+)$', metrics, re.MULTILINE)
+    found = re.findall(
+        r'^authorization_attempts_total{result="(denied|no-opinion|error)"} (\S+)$', metrics, re.MULTILINE
+    )
     return sum(float(count) for _, count in found)
 
 

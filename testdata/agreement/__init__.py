@@ -1,0 +1,1 @@
+"""Types whose values Python and the API server must judge alike (tests/apiserver/api)."""
