@@ -1,0 +1,156 @@
+"""The vocabulary as text: one marker for ``pykb explain``, all of them for ``docs/reference/markers.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pykb.markers.definition import ArgumentDefinition, Grammar, MarkerDefinition, MarkerTarget, ValueKind
+from pykb.markers.registry import MarkerRegistry
+
+_INTRODUCTION = """\
+# Markers
+
+A marker is a comment line that starts with a plus sign. It describes the class, the alias or the annotated attribute
+below it, or the whole package:
+
+```python
+# +groupName=infra.example.com
+
+# +kubebuilder:subresource:status
+class Machine(CustomResource, group_version=GROUP_VERSION):
+    # +kubebuilder:validation:MaxLength=63
+    host: str
+```
+
+## Where a marker counts
+
+- Directly above a class, an alias (`NewType`, `Annotated`, `type X = ...`) or an annotated attribute, also above or
+  between decorators, and in the next comment block above if only blank lines separate the two.
+- A block at module level that describes no type belongs to the package.
+- `rbac`, `webhook` and `webhookconfiguration` count wherever they stand on a line of their own.
+- Anywhere else (at the end of a line of code, inside a function, in a docstring, above a method) a marker is an error.
+
+## How a marker is written
+
+One line, `+name`, `+name=value` or `+name:argument=value,argument=value`. Names and arguments are case-sensitive, and
+there are no blanks around the first `=`.
+
+| type | written |
+|---|---|
+| string | bare (ends at `,` `;` `}`), `"double-quoted"` with escapes, or in back-ticks, where nothing is escaped |
+| integer, number | `3`, `-1`, `2.5` |
+| boolean | `true`, `false` |
+| list | `a;b;c` or `{a, b, c}` |
+| map | `{key: value, "other key": 1}` |
+| any | one of the above, guessed from its looks: `100Mi` and `2024-01-15` are strings, `3` is an integer |
+| JSON | strict JSON up to the end of the line |
+
+Single quotes are no quotes. Tags that start with `+k8s:` have a grammar of their own,
+`+k8s:name(argument)=value  # comment`; their values may be tags (`+k8s:eachVal=+k8s:maxLength=63`).
+
+Schema markers `+kubebuilder:validation:X` also exist as `+kubebuilder:validation:items:X`, for the elements of a list;
+`items:` can be repeated for lists of lists.
+
+`pykb explain +<marker>` shows one of them; `pykb explain markers` lists all.
+"""
+
+
+def render_reference(registry: MarkerRegistry) -> str:
+    """``docs/reference/markers.md``: every marker by category, with its arguments and an example."""
+    out = [_INTRODUCTION.rstrip()]
+    categories: dict[str, list[MarkerDefinition]] = {}
+    for definition in registry:
+        if not definition.items_depth:
+            categories.setdefault(definition.category, []).append(definition)
+    for category in sorted(categories, key=lambda c: (c == "Go only", c)):
+        out.append(f"\n## {category}\n")
+        if category == "Go only":
+            out.append("Accepted with a note, so that ported files stay valid. They have no effect.\n")
+            out += [f"- `+{d.name}`: {d.summary}" for d in categories[category]]
+            out.append("")
+            continue
+        out += [_section(d) for d in categories[category]]
+    return "\n".join(out).rstrip("\n") + "\n"
+
+
+def _section(definition: MarkerDefinition) -> str:
+    lines = [
+        f"### `+{definition.name}`\n",
+        definition.summary,
+        "",
+        f"On {describe_targets(definition)}{_remarks(definition)}.",
+    ]
+    lines += ["", "```", f"# {definition.example}", "```"]
+    if definition.arguments:
+        lines += ["", "| argument | type | | |", "|---|---|---|---|"]
+        lines += [
+            f"| {_argument_name(a)} | {a.type} | {'optional' if a.optional else 'required'} | {_meaning(a)} |"
+            for a in definition.arguments
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _remarks(definition: MarkerDefinition) -> str:
+    remarks = []
+    if definition.anywhere:
+        remarks.append("wherever it stands in a file")
+    if definition.repeatable:
+        remarks.append("may be repeated")
+    if definition.alias_of:
+        remarks.append(f"another spelling of `+{definition.alias_of}`")
+    if definition.go_only:
+        remarks.append("no effect in Python")
+    return "".join(f"; {r}" for r in remarks)
+
+
+def _argument_name(argument: ArgumentDefinition) -> str:
+    if argument.name:
+        return f"`{argument.name}`" + (" (in the parentheses)" if argument.positional else "")
+    return "a tag after `=`" if argument.type.kind is ValueKind.MARKER else "the value after `=`"
+
+
+def _meaning(argument: ArgumentDefinition) -> str:
+    parts = [argument.summary] if argument.summary else []
+    if argument.choices:
+        parts.append(
+            " or ".join(f"`{c}`" for c in argument.choices) + ("" if argument.folded else " (case counts)") + "."
+        )
+    if argument.minimum is not None and argument.maximum is not None:
+        parts.append(f"From {argument.minimum} to {argument.maximum}.")
+    elif argument.minimum is not None:
+        parts.append(f"At least {argument.minimum}.")
+    return " ".join(parts).replace("|", "\\|")
+
+
+def describe_targets(definition: MarkerDefinition) -> str:
+    """The kinds of declaration that it may stand on, in words."""
+    words = {MarkerTarget.PACKAGE: "packages", MarkerTarget.TYPE: "types", MarkerTarget.FIELD: "fields"}
+    return _joined(words[t] for t in MarkerTarget if t in definition.targets)
+
+
+def _joined(words: Iterable[str]) -> str:
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def explain_marker(definition: MarkerDefinition) -> str:
+    """What ``pykb explain +<marker>`` prints: summary, where it may stand, arguments, an example."""
+    lines = [f"+{definition.name}", "", definition.summary]
+    lines += [f"On {describe_targets(definition)}{_remarks(definition)}.", "", f"    # {definition.example}"]
+    if definition.arguments:
+        lines.append("")
+        names = [a.name or "(value)" for a in definition.arguments]
+        width = max(len(n) for n in names)
+        for name, argument in zip(names, definition.arguments, strict=True):
+            optional = ", optional" if argument.optional else ""
+            lines.append(f"  {name:<{width}}  {argument.type}{optional}. {_meaning(argument)}".rstrip())
+    if definition.grammar is Grammar.DECLARATIVE and not definition.go_only:
+        lines += ["", "A comment may follow after ` #`."]
+    return "\n".join(lines) + "\n"
+
+
+def list_markers(registry: MarkerRegistry) -> str:
+    """One line a marker, for ``pykb explain markers``."""
+    shown = [d for d in registry if not d.items_depth]
+    width = max(len(d.name) for d in shown) + 1
+    return "".join(f"{'+' + d.name:<{width}}  {d.summary}\n" for d in shown)
