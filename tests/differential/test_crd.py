@@ -50,7 +50,7 @@ def from_go(controller_gen: str, case: str, out: Path) -> dict[str, str]:
         capture_output=True,
         text=True,
     )
-    return {path.name: path.read_text(encoding="utf-8") for path in sorted(out.iterdir())}
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(out.glob("*"))}
 
 
 def from_python(case: str) -> dict[str, str]:

@@ -153,7 +153,7 @@ class _Walk:
         if tree.target is not None and not self._is_namespace(tree.target, scope):
             owner = self.type_of(tree.target, scope, loops)
         found = [self.type_of(argument, scope, loops) for argument in tree.arguments]
-        if tree.function in UNBOUNDED_TEXT and owner is not None and _is_unbounded(owner):
+        if tree.function in UNBOUNDED_TEXT and owner is not None and owner.is_unbounded:
             self._loop(loops + 1)
         if tree.function[0].isalpha() and tree.function not in FUNCTIONS and tree.function != "in":
             near = closest(tree.function, FUNCTIONS)
@@ -181,7 +181,7 @@ class _Walk:
         inner = dict(scope)
         elements = [owner] if is_optional else list(_variables(owner, len(variables)))
         inner.update(zip(variables, elements, strict=False))
-        deeper = loops + 1 if not is_optional and owner is not None and _is_unbounded(owner) else loops
+        deeper = loops + 1 if not is_optional and owner is not None and owner.is_unbounded else loops
         self._loop(deeper)
         for extra in names[len(variables) :]:
             self.type_of(extra, inner, deeper)
@@ -217,20 +217,6 @@ def _element(owner: SchemaNode | None) -> SchemaNode | None:
     if owner is None:
         return None
     return owner.items if owner.type == "array" else owner.values
-
-
-def _is_unbounded(node: SchemaNode) -> bool:
-    bound = {"array": "maxItems", "object": "maxProperties", "string": "maxLength"}.get(node.type or "")
-    if bound is None or node.get("enum") or node.get("format") in {"date", "date-time", "duration"}:
-        return False
-    if node.type == "object" and node.values is None:
-        return False
-    return node.get(bound) is None and all(part.get(bound) is None for part in node.all_of)
-
-
-def is_unbounded(node: SchemaNode) -> bool:
-    """Whether a list, map or text can be as long as a request allows."""
-    return _is_unbounded(node)
 
 
 def _metadata() -> SchemaNode:

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import STRUCTURAL
-from pykb.gen.cel.resolve import is_unbounded
 from pykb.gen.checks.constraints import check_constraints
 from pykb.gen.checks.lists import check_list
 from pykb.gen.checks.rules import check_rules
@@ -45,7 +44,7 @@ class SchemaChecks:
         for name, prop in (node.properties or {}).items():
             if prop.span is not None:  # built-in types are right by construction
                 self._visit(prop.schema, f"{path}.{name}".lstrip("."), loops)
-        deeper = loops + 1 if is_unbounded(node) else loops
+        deeper = loops + 1 if node.is_unbounded else loops
         if node.items is not None:
             self._visit(node.items, f"{path}[*]", deeper)
         if node.values is not None:

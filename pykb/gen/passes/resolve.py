@@ -112,7 +112,7 @@ class Resolver:
     def _make(self, named: NamedType) -> SchemaNode:
         node = self._lowering.lower_named(named)
         python = named.python
-        rules: list[object] = []
+        rules: dict[type, list[object]] = {}
         if node.properties is not None and isinstance(python, type):
             properties = {
                 name: self._property(python, prop, rules, built_in=named.built_in)
@@ -126,17 +126,18 @@ class Resolver:
         description = named.declaration.description if named.declaration else None
         return node.put("description", description, named.span) if description else node
 
-    def _class(self, python: type[BaseModel], named: NamedType, node: SchemaNode, rules: list[object]) -> SchemaNode:
+    def _class(
+        self, python: type[BaseModel], named: NamedType, node: SchemaNode, rules: dict[type, list[object]]
+    ) -> SchemaNode:
         """What the class and its bases say: keywords of the class win, its rules come first, then the last base's."""
         own: list[list[object]] = []
         for base in reversed([base for base in python.__mro__ if _has_own(base)]):
             before = node.without(_RULES)
             node = self._annotated(base, named, self._own(self.declarations.named(base), before))
             said = node.get(_RULES)
-            own.append(said if isinstance(said, list) else [])
-        if own:
-            rules = [*rules, *own[-1], *(rule for base in own[:-1] for rule in base)]
-        node = node.put(_RULES, rules, named.span) if rules else node.without(_RULES)
+            own.append([*rules.get(base, ()), *(said if isinstance(said, list) else [])])
+        ordered = [rule for group in (own[-1:], own[:-1]) for base_rules in group for rule in base_rules]
+        node = node.put(_RULES, ordered, named.span) if ordered else node.without(_RULES)
         declaration = self.declarations.named(generic_origin(python)).declaration
         if declaration is not None and declaration.description:
             node = node.put("description", declaration.description, declaration.span)
@@ -162,10 +163,12 @@ class Resolver:
             node = node.put(_RULES, [*(said if isinstance(said, list) else []), *rules], named.span)
         return node
 
-    def _property(self, owner: type, prop: PropertyNode, rules: list[object], *, built_in: bool) -> PropertyNode:
+    def _property(
+        self, owner: type, prop: PropertyNode, rules: dict[type, list[object]], *, built_in: bool
+    ) -> PropertyNode:
         if built_in:
             return replace(prop, schema=self.resolve(prop.schema))
-        declaration, _ = self.declarations.field(owner, prop.attribute)
+        declaration, declared_by = self.declarations.field(owner, prop.attribute)
         markers: tuple[Marker, ...] = declaration.markers if declaration else ()
         prop = presence(prop, markers, self._package_markers(owner))
         node = prop.schema
@@ -176,7 +179,8 @@ class Resolver:
             node = apply_markers(node, markers, effective, target, self.diagnostics)
             node = apply_declarative(node, markers, effective, target, self.diagnostics)
             node = self._frozen(owner, prop, node)
-            rules.extend(parent_rules(prop, markers, frozen=self._is_frozen(owner, prop)))
+            found = parent_rules(prop, markers, frozen=self._is_frozen(owner, prop))
+            rules.setdefault(declared_by, []).extend(found)
         return replace(prop, schema=self.resolve(node))
 
     def _is_frozen(self, owner: type, prop: PropertyNode) -> bool:
@@ -216,4 +220,5 @@ def _preserve(node: SchemaNode, marker: Marker, depth: int) -> SchemaNode:
 
 
 def _has_own(base: type) -> bool:
-    return issubclass(base, BaseModel) and base not in _BASES
+    # `Box[int]` has the declaration of `Box`, which is among its bases.
+    return issubclass(base, BaseModel) and base not in _BASES and generic_origin(base) is base

@@ -1,0 +1,1 @@
+"""Python half of a differential pair."""
