@@ -1,0 +1,134 @@
+"""Lists, pages and watches."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+import orjson
+
+from pykb.runtime.fake.refusal import bad_request, refuse, status_body
+from pykb.runtime.fake.resources import Resource, Resources
+from pykb.runtime.fake.route import Parameters
+from pykb.runtime.fake.storage import Change, Storage
+from pykb.runtime.fieldselector import FieldSelector
+from pykb.runtime.selector import LabelSelector
+
+Matches = Callable[[Mapping[str, Any]], bool]
+
+_TOO_OLD = "too old resource version"
+
+
+class Listing:
+    """Reads collections."""
+
+    def __init__(self, resources: Resources, storage: Storage) -> None:
+        self._resources = resources
+        self._storage = storage
+
+    def select(self, resource: Resource, namespace: str, parameters: Parameters) -> Iterator[dict[str, Any]]:
+        """The objects that the selectors select."""
+        matches = _matcher(resource, parameters)
+        for obj in self._storage.all(resource.storage_key, namespace):
+            if matches(obj):
+                yield {**obj, "apiVersion": resource.gvk.api_version}
+
+    def list(self, resource: Resource, namespace: str, parameters: Parameters) -> dict[str, Any]:
+        """A list, or a page of one."""
+        version, start = str(self._storage.version), None
+        token = parameters.get("continue")
+        if token:
+            version, start = self._read_token(token)
+        if int(parameters.get("resourceVersion") or 0) > self._storage.version:
+            raise refuse(504, "Timeout", "Too large resource version")
+        found = [obj for obj in self.select(resource, namespace, parameters) if start is None or _place(obj) >= start]
+        metadata: dict[str, Any] = {"resourceVersion": version}
+        limit = int(parameters.get("limit") or 0)
+        if limit and len(found) > limit:
+            rest = found[limit]
+            metadata["continue"] = base64.b64encode(orjson.dumps([version, *_place(rest)])).decode()
+            if not parameters.get("labelSelector") and not parameters.get("fieldSelector"):
+                metadata["remainingItemCount"] = len(found) - limit
+            found = found[:limit]
+        kind = f"{resource.gvk.kind}List"
+        return {"kind": kind, "apiVersion": resource.gvk.api_version, "metadata": metadata, "items": found}
+
+    async def watch(self, resource: Resource, namespace: str, parameters: Parameters) -> AsyncGenerator[bytes]:
+        """The lines of a watch."""
+        matches = _matcher(resource, parameters)
+        since = parameters.get("resourceVersion")
+        if not since or since == "0":
+            since = str(self._storage.version)
+            for obj in self.select(resource, namespace, parameters):
+                yield _line("ADDED", obj)
+        if self._storage.is_forgotten(int(since)):
+            yield _line("ERROR", status_body(410, "Expired", f"{_TOO_OLD}: {since} ({self._storage.version})"))
+            return
+        seconds = float(parameters.get("timeoutSeconds") or 300)
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                aclosing(self._storage.follow(resource.storage_key, int(since))) as news,
+            ):
+                async for change in news:
+                    if line := _event(change, resource, namespace, matches):
+                        yield line
+        except TimeoutError:
+            if parameters.get("allowWatchBookmarks") == "true":
+                bookmark = {"metadata": {"resourceVersion": str(self._storage.version)}}
+                identity = {"kind": resource.gvk.kind, "apiVersion": resource.gvk.api_version}
+                yield _line("BOOKMARK", {**identity, **bookmark})
+
+    def _read_token(self, token: str) -> tuple[str, tuple[str, str]]:
+        try:
+            version, namespace, name = orjson.loads(base64.b64decode(token, validate=True))
+        except ValueError as error:
+            raise bad_request("continue key is not valid") from error
+        if self._storage.is_forgotten(int(version)):
+            message = "The provided continue parameter is too old to display a consistent list result."
+            raise refuse(410, "Expired", message)
+        return version, (namespace, name)
+
+
+def _place(obj: Mapping[str, Any]) -> tuple[str, str]:
+    return (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+
+
+def _matcher(resource: Resource, parameters: Parameters) -> Matches:
+    try:
+        labels = LabelSelector.parse(parameters.get("labelSelector"))
+        fields = FieldSelector.parse(parameters.get("fieldSelector"))
+    except ValueError as error:
+        raise bad_request(f"unable to parse requirement: {error}") from error
+    known = ("metadata.name", "metadata.namespace", *resource.selectable)
+    for requirement in fields.requirements:
+        if requirement.path not in known:
+            raise bad_request(f'field label not supported: "{requirement.path}" is not a known field selector')
+
+    def matches(obj: Mapping[str, Any]) -> bool:
+        return labels.matches(obj["metadata"].get("labels")) and fields.matches(obj)
+
+    return matches
+
+
+def _event(change: Change, resource: Resource, namespace: str, matches: Matches) -> bytes | None:
+    """The line for a change; an object that begins or ceases to be selected is added or deleted."""
+    before = orjson.loads(change.before) if change.before else None
+    after = orjson.loads(change.after) if change.after else None
+    either = after or before or {}
+    if namespace and either["metadata"].get("namespace", "") != namespace:
+        return None
+    was, is_now = before is not None and matches(before), after is not None and matches(after)
+    if is_now and after is not None:
+        return _line("MODIFIED" if was else "ADDED", {**after, "apiVersion": resource.gvk.api_version})
+    if was and before is not None:
+        before["metadata"]["resourceVersion"] = str(change.version)
+        return _line("DELETED", {**before, "apiVersion": resource.gvk.api_version})
+    return None
+
+
+def _line(kind: str, obj: Mapping[str, Any]) -> bytes:
+    return orjson.dumps({"type": kind, "object": obj})

@@ -1,0 +1,74 @@
+"""The errors of an API server, in its words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pykb.runtime.errors import ApiError, error_from_status
+
+
+def status_body(code: int, reason: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
+    """A ``Status`` of a failure."""
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "details": details or {},
+        "code": code,
+    }
+
+
+def refuse(code: int, reason: str, message: str, details: dict[str, Any] | None = None) -> ApiError:
+    """The exception of a failure."""
+    return error_from_status(code, status_body(code, reason, message, details))
+
+
+def not_found(resource: str, group: str, name: str) -> ApiError:
+    """There is no such object."""
+    full = f"{resource}.{group}" if group else resource
+    details = {"name": name, "group": group, "kind": resource}
+    return refuse(404, "NotFound", f'{full} "{name}" not found', details)
+
+
+def no_resource() -> ApiError:
+    """There is no such resource."""
+    return refuse(404, "NotFound", "the server could not find the requested resource")
+
+
+def already_exists(resource: str, group: str, name: str) -> ApiError:
+    """An object of this name is there."""
+    full = f"{resource}.{group}" if group else resource
+    details = {"name": name, "group": group, "kind": resource}
+    return refuse(409, "AlreadyExists", f'{full} "{name}" already exists', details)
+
+
+def conflict(resource: str, group: str, name: str, why: str) -> ApiError:
+    """The object is not what the request took it for."""
+    full = f"{resource}.{group}" if group else resource
+    details = {"name": name, "group": group, "kind": resource}
+    return refuse(409, "Conflict", f'Operation cannot be fulfilled on {full} "{name}": {why}', details)
+
+
+CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+def invalid(kind: str, group: str, name: str, causes: list[dict[str, str]]) -> ApiError:
+    """The object breaks its schema or a rule."""
+    full = f"{kind}.{group}" if group else kind
+    texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
+    joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+    details = {"name": name, "group": group, "kind": kind, "causes": causes}
+    return refuse(422, "Invalid", f'{full} "{name}" is invalid: {joined}', details)
+
+
+def cause(field: str, reason: str, message: str) -> dict[str, str]:
+    """One reason of :func:`invalid`."""
+    return {"reason": reason, "message": message, "field": field}
+
+
+def bad_request(message: str) -> ApiError:
+    """The request itself is wrong."""
+    return refuse(400, "BadRequest", message)

@@ -1,0 +1,229 @@
+"""What the in-memory API server serves: built-in kinds, classes of the user, and CRDs, also those created meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pykb.api.builtin import find_class, kinds
+from pykb.api.object import Object
+from pykb.meta.gvk import GroupVersion, GroupVersionKind
+from pykb.meta.plural import pluralize
+from pykb.runtime.fake.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
+
+CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+
+_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+
+# Built-in kinds whose generation counts changes of what is wanted.
+_COUNTED_GROUPS = ("apps", "networking.k8s.io", "policy", "apiextensions.k8s.io", "flowcontrol.apiserver.k8s.io")
+_COUNTED_KINDS = ("Pod", "Job", "CronJob", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+_NEVER_COUNTED = ("ControllerRevision", "IngressClass")
+# Built-in kinds that are replaced only with the version they were read with.
+_CONDITIONAL = ("Lease", "CustomResourceDefinition", "FlowSchema", "PriorityLevelConfiguration", "VolumeAttachment")
+# https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#list-of-supported-fields
+_SELECTABLE: Mapping[str, tuple[str, ...]] = {
+    "Pod": (
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.nominatedNodeName",
+    ),
+    "Secret": ("type",),
+    "Namespace": ("status.phase",),
+    "Node": ("spec.unschedulable",),
+    "Job": ("status.successful",),
+    "ReplicaSet": ("status.replicas",),
+    "Service": ("spec.clusterIP", "spec.type"),
+    "Event": (
+        "involvedObject.kind",
+        "involvedObject.namespace",
+        "involvedObject.name",
+        "involvedObject.uid",
+        "reason",
+        "reportingComponent",
+        "source",
+        "type",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Where a kind keeps what the scale subresource shows."""
+
+    replicas: tuple[str, ...] = ("spec", "replicas")
+    status_replicas: tuple[str, ...] = ("status", "replicas")
+    selector: tuple[str, ...] = ("spec", "selector")
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One kind as it is served."""
+
+    gvk: GroupVersionKind
+    plural: str
+    namespaced: bool
+    subresources: tuple[str, ...] = ()
+    structure: Structure = UNKNOWN
+    schema: Mapping[str, Any] | None = None
+    custom: bool = False
+    counted: bool = False
+    selectable: tuple[str, ...] = ()
+    scale: Scale = field(default_factory=Scale)
+    cls: type[Object] | None = None
+
+    @property
+    def has_status(self) -> bool:
+        """Whether the status is written through its own subresource."""
+        return "status" in self.subresources
+
+    @property
+    def conditional(self) -> bool:
+        """Whether an update must say which version it replaces."""
+        return self.custom or self.gvk.kind in _CONDITIONAL
+
+    @property
+    def storage_key(self) -> tuple[str, str]:
+        """Group and plural: the versions of a kind are views of the same objects."""
+        return (self.gvk.group, self.plural)
+
+
+class Resources:
+    """The kinds that are served."""
+
+    def __init__(self) -> None:
+        self._by_place: dict[tuple[GroupVersion, str], Resource] = {}
+        for gvk in kinds():
+            if cls := find_class(gvk):
+                self._add_built_in(cls)
+
+    def _add_built_in(self, cls: type[Object]) -> None:
+        if cls.resource is None:
+            return
+        gvk = cls.gvk
+        counted = gvk.group in _COUNTED_GROUPS or gvk.kind in _COUNTED_KINDS
+        self.add(
+            Resource(
+                gvk=gvk,
+                plural=cls.resource.plural,
+                namespaced=cls.resource.namespaced,
+                subresources=cls.resource.subresources,
+                structure=structure_of_class(cls),
+                counted=counted and gvk.kind not in _NEVER_COUNTED,
+                selectable=_SELECTABLE.get(gvk.kind, ()) if gvk.group != "events.k8s.io" else ("reason", "type"),
+                cls=cls,
+            )
+        )
+
+    def add(self, resource: Resource) -> None:
+        """Serve a resource."""
+        self._by_place[resource.gvk.group_version, resource.plural] = resource
+
+    def add_class(self, cls: type[Object], *, namespaced: bool = True, plural: str = "") -> None:
+        """Serve a class of the user without its CRD: no defaults, no validation but the class's own."""
+        structure = structure_of_class(cls)
+        self.add(
+            Resource(
+                gvk=cls.gvk,
+                plural=plural or pluralize(cls.gvk.kind),
+                namespaced=namespaced,
+                subresources=("status",) if "status" in structure.fields else (),
+                structure=structure,
+                custom=True,
+                counted=True,
+                cls=cls,
+            )
+        )
+
+    def add_definition(self, crd: Mapping[str, Any]) -> None:
+        """Serve what a CRD defines."""
+        spec = crd["spec"]
+        for version in spec["versions"]:
+            group_version = GroupVersion(spec["group"], version["name"])
+            if not version.get("served"):
+                self._by_place.pop((group_version, spec["names"]["plural"]), None)
+                continue
+            schema = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+            subresources = version.get("subresources") or {}
+            self.add(
+                Resource(
+                    gvk=group_version.with_kind(spec["names"]["kind"]),
+                    plural=spec["names"]["plural"],
+                    namespaced=spec["scope"] == "Namespaced",
+                    subresources=tuple(sorted(subresources)),
+                    structure=of_custom_resource(schema),
+                    schema=schema,
+                    custom=True,
+                    counted=True,
+                    selectable=tuple(entry["jsonPath"].lstrip(".") for entry in version.get("selectableFields") or ()),
+                    scale=_scale(subresources.get("scale") or {}),
+                )
+            )
+
+    def remove_definition(self, crd: Mapping[str, Any]) -> None:
+        """Serve it no longer."""
+        spec = crd["spec"]
+        for version in spec["versions"]:
+            self._by_place.pop((GroupVersion(spec["group"], version["name"]), spec["names"]["plural"]), None)
+
+    def find(self, group_version: GroupVersion, plural: str) -> Resource | None:
+        """The resource of a path."""
+        return self._by_place.get((group_version, plural))
+
+    def of_kind(self, gvk: GroupVersionKind) -> Resource | None:
+        """The resource of a kind."""
+        return next((resource for resource in self._by_place.values() if resource.gvk == gvk), None)
+
+    def discovery(self, group_version: GroupVersion) -> dict[str, Any] | None:
+        """The document of a group and version; None when nothing is served there."""
+        entries: list[dict[str, Any]] = []
+        for (served, plural), resource in self._by_place.items():
+            if served != group_version:
+                continue
+            common = {"singularName": "", "namespaced": resource.namespaced, "kind": resource.gvk.kind}
+            entries.append({"name": plural, **common, "verbs": list(_VERBS)})
+            entries += [
+                {"name": f"{plural}/{sub}", **common, "verbs": ["get", "patch", "update"]}
+                for sub in resource.subresources
+            ]
+        if not entries:
+            return None
+        return {"kind": "APIResourceList", "groupVersion": str(group_version), "resources": entries}
+
+    def aggregated(self, *, core: bool) -> dict[str, Any]:
+        """Aggregated discovery, of the core group or of all others."""
+        groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
+        for resource in self._by_place.values():
+            if core != (resource.gvk.group == ""):
+                continue
+            versions = groups.setdefault(resource.gvk.group, {})
+            versions.setdefault(resource.gvk.version, []).append(
+                {
+                    "resource": resource.plural,
+                    "responseKind": {"kind": resource.gvk.kind},
+                    "scope": "Namespaced" if resource.namespaced else "Cluster",
+                    "verbs": list(_VERBS),
+                    "subresources": [{"subresource": name} for name in resource.subresources],
+                }
+            )
+        items = [
+            {
+                "metadata": {"name": group} if group else {},
+                "versions": [{"version": version, "resources": served} for version, served in versions.items()],
+            }
+            for group, versions in groups.items()
+        ]
+        return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": items}
+
+
+def _scale(entry: Mapping[str, str]) -> Scale:
+    def path(name: str) -> tuple[str, ...]:
+        return tuple(entry.get(name, "").lstrip(".").split(".")) if entry.get(name) else ()
+
+    return Scale(path("specReplicasPath"), path("statusReplicasPath"), path("labelSelectorPath"))

@@ -1,0 +1,219 @@
+"""How values of a type are merged and owned: which maps and lists are one value, which are made of parts.
+
+Read from a Python type (built-in kinds, classes of the user) or from the schema of a CRD.
+
+Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from functools import cache
+from typing import Annotated, Any, Union
+
+from pykb.api.annotations import (
+    ListMap,
+    ListSet,
+    MapAtomic,
+    PatchStrategy,
+    PreserveUnknown,
+    annotations_of,
+)
+from pykb.api.struct import Struct
+from pykb.api.wire import wire_name
+
+
+class Shape(Enum):
+    """What a value is made of."""
+
+    SCALAR = auto()
+    ATOMIC = auto()
+    STRUCT = auto()
+    MAP = auto()
+    LIST_MAP = auto()
+    LIST_SET = auto()
+    UNKNOWN = auto()
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The structure of a value.
+
+    Attributes:
+        shape: What it is made of.
+        load: Gives the fields of a struct, by wire name; called when they are needed, since types refer to themselves.
+        element: Of a map or list.
+        keys: What tells the items of a LIST_MAP apart.
+        open: Whether a struct keeps fields that it does not declare.
+        patch_key: What a strategic merge patch merges the items of a list by; None where it replaces the list.
+        default: The value that is assumed for a key of a list when it is absent.
+    """
+
+    shape: Shape
+    load: Callable[[], Mapping[str, Structure]] = field(default=dict, compare=False)
+    element: Structure | None = None
+    keys: tuple[str, ...] = ()
+    open: bool = False
+    patch_key: str | None = None
+    default: Any = None
+
+    def child(self, name: str) -> Structure:
+        """The structure of a field of a struct, or of an entry of a map."""
+        if self.shape is Shape.STRUCT:
+            return self.fields.get(name, UNKNOWN)
+        return self.element or UNKNOWN
+
+    @property
+    def fields(self) -> Mapping[str, Structure]:
+        """The declared fields of a struct."""
+        found = self.__dict__.get("_fields")
+        if found is None:
+            found = self.load()
+            self.__dict__["_fields"] = found
+        return typing.cast("Mapping[str, Structure]", found)
+
+
+UNKNOWN = Structure(Shape.UNKNOWN, open=True)
+SCALAR = Structure(Shape.SCALAR)
+ATOMIC = Structure(Shape.ATOMIC, open=True)
+
+OBJECT_META = "metadata"
+
+
+@cache
+def structure_of_class(cls: type[Struct]) -> Structure:
+    """The structure of objects of a class."""
+    if any(isinstance(note, MapAtomic) for note in annotations_of(cls)):
+        return ATOMIC
+    preserve = any(isinstance(note, PreserveUnknown) for note in annotations_of(cls))
+    return Structure(Shape.STRUCT, load=lambda: _fields_of_class(cls), open=preserve)
+
+
+def _fields_of_class(cls: type[Struct]) -> Mapping[str, Structure]:
+    if not cls.__pydantic_complete__:
+        cls.model_rebuild()
+    found: dict[str, Structure] = {}
+    for name, info in cls.__pydantic_fields__.items():
+        default = None if info.is_required() else info.get_default()
+        found[wire_name(name, info)] = _of_type(info.annotation, tuple(info.metadata), default)
+    return found
+
+
+def _of_type(annotation: Any, notes: tuple[object, ...], default: Any = None) -> Structure:
+    annotation, notes = _plain(annotation, notes)
+    origin = typing.get_origin(annotation)
+    arguments = typing.get_args(annotation)
+    if isinstance(annotation, type) and issubclass(annotation, Struct):
+        return ATOMIC if _has(notes, MapAtomic) else structure_of_class(annotation)
+    if origin is list:
+        return _of_list(_of_type(arguments[0], ()), notes)
+    if origin is dict:
+        return ATOMIC if _has(notes, MapAtomic) else Structure(Shape.MAP, element=_of_type(arguments[1], ()))
+    if annotation is Any or annotation is dict:
+        return UNKNOWN
+    return Structure(Shape.SCALAR, default=default)
+
+
+def _of_list(element: Structure, notes: tuple[object, ...]) -> Structure:
+    strategy = next((note for note in notes if isinstance(note, PatchStrategy)), None)
+    # A list of plain values with the strategy `merge` is merged as a set; an empty key says so.
+    patch_key = (strategy.merge_key or "") if strategy is not None and "merge" in strategy.strategy else None
+    for note in notes:
+        if isinstance(note, ListMap):
+            return Structure(Shape.LIST_MAP, element=element, keys=note.keys, patch_key=patch_key)
+        if isinstance(note, ListSet):
+            return Structure(Shape.LIST_SET, element=element, patch_key=patch_key)
+    return Structure(Shape.ATOMIC, element=element, patch_key=patch_key)
+
+
+def _plain(annotation: Any, notes: tuple[object, ...]) -> tuple[Any, tuple[object, ...]]:
+    """A type without `Annotated`, `None`, names of aliases and new types."""
+    while True:
+        origin = typing.get_origin(annotation)
+        if origin is Annotated:
+            annotation, *more = typing.get_args(annotation)
+            notes = (*notes, *more)
+        elif origin in (Union, types.UnionType):
+            inner = [part for part in typing.get_args(annotation) if part is not type(None)]
+            if len(inner) != 1:
+                return None, notes
+            annotation = inner[0]
+        elif isinstance(annotation, typing.NewType):
+            annotation = annotation.__supertype__
+        elif type(annotation).__name__ == "TypeAliasType":
+            annotation = annotation.__value__
+        else:
+            return annotation, notes
+
+
+def _has(notes: tuple[object, ...], kind: type) -> bool:
+    return any(isinstance(note, kind) for note in notes)
+
+
+def structure_of_schema(schema: Mapping[str, Any]) -> Structure:
+    """The structure of values of a CRD's schema."""
+    preserve = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
+    match schema.get("type"):
+        case "object":
+            return _of_object_schema(schema, preserve=preserve)
+        case "array":
+            element = structure_of_schema(schema.get("items") or {})
+            match schema.get("x-kubernetes-list-type"):
+                case "map":
+                    keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
+                    return Structure(Shape.LIST_MAP, element=element, keys=keys)
+                case "set":
+                    return Structure(Shape.LIST_SET, element=element)
+            return Structure(Shape.ATOMIC, element=element)
+        case None:
+            return UNKNOWN
+    return Structure(Shape.SCALAR, default=schema.get("default"))
+
+
+def _of_object_schema(schema: Mapping[str, Any], *, preserve: bool) -> Structure:
+    if schema.get("x-kubernetes-map-type") == "atomic":
+        return Structure(Shape.ATOMIC, open=preserve)
+    if schema.get("x-kubernetes-embedded-resource"):
+        preserve = True
+    properties = schema.get("properties")
+    if properties is None:
+        additional = schema.get("additionalProperties")
+        if isinstance(additional, Mapping):
+            return Structure(Shape.MAP, element=structure_of_schema(additional))
+        return UNKNOWN if preserve or additional else Structure(Shape.STRUCT)
+    return Structure(
+        Shape.STRUCT,
+        load=lambda: {name: structure_of_schema(inner) for name, inner in properties.items()},
+        open=preserve,
+    )
+
+
+def of_custom_resource(schema: Mapping[str, Any]) -> Structure:
+    """The structure of a custom resource: its schema, with the metadata that every object has."""
+    from pykb.api.meta.v1 import ObjectMeta
+
+    inner = structure_of_schema({"type": "object", **schema})
+    metadata = structure_of_class(ObjectMeta)
+    identity = {"apiVersion": SCALAR, "kind": SCALAR, OBJECT_META: metadata}
+    return Structure(Shape.STRUCT, load=lambda: {**inner.fields, **identity}, open=inner.open or inner is UNKNOWN)
+
+
+def prune(value: Any, structure: Structure, path: str = "") -> list[str]:
+    """Remove the fields that a structure does not know, in place; gives their paths."""
+    unknown: list[str] = []
+    if isinstance(value, dict):
+        if structure.shape is Shape.STRUCT and not structure.open:
+            for name in [name for name in value if name not in structure.fields]:
+                del value[name]
+                unknown.append(f"{path}{name}")
+        if structure.shape in (Shape.STRUCT, Shape.MAP):
+            for name, inner in value.items():
+                unknown += prune(inner, structure.child(name), f"{path}{name}.")
+    elif isinstance(value, list) and structure.element is not None:
+        for index, inner in enumerate(value):
+            unknown += prune(inner, structure.element, f"{path.removesuffix('.')}[{index}].")
+    return unknown
