@@ -8,8 +8,8 @@
         assert await client.get(Deployment, "default/x-deployment")
 
 It knows versions and conflicts, finalizers, generations, subresources, selectors, pages, server-side apply with owners,
-watches and dry runs as the real one does; there are no controllers, no webhooks, no access control and no CEL rules. For
-those, and for the last word on anything, there is ``pykb.envtest``.
+watches and dry runs as the real one does; there are no controllers, no webhooks, no access control and no CEL rules.
+For those, and for the last word on anything, there is ``pykb.envtest``.
 """
 
 from pykb.runtime.fake.client import fake_client

@@ -152,12 +152,13 @@ def _metadata_mistakes(resource: Resource, metadata: Mapping[str, Any]) -> list[
     if not name:
         found.append(cause("metadata.name", "FieldValueRequired", "Required value: name or generateName is required"))
     elif resource.gvk.kind not in _FREE_NAMES and (len(name) > 253 or not _NAME.fullmatch(name)):
-        message = f'Invalid value: "{name}": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters'
+        message = f'Invalid value: "{name}": a lowercase RFC 1123 subdomain is expected'
         found.append(cause("metadata.name", "FieldValueInvalid", message))
-    for value in (metadata.get("labels") or {}).values():
-        if len(value) > 63 or not _LABEL_VALUE.fullmatch(value):
-            found.append(cause("metadata.labels", "FieldValueInvalid", f'Invalid value: "{value}": a valid label'))
-    return found
+    return found + [
+        cause("metadata.labels", "FieldValueInvalid", f'Invalid value: "{value}": a label value is expected')
+        for value in (metadata.get("labels") or {}).values()
+        if len(value) > 63 or not _LABEL_VALUE.fullmatch(value)
+    ]
 
 
 def refuse_new_finalizers(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> ApiError | None:
@@ -166,8 +167,7 @@ def refuse_new_finalizers(resource: Resource, old: Mapping[str, Any], new: Mappi
     if not old["metadata"].get("deletionTimestamp") or after <= before:
         return None
     added = ", ".join(f'"{name}"' for name in sorted(after - before))
-    message = (
-        f"Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers [{added}]"
-    )
+    rule = "no new finalizers can be added if the object is being deleted"
+    message = f"Forbidden: {rule}, found new finalizers [{added}]"
     causes = [cause("metadata.finalizers", "FieldValueForbidden", message)]
     return invalid(resource.gvk.kind, resource.gvk.group, new["metadata"]["name"], causes)

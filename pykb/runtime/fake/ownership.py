@@ -25,25 +25,19 @@ Owner = tuple[str, str, str, str]
 """Manager, operation, apiVersion, subresource."""
 
 # Nobody owns what the server itself keeps.
-_SERVERS = {
-    ("f:apiVersion",),
-    ("f:kind",),
-    *(
-        ("f:metadata", f"f:{name}")
-        for name in [
-            "name",
-            "namespace",
-            "uid",
-            "resourceVersion",
-            "generation",
-            "creationTimestamp",
-            "deletionTimestamp",
-            "selfLink",
-            "managedFields",
-            "deletionGracePeriodSeconds",
-        ]
-    ),
-}
+_KEPT_METADATA = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "name",
+    "namespace",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+_SERVERS = {("f:apiVersion",), ("f:kind",), *(("f:metadata", f"f:{name}") for name in _KEPT_METADATA)}
 
 
 @dataclass(frozen=True)
@@ -90,7 +84,7 @@ def apply(
     """Lay an applied configuration over what is live."""
     owners = _owners(live)
     wanted = frozenset(path for path in applied_fields(config, structure) if not _is_servers(path))
-    base = {name: value for name, value in (live or {}).items()}
+    base = dict(live or {})
     merged: dict[str, Any] = merge_applied(base, config, structure)
     before = _own_fields(base, structure)
     after = _own_fields(merged, structure)

@@ -200,10 +200,11 @@ class Writing:
         answer = {**obj, "apiVersion": resource.gvk.api_version}
         if parameters.dry_run:
             return answer
-        if old is not None and obj["metadata"].get("deletionTimestamp") and not obj["metadata"].get("finalizers"):
-            if resource.gvk.kind != "Namespace":
-                await self._storage.remove(resource.storage_key, obj)
-                return answer
+        if old is not None and _is_released(resource, obj):
+            await self._storage.remove(resource.storage_key, obj)
+            return answer
+        if resource.gvk == CRD:
+            obj["status"] = {**(obj.get("status") or {}), "conditions": [{"type": "Established", "status": "True"}]}
         await self._storage.put(resource.storage_key, obj)
         if resource.gvk == CRD:
             self._resources.add_definition(obj)
@@ -228,11 +229,8 @@ class Writing:
             raise refusal.not_found("namespaces", "", namespace)
         if found["metadata"].get("deletionTimestamp"):
             why = f"unable to create new content in namespace {namespace} because it is being terminated"
-            causes = [
-                refusal.cause(
-                    "metadata.namespace", "NamespaceTerminating", f"namespace {namespace} is being terminated"
-                )
-            ]
+            words = f"namespace {namespace} is being terminated"
+            causes = [refusal.cause("metadata.namespace", "NamespaceTerminating", words)]
             message = f"{resource.plural} is forbidden: {why}"
             raise refusal.refuse(403, "Forbidden", message, {"kind": resource.plural, "causes": causes})
 
@@ -244,6 +242,12 @@ class Writing:
             if wanted and wanted != found:
                 why = f"Precondition failed: {words} in precondition: {wanted}, {words} in object meta: {found}"
                 raise refusal.conflict(resource.plural, resource.gvk.group, old["metadata"]["name"], why)
+
+
+def _is_released(resource: Resource, obj: Mapping[str, Any]) -> bool:
+    metadata = obj["metadata"]
+    held = metadata.get("finalizers") or resource.gvk.kind == "Namespace"
+    return bool(metadata.get("deletionTimestamp")) and not held
 
 
 def _owner(resource: Resource, parameters: Parameters, operation: str, subresource: str = "") -> ownership.Owner:
