@@ -88,7 +88,9 @@ def api(
     if dry_run or diff:
         return
     if not wrote:
-        console.say("everything is already there; nothing was changed")
+        from pykb.diagnostics.codes.project import UNCHANGED
+
+        report([UNCHANGED.at(None, f"everything of `{planned.resource}` is already there; nothing was changed")])
         return
     if make:
         _generate(root)
@@ -104,7 +106,7 @@ def _decide(question: str, answer: bool | None, *, instead: bool = False) -> boo
 
 def _only_about_the_command_line(found: Diagnostics) -> bool:
     about_names = {value.slug for value in vars(name_codes).values() if hasattr(value, "slug")}
-    return all(d.code.slug in about_names for d in found)
+    return all(d.code.slug in about_names | {"nothing-to-do", "plugin-unknown"} for d in found)
 
 
 def _from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:

@@ -7,6 +7,8 @@ from pathlib import Path
 import typer
 
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+from pykb.diagnostics import Span
+from pykb.diagnostics.codes.cli import NOT_ENCODED
 from pykb.diagnostics.codes.project import PROJECT_LAYOUT, PROJECT_MISSING
 from pykb.scaffold.project import FILE_NAME, Project, load
 
@@ -28,7 +30,12 @@ def require_project() -> tuple[Path, Project]:
         )
         finish([finding], code=EXIT_USAGE)
         raise typer.Exit(EXIT_USAGE)
-    project, found = load((root / FILE_NAME).read_text(encoding="utf-8"))
+    try:
+        text = (root / FILE_NAME).read_bytes().decode("utf-8")
+    except UnicodeDecodeError:
+        finish([NOT_ENCODED.at(Span(FILE_NAME, 1, 1), "PROJECT is no UTF-8 text", notes=("nothing was written",))])
+        raise
+    project, found = load(text)
     if project is None:
         report(found)
         raise typer.Exit(EXIT_FINDINGS)
@@ -39,6 +46,7 @@ def require_project() -> tuple[Path, Project]:
             None,
             f"the layout of this project is {shown}, expected `python.pykb.dev/v1`",
             notes=("nothing was written",),
+            help=("grow this project with the tool that made it, or start one in another directory: `pykb init`",),
         )
         finish([finding])
     return root, project

@@ -100,9 +100,10 @@ def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
     naming.check_external_domain(options.external_api_domain, found)
     if options.resource:
         naming.check_own_kind(options.kind, found)
-    if not is_builtin(options, project):
-        domain = options.external_api_domain if options.external_api_path else project.domain
-        naming.check_group(options.group, domain, found)
+    if options.external_api_path and not options.resource:
+        naming.check_external_group(options.group, options.external_api_domain, found)
+    elif not is_builtin(options, project):
+        naming.check_group(options.group, project.domain, found)
 
 
 def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.scaffold import PLUGIN_BROKEN, PLUGIN_UNKNOWN
@@ -40,7 +40,12 @@ def resolve(keys: Iterable[str], found: Diagnostics) -> list[Plugin]:
 def _resolve(key: str, found: Diagnostics) -> Plugin | None:
     candidates = [plugin for plugin in built_in() if plugin.key.answers_to(key)]
     if not candidates:
-        candidates = [plugin for plugin in _registered(key, found) if plugin.key.answers_to(key)]
+        registered = [
+            point for point in entry_points(group=ENTRY_POINTS) if PluginKey.parse(point.name).answers_to(key)
+        ]
+        candidates = [plugin for point in registered if (plugin := _load(point, found)) is not None]
+        if registered and not candidates:
+            return None
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
@@ -50,27 +55,24 @@ def _resolve(key: str, found: Diagnostics) -> Plugin | None:
     known = [str(plugin.key) for plugin in built_in()] + sorted(
         point.name for point in entry_points(group=ENTRY_POINTS)
     )
-    near = closest(key, [*known, *(name.partition(".")[0] for name in known)])
-    helps = (f"a plugin with a similar name exists: `{near}`",) if near else ("installed: " + ", ".join(known),)
+    name, slash, version = key.partition("/")
+    near = closest(key, known) or closest(name, (k.partition(".")[0] for k in known))
+    suggestion = f"{near}{slash}{version}" if near and "/" not in near else near
+    helps = (f"a plugin with a similar name exists: `{suggestion}`",) if near else ("installed: " + ", ".join(known),)
     found.add(PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", help=helps))
     return None
 
 
-def _registered(key: str, found: Diagnostics) -> list[Plugin]:
-    """Plugins of other packages; only those are imported whose entry point has the key as its name."""
-    loaded: list[Plugin] = []
-    for point in entry_points(group=ENTRY_POINTS):
-        if not PluginKey.parse(point.name).answers_to(key):
-            continue
-        try:
-            value = point.load()
-        except Exception as error:  # noqa: BLE001 - code of another package, run at import
-            message = f"the plugin `{point.name}` cannot be loaded: `{type(error).__name__}: {error}`"
-            found.add(PLUGIN_BROKEN.at(None, message, help=("update or uninstall the package that it comes from",)))
-            continue
-        plugin = value() if isinstance(value, type) else value
-        if isinstance(plugin, Plugin):
-            loaded.append(plugin)
-        else:
-            found.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is no plugin"))
-    return loaded
+def _load(point: EntryPoint, found: Diagnostics) -> Plugin | None:
+    """A plugin of another package."""
+    try:
+        value = point.load()
+    except Exception as error:  # noqa: BLE001 - code of another package, run at import
+        message = f"the plugin `{point.name}` cannot be loaded: `{type(error).__name__}: {error}`"
+        found.add(PLUGIN_BROKEN.at(None, message, help=("update or uninstall the package that it comes from",)))
+        return None
+    plugin = value() if isinstance(value, type) else value
+    if isinstance(plugin, Plugin):
+        return plugin
+    found.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is no plugin"))
+    return None

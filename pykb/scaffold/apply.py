@@ -12,11 +12,12 @@ import hashlib
 import json
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.scaffold import BUSY, FILE_CHANGED, NOT_A_FILE, RECOVERED
+from pykb.diagnostics.codes.scaffold import BUSY, FILE_CHANGED, NOT_A_FILE, RECOVERED, WRITE_FAILED
 from pykb.scaffold import durable
 from pykb.scaffold.plan import Action, Plan
 from pykb.scaffold.workspace import OutsideError, locate
@@ -42,8 +43,7 @@ def apply(plan: Plan) -> Diagnostic | None:
     """Make all changes of a plan, or none; a finding when a file changed since the plan was made.
 
     Raises:
-        EnvironmentProblem: Another command writes to the project.
-        OSError: The system refused; what was done before is undone.
+        EnvironmentProblem: Another command writes to the project, or the system refuses; what was done is undone.
     """
     if plan.is_empty:
         return None
@@ -64,10 +64,15 @@ def apply(plan: Plan) -> Diagnostic | None:
             _forward_or_undo(plan.root, state)
         except OutsideError as error:
             return error.diagnostic
+        except OSError as error:
+            where = f" `{os.path.relpath(error.filename, plan.root)}`" if isinstance(error.filename, str) else ""
+            message = f"cannot write{where}: {error.strerror}"
+            raise EnvironmentProblem(WRITE_FAILED.at(None, message, notes=("nothing was written",))) from error
         finally:
-            durable.remove_tree(state / _NEW)
-            if state_is_ours:
-                _remove_if_unused(state)
+            with suppress(OSError):
+                durable.remove_tree(state / _NEW)
+                if state_is_ours:
+                    _remove_if_unused(state)
     return None
 
 
@@ -100,8 +105,8 @@ def recover(root: Path) -> Diagnostic | None:
             _forward_or_undo(root, state)
         except OutsideError as error:
             return error.diagnostic
-        paths = ", ".join(f"`{step.path}`" for step in steps)
-        return RECOVERED.at(None, "the command before was interrupted; its changes were completed", notes=(paths,))
+        count = f"{len(steps)} files, `{steps[-1].path}` last"
+        return RECOVERED.at(None, "the command before was interrupted; its changes were completed", notes=(count,))
 
 
 def backups(plan: Plan) -> dict[str, str]:
@@ -188,7 +193,8 @@ def _forward_or_undo(root: Path, state: Path) -> None:
     except (OSError, OutsideError):
         _undo(root, state, steps)
         raise
-    _close(state)
+    with suppress(OSError):  # everything is in place; what is left of the transaction goes with the next command
+        _close(state)
 
 
 def _forward(root: Path, staged: Path, step: _Step) -> None:

@@ -7,6 +7,7 @@ makes, a YAML fragment by the members of the file's lists. So a fragment that th
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -50,25 +51,35 @@ class Fragment:
         return self.text.splitlines()
 
 
-def insert(text: str, fragment: Fragment, *, path: str) -> tuple[str, Diagnostic | None]:
-    """The text with the fragment in it; unchanged when it has it. A finding where that cannot be done."""
-    present, broken = is_present(text, fragment, path=path)
-    if broken is not None or present:
-        return text, broken
-    lines = text.splitlines(keepends=True)
-    anchor = anchors.find(lines, fragment.anchor)
-    if anchor is None:
-        return text, missing(fragment, path)
-    newline = "\r\n" if lines[anchor.line].endswith("\r\n") or (lines[0].endswith("\r\n")) else "\n"
+def insert(text: str, fragments: Sequence[Fragment], *, path: str) -> tuple[str, Diagnostic | None]:
+    """The text with the fragments in it, those of one anchor; unchanged, with a finding, where that cannot be done."""
+    absent: list[Fragment] = []
+    for fragment in fragments:
+        present, broken = is_present(text, fragment, path=path)
+        if broken is not None:
+            return text, broken
+        if not present:
+            absent.append(fragment)
+    result = text
+    for fragment in absent:
+        lines = result.splitlines(keepends=True)
+        anchor = anchors.find(lines, fragment.anchor)
+        if anchor is None:
+            return text, missing(absent, path)
+        result = _with_fragment(lines, anchor, fragment)
+        there, broken = is_present(result, fragment, path=path)
+        if broken is not None or not there:
+            return text, _misplaced(absent, path, anchor.line)
+    return result, None
+
+
+def _with_fragment(lines: list[str], anchor: anchors.Anchor, fragment: Fragment) -> str:
+    newline = "\r\n" if lines[anchor.line].endswith("\r\n") or lines[0].endswith("\r\n") else "\n"
     position = _import_position(lines, anchor, fragment) if fragment.kind is FragmentKind.IMPORT else anchor.line
     added = [f"{anchor.indent}{line}{newline}" if line else newline for line in fragment.lines]
     if fragment.kind is FragmentKind.IMPORT:
         added = _with_blank_lines(lines, position, added, newline)
-    result = "".join([*lines[:position], *added, *lines[position:]])
-    there, broken = is_present(result, fragment, path=path)
-    if broken is not None or not there:
-        return text, _misplaced(fragment, path, anchor.line)
-    return result, None
+    return "".join([*lines[:position], *added, *lines[position:]])
 
 
 def is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagnostic | None]:
@@ -94,21 +105,21 @@ def is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagn
     return any(wanted in members for members in _lists(documents)), None
 
 
-def missing(fragment: Fragment, path: str) -> Diagnostic:
+def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
     """The anchor is gone: what to paste, and where."""
     place = {
         FragmentKind.IMPORT: "among the imports",
         FragmentKind.STATEMENT: "where controllers are registered",
         FragmentKind.LIST_ITEM: "at the end of the list",
-    }[fragment.kind]
-    comment = anchors.comment(fragment.anchor)
+    }[fragments[0].kind]
+    comment = anchors.comment(fragments[0].anchor)
     return ANCHOR_MISSING.at(
         None,
         f"`{path}` has no `{comment}` line to insert above",
         notes=("nothing was written",),
         help=(
             f"put these lines into `{path}`, {place}, then run the command again:\n"
-            + "\n".join((*fragment.lines, comment)),
+            + "\n".join((*_lines(fragments), comment)),
         ),
     )
 
@@ -121,14 +132,18 @@ def _broken(span: Span, path: str, problem: str) -> Diagnostic:
     )
 
 
-def _misplaced(fragment: Fragment, path: str, line: int) -> Diagnostic:
+def _misplaced(fragments: Sequence[Fragment], path: str, line: int) -> Diagnostic:
     return ANCHOR_MISSING.at(
         Span(path, line + 1, 1),
         f"`{path}` cannot take the lines at this anchor",
         label="what is inserted above would not be part of the file's structure",
         notes=("nothing was written",),
-        help=("put these lines where they belong, then run the command again:\n" + "\n".join(fragment.lines),),
+        help=("put these lines where they belong, then run the command again:\n" + "\n".join(_lines(fragments)),),
     )
+
+
+def _lines(fragments: Sequence[Fragment]) -> list[str]:
+    return [line for fragment in fragments for line in fragment.lines]
 
 
 def _imports(tree: ast.Module, wanted: ast.Module) -> bool:

@@ -128,7 +128,7 @@ def check_version(version: str, found: Diagnostics) -> None:
         found.add(FLAG_REQUIRED.at(None, "`--version` is missing", help=("`--version v1`",)))
     elif not names.is_version(version):
         near = names.as_version(version) or "v1"
-        message = f"`--version {version}` is no API version: `v1`, `v1beta1`, `v2alpha3`"
+        message = f"`--version {version}` is no API version: the form is `v1`, `v1beta1` or `v2alpha3`"
         found.add(VERSION_NAME.at(None, message, help=(f"`--version {near}`",)))
 
 
@@ -182,6 +182,17 @@ def check_import_path(path: str, found: Diagnostics) -> None:
         near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
         message = f"`--external-api-path {path}` is no Python module"
         found.add(IMPORT_PATH.at(None, message, help=(f"`--external-api-path {near}`",)))
+
+
+def check_external_group(group: str, domain: str, found: Diagnostics) -> None:
+    """The API group of an external type, which has a dot like any other of a CRD."""
+    if "." in group or domain:
+        check_group(group, domain, found)
+        return
+    message = f"the API group `{group}` of the external type has no dot: its domain is missing"
+    if not group:
+        message = "the API group of the external type is missing"
+    found.add(GROUP_NAME.at(None, message, help=("`--external-api-domain example.com`",)))
 
 
 def check_external_domain(domain: str, found: Diagnostics) -> None:

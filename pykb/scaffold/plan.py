@@ -120,11 +120,13 @@ class PlanBuilder:
             return
         self._set(path, content, Action.UPDATE if snapshot.exists else Action.CREATE, snapshot.mode or 0o644)
 
-    def insert(self, path: str, fragment: Fragment) -> None:
-        """Insert above an anchor; nothing where it is there already."""
+    def insert(self, path: str, *fragments: Fragment) -> None:
+        """Insert above an anchor, the same for all fragments; those that are there already are left alone."""
+        if self._read(path) is None:
+            return
         before = self.current(path)
         if before is None:
-            absent = missing(fragment, path)
+            absent = missing(fragments, path)
             self.diagnostics.add(
                 FILE_MISSING.at(None, f"`{path}` is not there to be added to", notes=absent.notes, help=absent.help)
             )
@@ -134,7 +136,7 @@ class PlanBuilder:
         except UnicodeDecodeError:
             self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is no UTF-8 text", notes=("nothing was written",)))
             return
-        after, problem = insert(text, fragment, path=path)
+        after, problem = insert(text, fragments, path=path)
         if problem is not None:
             self.diagnostics.add(problem)
         elif after != text:

@@ -114,8 +114,10 @@ def load(text: str) -> tuple[Project | None, Diagnostics]:
         document = _yaml().load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
+        if mark is not None and error.context_mark is not None and mark.line >= len(text.splitlines()):
+            mark = error.context_mark  # what was left open says more than the end of the file
         span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else Span(FILE_NAME, 1, 1)
-        found.add(PROJECT_SYNTAX.at(span, f"PROJECT is no YAML: {error.problem or 'it cannot be parsed'}"))
+        found.add(PROJECT_SYNTAX.at(span, f"PROJECT is no YAML: {_problem(error)}"))
         return None, found
     if not isinstance(document, CommentedMap):
         found.add(PROJECT_SYNTAX.at(Span(FILE_NAME, 1, 1), "PROJECT must be a mapping of keys to values"))
@@ -144,6 +146,12 @@ def load(text: str) -> tuple[Project | None, Diagnostics]:
         indented_lists=_has_indented_lists(text),
     )
     return (None if found.has_errors else project), found
+
+
+def _problem(error: MarkedYAMLError) -> str:
+    return (
+        str(error.problem or "it cannot be parsed").replace("'", "`").replace("`<stream end>`", "the end of the file")
+    )
 
 
 class _Reader:

@@ -138,4 +138,8 @@ def _read(folder: Path) -> Iterator[tuple[str, RenderedFile]]:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:500]
+    """What went wrong, without the whole context that cookiecutter puts behind it."""
+    what = getattr(error, "message", None)
+    cause = getattr(error, "error", None)
+    text = f"{what}: {getattr(cause, 'message', cause)}" if what and cause else str(error)
+    return " ".join(text.split())[:300]

@@ -104,6 +104,12 @@ RECOVERED = Code(
     Severity.NOTE,
 )
 
+WRITE_FAILED = Code(
+    "write-failed",
+    "a file of the project could not be written",
+    "No space, no permission, a read-only file system. Everything that had been written before was undone.",
+)
+
 BUSY = Code(
     "busy",
     "another pykb command writes to this project",

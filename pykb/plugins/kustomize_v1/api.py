@@ -30,11 +30,11 @@ def scaffold(request: ApiRequest, plan: PlanBuilder) -> None:
     # Roles are for a kind, not for a version: the first version makes them.
     roles_on_exists = OnExists.OVERWRITE if request.force else OnExists.KEEP
     prefix = context.role_prefix.replace("-", "_")
-    for role in ("admin", "editor", "viewer"):
-        name = f"{prefix}{context.singular}_{role}_role.yaml"
+    names = {role: f"{prefix}{context.singular}_{role}_role.yaml" for role in ("admin", "editor", "viewer")}
+    for role, name in names.items():
         content = render(f"config/rbac/{role}_role.yaml.j2", values)
         plan.create(f"config/rbac/{name}", content, on_exists=roles_on_exists)
-        plan.insert("config/rbac/kustomization.yaml", _item(ROLES, name))
+    plan.insert("config/rbac/kustomization.yaml", *(_item(ROLES, name) for name in names.values()))
 
 
 def _item(place: Fragment, text: str) -> Fragment:

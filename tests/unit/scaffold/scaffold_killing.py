@@ -13,6 +13,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+from pykb.diagnostics import EnvironmentProblem
+
 _EVENTS = frozenset({"os.rename", "os.mkdir", "os.remove", "os.rmdir", "os.chmod", "os.truncate", "os.link"})
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
@@ -22,7 +24,7 @@ FINISHED, FAILED = "finished", "failed"
 def run_and_break(action: Callable[[], object], at: int, *, how: str) -> str:
     """Run ``action`` in a child whose change number ``at`` is its last (`kill`) or raises ENOSPC (`raise`).
 
-    Gives how the child ended: `finished` (it made fewer changes), `killed`, or `failed` (it raised an OSError).
+    Gives how the child ended: `finished` (it made fewer changes), `killed`, or `failed` (it reported an error).
     """
     child = os.fork()
     if child == 0:
@@ -32,7 +34,7 @@ def run_and_break(action: Callable[[], object], at: int, *, how: str) -> str:
             try:
                 action()
                 code = 0
-            except OSError:
+            except (OSError, EnvironmentProblem):
                 code = 1
         finally:
             os._exit(code)

@@ -28,7 +28,7 @@ ITEM = Fragment("items", "b.yaml", FragmentKind.LIST_ITEM)
 def inserted(text: str, *fragments: Fragment, path: str = "app/__main__.py") -> str:
     """The text with all fragments; none may be refused."""
     for fragment in fragments:
-        text, problem = insert(text, fragment, path=path)
+        text, problem = insert(text, [fragment], path=path)
         assert problem is None, problem
     return text
 
@@ -75,7 +75,7 @@ def test_imports_are_sorted_among_those_of_their_package() -> None:
 )
 def test_what_is_there_in_another_form_is_not_inserted_again(text: str, fragment: Fragment, path: str) -> None:
     """Presence is decided by what the file does, not by how it is written."""
-    assert insert(text, fragment, path=path) == (text, None)
+    assert insert(text, [fragment], path=path) == (text, None)
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_is_there_in_another_form_is_not_inserted_again(text: str, fragment
 )
 def test_a_mention_in_a_comment_or_a_text_does_not_count(text: str, fragment: Fragment, path: str) -> None:
     """Kubebuilder's text match would take these for the fragment itself."""
-    after, problem = insert(text, fragment, path=path)
+    after, problem = insert(text, [fragment], path=path)
     assert problem is None
     assert after != text
 
@@ -100,7 +100,7 @@ def test_a_mention_in_a_comment_or_a_text_does_not_count(text: str, fragment: Fr
 def test_line_ends_and_a_missing_last_newline_are_kept(newline: str, end: str) -> None:
     """CRLF files stay CRLF files, also where the anchor is a last line without an end."""
     text = LIST.rstrip("\n").replace("\n", newline) + (newline if end else "")
-    after, problem = insert(text, ITEM, path="k.yaml")
+    after, problem = insert(text, [ITEM], path="k.yaml")
     assert problem is None
     assert after == text.replace("# +pykb", f"- b.yaml{newline}# +pykb")
 
@@ -113,7 +113,7 @@ def test_anchors_in_kubebuilders_spelling_are_understood() -> None:
 def test_a_missing_anchor_gives_the_lines_to_paste() -> None:
     """The finding has the fragment and the anchor to put back; the text is untouched."""
     text = LIST.replace("# +pykb:scaffold:items\n", "")
-    after, problem = insert(text, ITEM, path="k.yaml")
+    after, problem = insert(text, [ITEM], path="k.yaml")
     assert after == text
     assert problem is not None
     assert problem.code.slug == "anchor-missing"
@@ -128,7 +128,7 @@ def test_a_file_that_does_not_parse_is_reported_at_its_place(
     text: str, fragment: Fragment, path: str, line: int
 ) -> None:
     """A broken file is never added to."""
-    after, problem = insert(text, fragment, path=path)
+    after, problem = insert(text, [fragment], path=path)
     assert after == text
     assert problem is not None
     assert (problem.code.slug, problem.span and problem.span.line) == ("file-broken", line)
@@ -137,7 +137,7 @@ def test_a_file_that_does_not_parse_is_reported_at_its_place(
 def test_an_anchor_in_the_wrong_place_is_refused() -> None:
     """Lines above an anchor that is no part of the list would do nothing: said, not done."""
     text = "resources:\n- a.yaml\nother: |\n  text\n  # +pykb:scaffold:items\n"
-    after, problem = insert(text, ITEM, path="k.yaml")
+    after, problem = insert(text, [ITEM], path="k.yaml")
     assert after == text
     assert problem is not None
 

@@ -1,0 +1,217 @@
+"""Diagnostics of situations that a file cannot describe."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pykb.cli import app
+from pykb.scaffold import apply as applying
+from pykb.scaffold import distribution, durable
+
+DISK = (
+    "create",
+    "api",
+    "--group",
+    "infra",
+    "--version",
+    "v1",
+    "--kind",
+    "Disk",
+    "--resource",
+    "--controller",
+    "--no-make",
+)
+
+
+@pytest.fixture
+def root(starts: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project after `init`, the working directory."""
+    root = tmp_path / "sealvm"
+    shutil.copytree(starts["sealvm"], root)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("NO_COLOR", "1")
+    return root
+
+
+def stderr_of(capfd: pytest.CaptureFixture[str], *words: str, code: int) -> str:
+    """What a command prints; its exit code is checked."""
+    capfd.readouterr()
+    assert app.run(words) == code
+    return capfd.readouterr().err
+
+
+def test_another_command_writes(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
+    """The lock is held."""
+    with durable.lock(root / ".pykb/lock"):
+        golden("busy/lock_held", stderr_of(capfd, *DISK, code=1))
+
+
+def test_a_file_changes_in_between(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Someone saves a file while the command renders."""
+    real = applying._stage
+
+    def stage(plan: object, folder: Path) -> None:
+        real(plan, folder)  # type: ignore[arg-type]
+        (root / "sealvm/__main__.py").write_text("x = 1\n")
+
+    monkeypatch.setattr(applying, "_stage", stage)
+    golden("file-changed/edited", stderr_of(capfd, *DISK, code=1))
+    assert (root / "sealvm/__main__.py").read_text() == "x = 1\n"
+
+
+@pytest.mark.parametrize(("case", "edit"), [("recovered/completed", False), ("recovered/undone", True)])
+def test_the_command_before_was_killed(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str, *, edit: bool
+) -> None:
+    """Killed after the decision: completed by the next command, undone when a file was edited."""
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(applying, "_forward", die)
+        assert app.run(DISK) == 130
+    assert not (root / "sealvm/api").exists()
+    if edit:
+        (root / "PROJECT").write_text((root / "PROJECT").read_text() + "# mine\n")
+    golden(case, stderr_of(capfd, "explain", "usage", code=0))
+    assert (root / "sealvm/api").exists() is not edit
+
+
+def test_a_template_of_ours_is_broken(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rendered file that does not parse."""
+    from pykb.plugins.python_v1 import api
+
+    real = api.render
+    monkeypatch.setattr(api, "render", lambda name, values: real(name, values).replace(b"class Disk(", b"class Disk"))
+    golden("rendered-broken/python", stderr_of(capfd, *DISK, code=1))
+    assert not (root / "sealvm/api").exists()
+
+
+def test_the_generator_fails(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
+    """The files stay, and what is left to do is said."""
+    (root / ".venv/bin").mkdir(parents=True)
+    own = root / ".venv/bin/pykb"
+    own.write_text('#!/bin/sh\necho "error: it is what $1 says" >&2\nexit 1\n')
+    own.chmod(0o755)
+    golden("generate-failed/own_pykb", stderr_of(capfd, *DISK[:-1], code=1))
+    assert (root / "sealvm/api").exists()
+
+
+def test_a_pykb_without_metadata(
+    tmp_path: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Run from a bare folder: the project is made, and what it lacks is said."""
+    monkeypatch.setattr(distribution, "checkout", lambda: None)
+
+    real = importlib.metadata.distribution
+
+    def gone(name: str) -> importlib.metadata.Distribution:
+        if name == distribution.NAME:
+            raise importlib.metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(importlib.metadata, "distribution", gone)
+    here = tmp_path / "sealvm"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown = stderr_of(capfd, "init", "--domain", "sealyun.com", code=0)
+    golden("wheel-unavailable/bare_folder", shown.partition("create ")[0])
+
+
+class _Point:
+    """An entry point as importlib.metadata gives it."""
+
+    name = "helm.example.com/v1"
+    value = "helm_plugin:PLUGIN"
+
+    def __init__(self, loaded: object) -> None:
+        self.loaded = loaded
+
+    def load(self) -> object:
+        """What the module has under the name, or its failure."""
+        if isinstance(self.loaded, Exception):
+            raise self.loaded
+        return self.loaded
+
+
+@pytest.mark.parametrize(
+    ("case", "loaded"),
+    [("plugin-broken/import_fails", ImportError("no module named helm")), ("plugin-broken/no_plugin", object())],
+)
+def test_a_plugin_of_another_package_is_broken(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str, loaded: object
+) -> None:
+    """Only when it is asked for."""
+    from pykb.plugins import registry
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [_Point(loaded)])
+    assert stderr_of(capfd, *DISK, "--dry-run", code=0) == "nothing was written (--dry-run)\n"
+    golden(case, stderr_of(capfd, *DISK, "--plugins", "helm", code=1))
+
+
+def test_a_bug(golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Versions are those of this machine, so they are blanked."""
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def fail() -> object:
+        raise LookupError("no such thing")
+
+    monkeypatch.setattr("pykb.diagnostics.codes.all_codes", fail)
+    shown = stderr_of(capfd, "explain", "usage", code=70)
+    golden("internal-error/lookup", re.sub(r"note: pykb .*", "note: pykb <versions>", shown))
+
+
+def test_no_space_is_left(
+    golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, root: Path
+) -> None:
+    """No space left while staging: the words of the system, nothing written."""
+    real = os.write
+
+    def write(handle: int, data: bytes) -> int:
+        if os.path.realpath(f"/proc/self/fd/{handle}").endswith(".after"):
+            raise OSError(28, "No space left on device")
+        return real(handle, data)
+
+    monkeypatch.setattr(os, "write", write)
+    shown = stderr_of(capfd, *DISK, code=1)
+    monkeypatch.undo()
+    golden("write-failed/no_space", shown)
+    assert not (root / "sealvm/api").exists()
+
+
+def test_a_file_is_no_text(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
+    """PROJECT saved in another encoding."""
+    (root / "PROJECT").write_bytes("# größe\n".encode("latin-1"))
+    golden("not-text/project", stderr_of(capfd, *DISK, code=1))
+
+
+def test_a_link_leads_out_of_the_project(root: Path, golden, capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The folder of the controllers is a link to somewhere else."""
+    (tmp_path / "outside").mkdir()
+    (root / "sealvm/controllers").symlink_to(tmp_path / "outside")
+    golden("path-outside/link", stderr_of(capfd, *DISK, code=1))
+    assert list((tmp_path / "outside").iterdir()) == []
+
+
+def test_a_file_may_not_be_read(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the superuser can read everything, the system's answer is given by hand."""
+
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", self.name)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    golden("system-error/no_permission", stderr_of(capfd, *DISK, code=1))
