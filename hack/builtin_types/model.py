@@ -179,10 +179,10 @@ class _Reader:
             annotation = annotation.replace("str", constraint.type, 1)
             self.module.imports.add(("typing", constraint.type.partition("[")[0]))
         if constraint.field:
-            extras.append(f"Field({constraint.field})")
+            extras.append(self._annotation("SchemaOnly", f"Field({constraint.field})"))
         if (self.made.definition, wire) in HIDDEN:
             extras.append("Field(repr=False)")
-        if any(extra.startswith("Field(") for extra in extras):
+        if any("Field(" in extra for extra in extras):
             self.module.imports.add(("pydantic", "Field"))
         if extras:
             self.module.imports.add(("typing", "Annotated"))

@@ -104,18 +104,24 @@ class Format:
     name: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        schema = cast("dict[str, Any]", handler(source))
-        if self.name in _INTEGERS and schema["type"] == "int":
+        return cast("CoreSchema", self._checked(cast("dict[str, Any]", handler(source))))
+
+    def _checked(self, schema: dict[str, Any]) -> dict[str, Any]:
+        if schema["type"] == "nullable":
+            schema["schema"] = self._checked(schema["schema"])
+        elif schema["type"] == "int" and self.name in _INTEGERS:
             low, high = _INTEGERS[self.name]
             schema.setdefault("ge", low)
             schema.setdefault("le", high)
-        if schema["type"] == "str":
+        elif schema["type"] == "str":
             from pykb.api.formats import checker
 
             check = checker(self.name)
             if check is not None:
-                return core_schema.no_info_after_validator_function(_FormatCheck(self.name, check), handler(source))
-        return cast("CoreSchema", schema)
+                judge = _FormatCheck(self.name, check)
+                checked = core_schema.no_info_after_validator_function(judge, cast("CoreSchema", schema))
+                return cast("dict[str, Any]", checked)
+        return schema
 
 
 class _FormatCheck:
@@ -191,6 +197,20 @@ class PatchStrategy:
 @dataclass(frozen=True, slots=True)
 class SchemaRequired:
     """The schema requires a field that Python lets be left out: built-in ones that servers send without a value."""
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class SchemaOnly:
+    """Constraints that stand in the schema and are not checked in Python: ``SchemaOnly(Field(min_length=1))``.
+
+    For built-in types, since the server itself writes values that break them (ServiceCIDR has conditions without a
+    reason), and reading an object must not fail for that.
+    """
+
+    constraints: tuple[Any, ...]
+
+    def __init__(self, *constraints: Any) -> None:
+        object.__setattr__(self, "constraints", constraints)
 
 
 @dataclass(frozen=True, slots=True)

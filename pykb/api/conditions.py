@@ -5,6 +5,7 @@ https://github.com/kubernetes/community/blob/master/contributors/devel/sig-archi
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Literal
@@ -12,6 +13,11 @@ from typing import Literal
 from pykb.api.meta.v1 import Condition
 
 Status = Literal["True", "False", "Unknown"]
+
+# Those of metav1.Condition. Its class does not check them, since the server writes conditions that break them.
+_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_DNS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_TYPE = re.compile(rf"({_DNS}(\.{_DNS})*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 
 
 def set_condition(
@@ -37,7 +43,14 @@ def set_condition(
         message: Why, for people.
         observed_generation: ``metadata.generation`` of the object that was looked at.
         now: The time of the transition, if it is one; the present by default.
+
+    Raises:
+        ValueError: The API server would refuse the type or the reason.
     """
+    if not _REASON.fullmatch(reason) or len(reason) > 1024:
+        raise ValueError(f"{reason!r} is no reason: expected one word in CamelCase")
+    if not _TYPE.fullmatch(type) or len(type) > 316:
+        raise ValueError(f"{type!r} is no type of a condition: expected a word such as Ready or example.com/Ready")
     text: Status = status if isinstance(status, str) else "True" if status else "False"
     result = list(conditions or ())
     for index, old in enumerate(result):

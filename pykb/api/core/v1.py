@@ -19,6 +19,7 @@ from pykb.api.annotations import (
     MapGranular,
     NullIsEmpty,
     PatchStrategy,
+    SchemaOnly,
     SchemaRequired,
     Wire,
     annotate,
@@ -649,7 +650,7 @@ class ResourceStatus(Struct):
 
 
 class ImageVolumeStatus(Struct):
-    image_ref: Annotated[str, Field(max_length=256)]
+    image_ref: Annotated[str, SchemaOnly(Field(max_length=256))]
 
 
 class VolumeStatus(Struct):
@@ -1038,9 +1039,11 @@ class PortStatus(Struct):
     error: Annotated[
         str | None,
         SchemaRequired(),
-        Field(
-            max_length=316,
-            pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+        SchemaOnly(
+            Field(
+                max_length=316,
+                pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+            )
         ),
     ] = None
 

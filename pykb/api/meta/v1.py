@@ -10,7 +10,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from pykb.api.annotations import ListAtomic, ListMap, ListSet, MapAtomic, NullIsEmpty, PatchStrategy, annotate
+from pykb.api.annotations import (
+    ListAtomic,
+    ListMap,
+    ListSet,
+    MapAtomic,
+    NullIsEmpty,
+    PatchStrategy,
+    SchemaOnly,
+    annotate,
+)
 from pykb.api.scalars import Int32, Int64, RawExtension
 from pykb.api.struct import Struct
 
@@ -37,17 +46,21 @@ class APIResourceList(Struct):
 
 class Condition(Struct):
     last_transition_time: datetime
-    message: Annotated[str, Field(max_length=32768)]
-    reason: Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$")]
+    message: Annotated[str, SchemaOnly(Field(max_length=32768))]
+    reason: Annotated[
+        str, SchemaOnly(Field(min_length=1, max_length=1024, pattern=r"^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$"))
+    ]
     status: Literal["True", "False", "Unknown"]
     type: Annotated[
         str,
-        Field(
-            max_length=316,
-            pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+        SchemaOnly(
+            Field(
+                max_length=316,
+                pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+            )
         ),
     ]
-    observed_generation: Annotated[Int64 | None, Field(ge=0)] = None
+    observed_generation: Annotated[Int64 | None, SchemaOnly(Field(ge=0))] = None
 
 
 class Preconditions(Struct):

@@ -16,6 +16,7 @@ from pykb.api.annotations import (
     MapAtomic,
     NullIsEmpty,
     PatchStrategy,
+    SchemaOnly,
     SchemaRequired,
     annotate,
 )
@@ -99,9 +100,11 @@ class IngressPortStatus(Struct):
     error: Annotated[
         str | None,
         SchemaRequired(),
-        Field(
-            max_length=316,
-            pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+        SchemaOnly(
+            Field(
+                max_length=316,
+                pattern=r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])$",
+            )
         ),
     ] = None
 

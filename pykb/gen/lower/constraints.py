@@ -48,6 +48,8 @@ def flatten(metadata: Iterable[object]) -> Iterator[object]:
             yield item
         elif isinstance(item, at.GroupedMetadata):
             yield from flatten(item)
+        elif isinstance(item, api.SchemaOnly):
+            yield from flatten(item.constraints)
         else:
             yield item
 
