@@ -6,6 +6,7 @@ import difflib
 import subprocess
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.render import Format, render
 from pykb.gen.request import Given, make_request
 from pykb.gen.run import generate
+
+ControllerGen = Callable[..., subprocess.CompletedProcess[str]]
 
 pytestmark = pytest.mark.differential
 
@@ -41,15 +44,10 @@ def allowances() -> dict[tuple[str, str], tuple[Counter[str], str]]:
     return found
 
 
-def from_go(controller_gen: str, case: str, out: Path) -> dict[str, str]:
+def from_go(controller_gen: ControllerGen, case: str, out: Path) -> dict[str, str]:
     """What controller-gen writes."""
-    subprocess.run(
-        [controller_gen, options_of(case), f"paths=./{case}/...", f"output:crd:dir={out}"],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
+    done = controller_gen(ROOT, options_of(case), f"paths=./{case}/...", f"output:crd:dir={out}")
+    assert done.returncode == 0, done.stderr
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(out.glob("*"))}
 
 
@@ -66,7 +64,7 @@ def from_python(case: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_both_generators_write_the_same_bytes(case: str, controller_gen: str, tmp_path: Path) -> None:
+def test_both_generators_write_the_same_bytes(case: str, controller_gen: ControllerGen, tmp_path: Path) -> None:
     """Each line that differs is allowed in differences.toml, and each allowance is used."""
     theirs, ours = from_go(controller_gen, case, tmp_path / "out"), from_python(case)
     allowed = {file: lines for (of_case, file), (lines, _) in allowances().items() if of_case == case}

@@ -180,3 +180,9 @@ CEL_TYPE = Code(
     "Objects with fixed fields have no size, and only texts start with something: the API server type-checks rules and "
     "refuses the CRD.",
 )
+CEL_OLD_SELF = Code(
+    "cel-old-self",
+    "A CEL rule cannot use `oldSelf` here, or does not use it",
+    "Rules that compare with the old value work where the API server can tell which old value belongs to a new one: not "
+    "below the elements of lists of type `set` or `atomic`, or without a list type.",
+)

@@ -43,12 +43,14 @@ class Findings:
     Attributes:
         unknown: Names that mean nothing.
         misused: Functions on values that do not have them.
+        uses_old_self: Whether the value before the update is named.
         loops: The deepest nesting of loops over lists, maps or texts without a bound.
     """
 
     unknown: list[Unknown] = field(default_factory=list)
     misused: list[Misuse] = field(default_factory=list)
     loops: int = 0
+    uses_old_self: bool = False
 
 
 Scope = Mapping[str, SchemaNode | None]
@@ -104,6 +106,8 @@ class _Walk:
         return None
 
     def _name(self, tree: Name, scope: Scope) -> SchemaNode | None:
+        if tree.name == "oldSelf":
+            self.findings.uses_old_self = True
         if tree.name not in scope and tree.name not in TYPES:
             near = closest(tree.name, scope)
             self.findings.unknown.append(Unknown("variable", tree.name, tree.offset, near))
@@ -158,6 +162,8 @@ class _Walk:
         if tree.function[0].isalpha() and tree.function not in FUNCTIONS and tree.function != "in":
             near = closest(tree.function, FUNCTIONS)
             self.findings.unknown.append(Unknown("function", tree.function, tree.offset, near))
+        if tree.function in {"==", "!="} and any(value is not None and value.is_unbounded for value in found):
+            self._loop(loops + 1)  # texts and lists are compared to their end
         measured = owner if tree.target is not None else found[0] if found else None
         if tree.function == "size" and measured is not None and not _has_size(measured):
             self.findings.misused.append(Misuse("size", measured.type_name, tree.offset))

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.crd import CEL_COST, CEL_NAME, CEL_REASON, CEL_SYNTAX, CEL_TYPE, JSON_PATH
+from pykb.diagnostics.codes.crd import CEL_COST, CEL_NAME, CEL_OLD_SELF, CEL_REASON, CEL_SYNTAX, CEL_TYPE, JSON_PATH
 from pykb.diagnostics.model import Severity
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import SchemaNode
+
+if TYPE_CHECKING:
+    from pykb.gen.cel.resolve import Findings
 
 REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 _LOOPS_TOO_DEEP = 2
 
 
-def check_rules(node: SchemaNode, what: str, loops: int, diagnostics: Diagnostics, *, is_root: bool) -> None:
+def check_rules(
+    node: SchemaNode, what: str, loops: int, diagnostics: Diagnostics, *, is_root: bool = False, has_old: bool = True
+) -> None:
     """Check the rules of one schema.
 
     Args:
@@ -23,6 +30,7 @@ def check_rules(node: SchemaNode, what: str, loops: int, diagnostics: Diagnostic
         loops: How many lists and maps without a bound it lies in.
         diagnostics: Gets what is wrong.
         is_root: Whether it is a whole object.
+        has_old: Whether the server can tell which old value belongs to it: not inside a list without keys.
     """
     keyword = node.keywords.get("x-kubernetes-validations")
     if keyword is None or not isinstance(keyword.value, list):
@@ -42,8 +50,10 @@ def check_rules(node: SchemaNode, what: str, loops: int, diagnostics: Diagnostic
             _check_field_path(path, node, what, diagnostics)
         for part in ("rule", "messageExpression"):
             text = rule.get(part)
-            if isinstance(text, str) and text not in _TRUSTED:
-                _check_text(text, node, what, loops, diagnostics, is_root=is_root)
+            if isinstance(text, str):
+                found = _check_text(text, node, what, loops, diagnostics, is_root=is_root)
+                if part == "rule" and found is not None:
+                    _check_old_self(rule, found, node, what, diagnostics, has_old=has_old)
 
 
 def _check_field_path(path: str, node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
@@ -71,11 +81,34 @@ def _check_field_path(path: str, node: SchemaNode, what: str, diagnostics: Diagn
 
 _PATH_STEP = re.compile(r"\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\['(?P<quoted>[^']+)'\]")
 
-# Rules of our own making.
-_TRUSTED = frozenset({"self == oldSelf"})
+
+def _check_old_self(
+    rule: Mapping[str, object], found: Findings, node: SchemaNode, what: str, diagnostics: Diagnostics, *, has_old: bool
+) -> None:
+    span = node.keywords["x-kubernetes-validations"].span or node.span
+    optional = rule.get("optionalOldSelf") is True
+    if optional and not found.uses_old_self:
+        diagnostics.add(
+            CEL_OLD_SELF.at(
+                span,
+                f"the rule of {what} has `optionalOldSelf`, but does not use `oldSelf`",
+                help=("remove `optionalOldSelf`",),
+            ),
+        )
+    elif found.uses_old_self and not has_old and not optional:
+        diagnostics.add(
+            CEL_OLD_SELF.at(
+                span,
+                f"the rule of {what} uses `oldSelf` inside a list whose elements have no identity",
+                notes=("only elements of a list of type `map` can be compared with what they were",),
+                help=("+listType=map", "or put the rule on the list itself"),
+            ),
+        )
 
 
-def _check_text(text: str, node: SchemaNode, what: str, loops: int, diagnostics: Diagnostics, *, is_root: bool) -> None:
+def _check_text(
+    text: str, node: SchemaNode, what: str, loops: int, diagnostics: Diagnostics, *, is_root: bool
+) -> Findings | None:
     from pykb.gen.cel.parser import parse
     from pykb.gen.cel.resolve import resolve_names
     from pykb.gen.cel.syntax import CelSyntaxError
@@ -91,7 +124,7 @@ def _check_text(text: str, node: SchemaNode, what: str, loops: int, diagnostics:
                 notes=(f"{text}\n{' ' * error.offset}{'^' * min(error.length, max(1, len(text) - error.offset))}",),
             ),
         )
-        return
+        return None
     found = resolve_names(tree, node, is_root=is_root)
     for unknown in found.unknown:
         diagnostics.add(
@@ -123,3 +156,4 @@ def _check_text(text: str, node: SchemaNode, what: str, loops: int, diagnostics:
                 help=("bound them: `MaxItems` on lists, `MaxProperties` on maps, `MaxLength` on strings",),
             ),
         )
+    return found

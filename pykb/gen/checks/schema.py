@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import STRUCTURAL
@@ -12,22 +12,30 @@ from pykb.gen.checks.rules import check_rules
 from pykb.gen.ir import SchemaNode
 
 
+@dataclass(frozen=True, slots=True)
+class _Context:
+    """Where a schema lies: inside how many lists and maps without a bound, and whether old values can be told."""
+
+    loops: int = 0
+    has_old: bool = True
+
+
 @dataclass(slots=True)
 class SchemaChecks:
     """Checks each part of a schema once, however often a type is used."""
 
     diagnostics: Diagnostics
-    _seen: set[tuple[int, int]] = field(default_factory=set)
+    _seen: set[tuple[int, _Context]] = field(default_factory=set)
     _kept: list[SchemaNode] = field(default_factory=list)
 
     def check_root(self, schema: SchemaNode) -> None:
         """Check the schema of a kind."""
         check_rules(schema, "the object", 0, self.diagnostics, is_root=True)
-        self._children(schema, "", 0)
+        self._children(schema, "", _Context())
 
-    def _visit(self, node: SchemaNode, path: str, loops: int) -> None:
+    def _visit(self, node: SchemaNode, path: str, context: _Context) -> None:
         # A type inside a list costs more than the same type outside, so the depth is part of what was seen.
-        key = (id(node), min(loops, 2))
+        key = (id(node), context)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -36,17 +44,18 @@ class SchemaChecks:
         check_constraints(node, what, self.diagnostics)
         if node.type == "array":
             check_list(node, what, self.diagnostics)
-        check_rules(node, what, loops, self.diagnostics, is_root=False)
+        check_rules(node, what, context.loops, self.diagnostics, has_old=context.has_old)
         self._structure(node, what)
-        self._children(node, path, loops)
+        self._children(node, path, context)
 
-    def _children(self, node: SchemaNode, path: str, loops: int) -> None:
+    def _children(self, node: SchemaNode, path: str, context: _Context) -> None:
         for name, prop in (node.properties or {}).items():
             if prop.span is not None:  # built-in types are right by construction
-                self._visit(prop.schema, f"{path}.{name}".lstrip("."), loops)
-        deeper = loops + 1 if node.is_unbounded else loops
+                self._visit(prop.schema, f"{path}.{name}".lstrip("."), context)
+        deeper = replace(context, loops=min(context.loops + 1, 2)) if node.is_unbounded else context
         if node.items is not None:
-            self._visit(node.items, f"{path}[*]", deeper)
+            keyed = node.get("x-kubernetes-list-type") == "map"
+            self._visit(node.items, f"{path}[*]", replace(deeper, has_old=context.has_old and keyed))
         if node.values is not None:
             self._visit(node.values, f"{path}.*", deeper)
 

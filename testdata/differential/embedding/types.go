@@ -35,7 +35,7 @@ type Wrapped struct {
 	Both Both `json:"both"`
 	// List of both.
 	// +kubebuilder:validation:XValidation:rule="self.size() > 0"
-	Lots []Both `json:"lots,omitempty"`
+	Lots []First `json:"lots,omitempty"`
 	// +kubebuilder:validation:XValidation:rule="has(self.a)",message="at the field"
 	Other Both `json:"other,omitempty"`
 }

@@ -34,7 +34,7 @@ class Wrapped(Struct):
     both: Both
     # List of both.
     # +kubebuilder:validation:XValidation:rule="self.size() > 0"
-    lots: list[Both] = []
+    lots: list[First] = []
     # +kubebuilder:validation:XValidation:rule="has(self.a)",message="at the field"
     other: Both | None = None
 

@@ -18,8 +18,10 @@ pytestmark = pytest.mark.apiserver
 
 TESTDATA = Path(__file__).parents[3] / "testdata"
 GOLDEN = sorted((TESTDATA / "crd").glob("*/expected.yaml"))
+# `builtin` embeds all of Kubernetes; some of its status types are beyond what the server takes in a CRD.
 DIFFERENTIAL = sorted(
     {path.relative_to(TESTDATA / "differential").parts[0] for path in (TESTDATA / "differential").rglob("*.py")}
+    - {"builtin"}
 )
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
