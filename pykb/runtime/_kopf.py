@@ -216,6 +216,8 @@ class HandlerOperator:
         _login_source.set(self._source)
         watching.continuous_watch = _replacing_watch
         settings = kopf.OperatorSettings()
+        # Bound to namespaces, a manager may list neither namespaces nor CRDs: kopf would try for a minute, then give in.
+        settings.scanning.disabled = bool(self._namespaces)
         stop = asyncio.Event()
         # Each task of kopf inherits this context, and with it the login.
         tasks = await kopf.spawn_tasks(
