@@ -2,9 +2,9 @@
 
 Usage: python testdata/regenerate.py [--into DIRECTORY] [PROJECT]...
 
-A project is a list of steps. `pykb(...)` runs a command in it, `replace(...)` edits a scaffolded file as an author would,
-and `own(...)` takes a file that the author wrote from the project as it is committed: it has no other source. Everything
-else comes from templates and generators, so a change of those shows as a difference here.
+A project is a list of steps. `pykb(...)` runs a command in it, `replace(...)` edits a scaffolded file as an author
+would, and `own(...)` takes a file that the author wrote from the project as it is committed: it has no other source.
+Everything else comes from templates and generators, so a change of those shows as a difference here.
 """
 
 from __future__ import annotations

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -138,6 +140,52 @@ def free_port() -> int:
         return port
 
 
+def refusals(shell: Shell) -> float:
+    """How many requests the API server has not authorized so far."""
+    metrics = shell.ctl("get", "--raw", "/metrics")
+    found = re.findall(
+        r'^authorization_attempts_total{result="(denied|no-opinion|error)"} (\S+)$', metrics, re.MULTILINE
+    )
+    return sum(float(count) for _, count in found)
+
+
+@contextmanager
+def deployed(shell: Shell, cluster: ControlPlane, project: str) -> Iterator[Process]:
+    """Run `make deploy`, then the manager as its pod would: with its arguments, environment and ServiceAccount.
+
+    At the end the API server must have forbidden it nothing.
+    """
+    image = f"registry.example.com/{project}:v0.0.1"
+    namespace = f"{project}-system"
+    shell.run("make", "deploy", f"IMG={image}")
+    deployment = json.loads(
+        shell.ctl("--namespace", namespace, "get", "deployment", f"{project}-controller-manager", "--output=json")
+    )
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["image"] == image
+
+    account = shell.with_kubeconfig(cluster.service_account(namespace, pod["serviceAccountName"]))
+    for variable in container.get("env", []):
+        assert variable["valueFrom"] == {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}
+        account.environment[variable["name"]] = namespace
+    # The ports are this host's, not a pod's own.
+    addresses = {flag: f"127.0.0.1:{free_port()}" for flag in ("--metrics-bind-address", "--health-probe-bind-address")}
+    arguments = [
+        f"{flag}={addresses[flag]}" if (flag := argument.partition("=")[0]) in addresses else argument
+        for argument in container["args"]
+    ]
+    before = refusals(shell)
+    command = (".venv/bin/python", "-m", project, *arguments, f"--leader-election-namespace={namespace}")
+    with account.running(*command) as manager:
+        yield manager
+        assert "forbidden" not in manager.log.lower(), manager.log
+        assert manager.interrupt() == 0, manager.log
+    assert refusals(shell) == before, manager.log
+    account.run(str(account.kubectl), "get", "nodes", code=1)
+    assert refusals(shell) > before, "what is forbidden is counted"
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[ControlPlane]:
     """A control plane of these tests' own: they install and delete what they like."""
@@ -145,18 +193,19 @@ def cluster() -> Iterator[ControlPlane]:
         yield running
 
 
-@pytest.fixture(scope="session")
-def shell(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """A shell in an empty directory named sealvm, with a kubeconfig and no Python environment."""
-    directory = tmp_path_factory.mktemp("walkthrough") / "sealvm"
+@pytest.fixture(scope="module")
+def shell(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Shell:
+    """A shell in an empty directory, with a kubeconfig and no Python environment.
+
+    The directory, and so the project, is named by the variable PROJECT of the test's module.
+    """
+    directory: Path = tmp_path_factory.mktemp("e2e") / request.module.PROJECT
     directory.mkdir()
     kubectl = cluster.assets.kubectl
     assert kubectl is not None
-    inherited = {
-        key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "VIRTUAL_ENV", "MAKE"))
-    }
+    hidden = ("PYTHON", "VIRTUAL_ENV", "MAKE")
     environment = {
-        **inherited,
+        **{key: value for key, value in os.environ.items() if not key.startswith(hidden)},
         "KUBECONFIG": str(cluster.kubeconfig),
         "KUBEBUILDER_ASSETS": str(cluster.assets.folder),
         "KUBECTL": str(kubectl),

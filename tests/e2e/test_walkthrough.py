@@ -8,16 +8,16 @@ from __future__ import annotations
 import json
 import re
 import urllib.request
-from typing import Any
 
 import pytest
 import yaml
 
 from pykb.envtest import ControlPlane
-from tests.e2e.conftest import Shell, eventually, free_port
+from tests.e2e.conftest import Shell, deployed, eventually, free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
+PROJECT = "sealvm"
 TYPES = "sealvm/api/v1/virtulmachine_types.py"
 CONTROLLER = "sealvm/controllers/virtulmachine_controller.py"
 SAMPLE = "config/samples/infra_v1_virtulmachine.yaml"
@@ -158,42 +158,12 @@ def test_own_tests_still_pass(shell: Shell) -> None:
 
 def test_deploy(shell: Shell, cluster: ControlPlane) -> None:
     """What `make deploy` applies suffices: the manager, as the deployed ServiceAccount, is forbidden nothing."""
-    image = "registry.example.com/sealvm:v0.0.1"
-    shell.run("make", "deploy", f"IMG={image}")
-    deployment = json.loads(
-        shell.ctl("--namespace=sealvm-system", "get", "deployment", "sealvm-controller-manager", "--output=json")
-    )
-    pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    assert container["image"] == image
-
-    account = shell.with_kubeconfig(cluster.service_account("sealvm-system", pod["serviceAccountName"]))
-    metrics = f"127.0.0.1:{free_port()}"
-    addresses = {"--metrics-bind-address": metrics, "--health-probe-bind-address": f"127.0.0.1:{free_port()}"}
-    arguments = [
-        f"{flag}={addresses[flag]}" if (flag := argument.partition("=")[0]) in addresses else argument
-        for argument in container["args"]
-    ]
-    before = refusals(shell)
-    command = (".venv/bin/python", "-m", "sealvm", *arguments, "--leader-election-namespace=sealvm-system")
-    with account.running(*command) as manager:
+    with deployed(shell, cluster, "sealvm") as manager:
         shell.ctl("apply", "--kustomize", "config/samples")
         eventually(lambda: status(shell) == "Running", "the status is Running", context=lambda: manager.log)
         shell.ctl("delete", "--kustomize", "config/samples", "--timeout=30s")
         lease = shell.ctl("--namespace=sealvm-system", "get", "lease", "sealvm.sealyun.com", "--output=json")
         assert json.loads(lease)["spec"]["holderIdentity"]
-        assert "forbidden" not in manager.log.lower()
-        assert manager.interrupt() == 0
-    assert refusals(shell) == before
-
-
-def refusals(shell: Shell) -> float:
-    """How many requests the API server has not authorized so far."""
-    metrics = shell.ctl("get", "--raw", "/metrics")
-    found = re.findall(
-        r'^authorization_attempts_total{result="(denied|no-opinion|error)"} (\S+)$', metrics, re.MULTILINE
-    )
-    return sum(float(count) for _, count in found)
 
 
 def test_installer(shell: Shell) -> None:
