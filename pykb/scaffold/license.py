@@ -76,7 +76,7 @@ def _commented(text: str) -> str:
     text = text.replace("\r\n", "\n").strip()
     block = re.fullmatch(r"/\*+(.*?)\*/", text, flags=re.DOTALL)
     if block:
-        text = re.sub(r"^ \* ?", "", block[1], flags=re.MULTILINE).strip("\n").rstrip()
+        text = re.sub(r"^ \* ?", "", block[1], flags=re.MULTILINE).strip()
     lines = text.splitlines()
     if all(line.startswith("#") or not line.strip() for line in lines):
         return "\n".join(line.rstrip() for line in lines)

@@ -76,12 +76,16 @@ def locate(root: Path, path: str) -> Path:
     place = root / pure
     real = Path(os.path.realpath(place))
     if not real.is_relative_to(root) or real == root:
+        link = next(
+            part for part in (*reversed(place.parents), place) if part.is_relative_to(root) and part.is_symlink()
+        )
+        shown = link.relative_to(root).as_posix()
         raise OutsideError(
             PATH_OUTSIDE.at(
                 None,
-                f"`{path}` is a symbolic link that leads out of the project",
+                f"`{shown}` is a symbolic link that leads out of the project",
                 notes=("nothing was written",),
-                help=(f"replace the link by a file or folder: `rm {path}`",),
+                help=(f"replace the link by what it stands for: `rm {shown}`",),
             )
         )
     for parent in real.parents:
