@@ -105,10 +105,10 @@ class Etcd:
 
     async def _call(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         connector = aiohttp.UnixConnector(path=self._socket)
-        async with aiohttp.ClientSession(connector=connector) as session:
-            async with session.post(f"http://etcd/v3/{path}", json=body) as response:
-                assert response.status == 200, await response.text()
-                return await response.json()
+        url = f"http://etcd/v3/{path}"
+        async with aiohttp.ClientSession(connector=connector) as session, session.post(url, json=body) as response:
+            assert response.status == 200, await response.text()
+            return await response.json()
 
     async def delete(self, namespace: str, name: str) -> None:
         """Remove a Widget."""

@@ -83,7 +83,7 @@ async def test_handlers_and_a_reconciler_share_a_kind(widgets, namespace):
 
 
 async def test_stopping_kopf_leaves_the_tasks_of_the_program_alone(widgets, namespace):
-    """kopf's own end cancels every task of the event loop; inside a manager it does not."""
+    """Its own end cancels every task of the event loop; inside a manager it does not."""
     registry = kopf.OperatorRegistry()
     kopf.on.event(*WIDGETS, registry=registry)(lambda **_: None)
     manager = manager_for(widgets, namespaces=(namespace,))

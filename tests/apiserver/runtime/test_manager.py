@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -153,7 +154,7 @@ async def test_a_failing_reconcile_is_retried_with_growing_delays_and_a_terminal
                     raise TerminalError("hopeless")
                 if len(tries["fails"]) < 5:
                     raise RuntimeError("not yet")
-            return None
+            return Result()
 
     manager = manager_for(widgets)
     ControllerBuilder(manager).for_(Widget).complete(Failing(manager.client))
@@ -166,7 +167,7 @@ async def test_a_failing_reconcile_is_retried_with_growing_delays_and_a_terminal
         changed.spec.size = 5
         await client.update(changed)
         await eventually(lambda: len(tries["terminal"]) == 2)
-    pauses = [after - before for before, after in zip(tries["fails"], tries["fails"][1:], strict=False)]
+    pauses = [after - before for before, after in pairwise(tries["fails"])]
     assert all(pause >= 0.005 * 2**n for n, pause in enumerate(pauses)), pauses
 
 
@@ -185,7 +186,7 @@ async def test_a_requeue_comes_back_after_the_time_asked_for(widgets, client, na
     async with running(manager):
         await client.create(widget(namespace))
         await eventually(lambda: len(calls) >= 4)
-    assert all(after - before >= 0.1 for before, after in zip(calls, calls[1:], strict=False))
+    assert all(after - before >= 0.1 for before, after in pairwise(calls))
 
 
 async def test_a_deleted_child_wakes_its_owner(widgets, client, namespace):

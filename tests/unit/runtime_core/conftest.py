@@ -11,12 +11,14 @@ WIDGET = GroupVersionKind("example.com", "v1", "Widget")
 
 
 def widget(name, version="1", *, namespace="default", **rest):
+    """A raw object."""
     metadata = {"name": name, "namespace": namespace, "resourceVersion": version, "uid": f"uid-{name}"}
     metadata |= rest.pop("metadata", {})
     return {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata, **rest}
 
 
 def target(namespace=None):
+    """What to list and watch."""
     return WatchTarget(
         WIDGET, GroupVersionResource("example.com", "v1", "widgets"), namespaced=True, namespace=namespace
     )
@@ -47,18 +49,22 @@ class Script:
 
 
 def listed(*objects):
+    """A complete list."""
     return [*({"type": None, "object": obj} for obj in objects), LISTED]
 
 
 def happened(kind, obj):
+    """A watch event."""
     return {"type": kind, "object": obj}
 
 
 def refused(status=403):
+    """An error of the server."""
     return WatchFailed("widgets is forbidden", status=status)
 
 
 async def turn(times=20):
+    """Let other tasks run."""
     for _ in range(times):
         await asyncio.sleep(0)
 

@@ -15,6 +15,7 @@ from pykb.runtime.metrics import Metrics
 from pykb.runtime.queue import LOW_PRIORITY
 from pykb.runtime.reconcile import Reconciler, Request, Result, TerminalError
 from pykb.runtime.source import FuncSource
+from pykb.testing.eventually import eventually
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 
@@ -240,8 +241,7 @@ async def test_a_sync_reconciler_runs_in_a_thread_with_its_context(running):
     controller = Controller("widget", Sync(None))
     running(controller.run())
     controller.queue.add(A)
-    while not seen:
-        await asyncio.sleep(0.001)
+    await eventually(lambda: bool(seen))
     assert seen[0][0].startswith("widget-")
     assert seen[0][1] == "a"
 
@@ -265,10 +265,8 @@ async def test_a_slow_sync_reconciler_keeps_its_request_until_its_thread_ends(ru
     await asyncio.sleep(0.05)
     assert calls == [A]
     release.set()
-    while not metrics.registry.get_sample_value(
-        "controller_runtime_reconcile_timeouts_total", {"controller": "widget"}
-    ):
-        await asyncio.sleep(0.001)
+    timeouts = "controller_runtime_reconcile_timeouts_total"
+    await eventually(lambda: metrics.registry.get_sample_value(timeouts, {"controller": "widget"}) == 1)
 
 
 async def test_every_call_has_an_id_of_its_own(rig):

@@ -58,7 +58,7 @@ def test_the_vault_is_found_by_a_context_variable():
 
 def test_a_rejected_login_is_renewed_and_not_an_equal_one_refused():
     """Sessions are compared by identity of their aiohttp session, so each login counts as new."""
-    fields = {field for field in credentials.AiohttpSession.__dataclass_fields__}
+    fields = set(credentials.AiohttpSession.__dataclass_fields__)
     assert fields >= {"server", "aiohttp_session", "expiration", "default_namespace"}
     assert kopf.AiohttpSession is credentials.AiohttpSession
 
@@ -96,7 +96,7 @@ def test_settings_are_where_they_were():
 
 
 def test_tasks_can_be_spawned_without_being_run():
-    """pykb ends kopf's tasks itself: kopf's own end would cancel every task of the loop."""
+    """The manager ends kopf's tasks itself: kopf's own end would cancel every task of the loop."""
     parameters = set(inspect.signature(kopf.spawn_tasks).parameters)
     assert parameters >= {"registry", "settings", "standalone", "clusterwide", "namespaces", "stop_flag"}
     for group in ("_webhooks", "_indexing", "_watching", "_spawning", "_changing"):
@@ -104,5 +104,5 @@ def test_tasks_can_be_spawned_without_being_run():
 
 
 def test_lists_are_parsed_by_the_session():
-    """pykb's response class is asked for JSON."""
+    """Our response class is asked for JSON."""
     assert "response.json()" in inspect.getsource(api.get)

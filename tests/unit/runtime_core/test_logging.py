@@ -73,10 +73,7 @@ def test_a_traceback_follows_text_and_is_a_field_of_json(log):
     """Nothing of an error is lost in either form."""
     for style in LogFormat:
         stream = log(style)
-        try:
-            raise ValueError("broken")
-        except ValueError:
-            logging.getLogger("app").exception("failed")
+        logging.getLogger("app").error("failed", exc_info=ValueError("broken"))
     text, line = stream.getvalue().rsplit("\n{", 1)
     assert text.rstrip().endswith("ValueError: broken")
     assert "ValueError: broken" in json.loads("{" + line)["stacktrace"]

@@ -18,6 +18,7 @@ DELAYS = st.sampled_from((0.0, 0.0, 0.5, 1.0, 3.0))
 
 
 def queue(clock=None):
+    """A queue without a bucket."""
     return WorkQueue(clock=clock or VirtualClock(), rate_limiter=ItemExponentialLimiter())
 
 

@@ -14,7 +14,16 @@ from pykb.runtime.event import EventType
 from pykb.runtime.informer import CacheSyncTimeout, Informer, InformerOptions
 from pykb.runtime.reflector import LISTED
 
-from .conftest import WIDGET, Script, happened, listed, refused, target, turn, widget
+from .conftest import (  # noqa: TID252 - shared by this folder only
+    WIDGET,
+    Script,
+    happened,
+    listed,
+    refused,
+    target,
+    turn,
+    widget,
+)
 
 
 class Heard(list):
@@ -26,12 +35,14 @@ class Heard(list):
 
 
 def informer(clock=None, **options):
+    """A mirror on a virtual clock."""
     return Informer(
         WIDGET, lambda raw: raw, InformerOptions(**({"resync": None} | options)), clock=clock or VirtualClock()
     )
 
 
 async def play(running, *streams, mirror=None, clock=None):
+    """Run streams one after the other, with a minute between them."""
     clock = clock or VirtualClock()
     mirror = mirror or informer(clock)
     heard = Heard()
@@ -45,6 +56,7 @@ async def play(running, *streams, mirror=None, clock=None):
 
 
 def known(mirror):
+    """The names in a mirror."""
     return sorted(key.name for key in mirror.store.all_keys())
 
 
@@ -105,7 +117,7 @@ async def test_another_namespace_is_not_replaced():
 async def test_errors_are_survived_and_named(running, caplog):
     """A refused list is tried again with growing pauses, and told in the log and at a sync timeout."""
     caplog.set_level(logging.WARNING)
-    mirror, heard = await play(running, [refused()], [ValueError("bug")], [*listed(widget("a")), Script.HANG])
+    _, heard = await play(running, [refused()], [ValueError("bug")], [*listed(widget("a")), Script.HANG])
     assert heard == [("create", "a", None, "1")]
     assert [record.getMessage() for record in caplog.records] == ["cannot watch", "watch ended unexpectedly"]
 
@@ -228,9 +240,8 @@ def test_after_any_history_the_mirror_is_the_server_and_handlers_heard_it_all(hi
             seen[event.name] = event.raw["metadata"]["resourceVersion"]
 
     mirror.add_handler(add_up)
-    server, streams, current, version, connected = {}, [], [LISTED], 0, True
-    for step, value in history:
-        version += 1
+    server, streams, current, connected = {}, [], [LISTED], True
+    for version, (step, value) in enumerate(history):
         if step == "set":
             kind = "MODIFIED" if value in server else "ADDED"
             server[value] = str(version)

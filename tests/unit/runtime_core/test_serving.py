@@ -1,7 +1,6 @@
 """The manager's small servers: probes by name, protected metrics, certificates that follow their files."""
 
 import asyncio
-import os
 import ssl
 from datetime import timedelta
 
@@ -197,7 +196,7 @@ async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(serve, 
         for name, content in (("tls.crt", certificate), ("tls.key", key)):
             fresh = tmp_path / f"{name}.new"
             fresh.write_bytes(content)
-            os.replace(fresh, tmp_path / name)
+            fresh.replace(tmp_path / name)
 
     write(*self_signed(("127.0.0.1",)))
     clock, metrics = VirtualClock(), Metrics()
@@ -224,5 +223,5 @@ def test_missing_certificate_files_are_told(tmp_path):
 
 
 def test_without_a_directory_a_certificate_is_made():
-    """kubebuilder's default for metrics."""
+    """That is kubebuilder's default for metrics."""
     assert ServingCertificate(CertificateOptions()).context is not None

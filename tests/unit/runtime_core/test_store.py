@@ -10,6 +10,7 @@ from pykb.runtime.store import OWNER_INDEX, Store, key_of
 
 
 def obj(name, namespace="default", *, version="1", labels=None, owners=(), colour=None):
+    """A raw object."""
     metadata = {"name": name, "namespace": namespace, "resourceVersion": version, "uid": f"uid-{name}"}
     if labels:
         metadata["labels"] = labels
@@ -19,14 +20,17 @@ def obj(name, namespace="default", *, version="1", labels=None, owners=(), colou
 
 
 def colour_of(raw):
+    """An index."""
     return [raw["spec"]["colour"]] if raw["spec"].get("colour") else []
 
 
 def put(store, raw):
+    """Store at its own key."""
     return store.put(key_of(raw), raw)
 
 
 def names(found):
+    """Where objects are."""
     return [f"{o['metadata']['namespace']}/{o['metadata']['name']}" for o in found]
 
 
