@@ -132,6 +132,8 @@ class _Walk:
                 if isinstance(item, ListSet | ListMap):
                     check = _KeysUnique(item.keys) if isinstance(item, ListMap) else _check_unique
                     made = schema["fields"][name]
+                    if made["schema"]["type"] == "default":  # has to stay outermost
+                        made = made["schema"]
                     made["schema"] = core_schema.no_info_after_validator_function(check, made["schema"])
 
 

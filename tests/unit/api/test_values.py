@@ -209,3 +209,17 @@ def test_formats_that_the_server_does_not_know_are_not_checked() -> None:
     assert checker("zip-code") is None
     assert checker("date-time") is checker("datetime")
     assert judge(Annotated[str, Format("zip-code")], "x") == "x"
+
+
+class Checked(Struct):
+    names: Annotated[list[str] | None, ListSet()] = None
+    ports: Annotated[list[Port], ListMap("name")] = Field(default_factory=list)
+
+
+def test_checked_lists_may_have_defaults() -> None:
+    """A check for duplicates does not make a field required, and holds for assignments."""
+    checked = Checked()
+    assert checked.names is None
+    assert checked.ports == []
+    with pytest.raises(ValidationError):
+        checked.ports = [Port(name="a"), Port(name="a")]
