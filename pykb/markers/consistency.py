@@ -10,6 +10,8 @@ from pykb.markers.model import Marker
 
 _OPTIONAL = {"optional", "k8s:optional", "kubebuilder:validation:Optional"}
 _REQUIRED = {"required", "k8s:required", "kubebuilder:validation:Required"}
+_SAME = {"default": "kubebuilder:default"}
+"""Markers that set the same thing without being spellings of each other."""
 _BOUNDS = (
     ("kubebuilder:validation:Minimum", "kubebuilder:validation:Maximum"),
     ("kubebuilder:validation:MinLength", "kubebuilder:validation:MaxLength"),
@@ -26,12 +28,27 @@ def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> No
     for marker in markers:
         if marker.definition.repeatable:
             continue
-        name = marker.definition.alias_of or marker.name
+        name = marker.definition.alias_of or _SAME.get(marker.name, marker.name)
         earlier = first.setdefault(name, marker)
         if earlier is not marker:
             _repeated(earlier, marker, diagnostics)
     _presence(markers, diagnostics)
     _bounds(first, diagnostics)
+    _list_keys(markers, first, diagnostics)
+
+
+def _list_keys(markers: Sequence[Marker], first: dict[str, Marker], diagnostics: Diagnostics) -> None:
+    kind = first.get("listType")
+    key = next((m for m in markers if (m.definition.alias_of or m.name) == "listMapKey"), None)
+    if kind is not None and key is not None and kind.value != "map":
+        diagnostics.add(
+            MARKER_CONFLICT.at(
+                key.span,
+                f"`+{key.name}` needs `+{kind.name}=map`, found `{kind.text}`",
+                label="only a map has keys",
+                labels=(Label(kind.span, f"makes it `{kind.value}`"),),
+            )
+        )
 
 
 def _repeated(earlier: Marker, marker: Marker, diagnostics: Diagnostics) -> None:
