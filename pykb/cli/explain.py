@@ -1,4 +1,4 @@
-"""``pykb explain``: what the code in the brackets of a message means."""
+"""``pykb explain``: what the code in the brackets of a message means, and what a marker does."""
 
 from __future__ import annotations
 
@@ -12,59 +12,64 @@ from pykb.cli.errors import EXIT_USAGE, finish
 
 
 def explain(
-    code: Annotated[str, typer.Argument(help="The word in the brackets, as in error[unknown-marker].")] = "",
+    subject: Annotated[
+        str,
+        typer.Argument(
+            metavar="[CODE | +MARKER | markers]",
+            help="The word in the brackets, as in error[marker-unknown]; or a marker; or `markers` for all of them.",
+        ),
+    ] = "",
 ) -> None:
-    """Explain a message by the code in its brackets, or a marker by its name; without either, list all codes.
+    """Explain a message by the code in its brackets, or a marker by its name; alone, list all codes.
 
     Examples:
       pykb explain anchor-missing
-      pykb explain +kubebuilder:printcolumn
+      pykb explain +kubebuilder:validation:MinLength
       pykb explain markers
-      pykb explain
     """
+    if subject.startswith("+"):
+        _marker(subject.lstrip("+").partition("=")[0])
+    elif subject == "markers":
+        from pykb.markers.reference import list_markers
+        from pykb.markers.registry import builtin_registry
+
+        console.raw(list_markers(builtin_registry()))
+    else:
+        _code(subject)
+
+
+def _marker(name: str) -> None:
+    from pykb.diagnostics.codes.cli import UNKNOWN_CODE
+    from pykb.markers.reference import explain_marker
+    from pykb.markers.registry import builtin_registry
+
+    registry = builtin_registry()
+    definition = registry.get(name)
+    if definition is None:
+        near = registry.suggest(name)
+        what = f"a marker with a similar name exists: `pykb explain +{near}`" if near else "`pykb explain markers`"
+        finish([UNKNOWN_CODE.at(None, f"no marker has the name `+{name}`", help=(what,))], code=EXIT_USAGE)
+        return
+    console.raw(explain_marker(definition))
+
+
+def _code(slug: str) -> None:
     from pykb.diagnostics.codes import all_codes
     from pykb.diagnostics.codes.cli import UNKNOWN_CODE
     from pykb.diagnostics.suggest import closest
 
-    if code == "markers" or code.startswith("+"):
-        _explain_marker(code)
-        return
     codes = all_codes()
-    if not code:
-        width = max(len(slug) for slug in codes)
-        for slug, each in codes.items():
-            console.out(f"{slug:<{width}}  {each.title}")
+    if not slug:
+        width = max(len(known) for known in codes)
+        for known, code in codes.items():
+            console.out(f"{known:<{width}}  {code.title}")
         return
-    known = codes.get(code)
-    if known is None:
-        near = closest(code, codes)
-        helps = (
-            (f"a code with a similar name exists: `pykb explain {near}`",) if near else ("`pykb explain` lists them",)
-        )
-        finish([UNKNOWN_CODE.at(None, f"no message has the code `{code}`", help=helps)], code=EXIT_USAGE)
+    found = codes.get(slug)
+    if found is None:
+        near = closest(slug, codes)
+        what = f"a code with a similar name exists: `pykb explain {near}`" if near else "`pykb explain` lists them"
+        finish([UNKNOWN_CODE.at(None, f"no message has the code `{slug}`", help=(what,))], code=EXIT_USAGE)
         return
-    console.out(f"{known.severity}[{known.slug}]: {known.title}\n")
-    for paragraph in known.explanation.split("\n\n"):
+    console.out(f"{found.severity}[{found.slug}]: {found.title}\n")
+    for paragraph in found.explanation.split("\n\n"):
         console.out(paragraph if paragraph.startswith(" ") else textwrap.fill(paragraph, 100))
-
-
-def _explain_marker(text: str) -> None:
-    from pykb.diagnostics.codes.markers import MARKER_UNKNOWN
-    from pykb.markers.parser import split_name
-    from pykb.markers.reference import explain_marker, list_markers
-    from pykb.markers.registry import builtin_registry
-
-    registry = builtin_registry()
-    if text == "markers":
-        console.out(list_markers(registry).rstrip())
-        return
-    split = split_name(text)
-    known = registry.look_up(split.whole, split.short)
-    if known is not None:
-        console.out(explain_marker(known).rstrip())
-        return
-    near = registry.suggest(split.whole)
-    help_ = (
-        f"a marker with a similar name exists: `pykb explain +{near}`" if near else "`pykb explain markers` lists them"
-    )
-    finish([MARKER_UNKNOWN.at(None, f"unknown marker `{text}`", help=(help_,))], code=EXIT_USAGE)

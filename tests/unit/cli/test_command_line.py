@@ -155,7 +155,7 @@ def test_words_are_completed(spawn, line: str, expected: list[str]) -> None:
 
 def test_a_bug_is_called_a_bug(pykb, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 70, versions and arguments, no traceback without `--verbose`."""
-    monkeypatch.setattr("pykb.cli.explain.explain.__code__", _broken.__code__)
+    monkeypatch.setattr("pykb.cli.explain._code", _broken)
     ended = pykb("explain", "usage")
     assert ended.code == 70
     assert "this is a bug in pykb: `ZeroDivisionError: division by zero`" in ended.err
@@ -165,7 +165,7 @@ def test_a_bug_is_called_a_bug(pykb, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Traceback" in pykb("explain", "usage", "--verbose").err
 
 
-def _broken(code: str = "") -> None:
+def _broken(_: str) -> None:
     1 / 0  # noqa: B018
 
 
@@ -261,3 +261,12 @@ def test_sigint_is_the_default_again_in_children() -> None:
     code = "import signal, pykb.cli.app, pykb.cli.errors; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "True\n"
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_explain_knows_markers(pykb) -> None:
+    """By name, with or without a value; all of them; the nearest to one that is none."""
+    assert pykb("explain", "+kubebuilder:validation:MinLength=3").out.startswith("+kubebuilder:validation:MinLength\n")
+    assert "\n+kubebuilder:validation:MinLength " in pykb("explain", "markers").out
+    assert (
+        "`pykb explain +kubebuilder:validation:MinLength`" in pykb("explain", "+kubebuilder:validation:Minlength").err
+    )
