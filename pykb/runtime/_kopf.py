@@ -216,7 +216,7 @@ class HandlerOperator:
         _login_source.set(self._source)
         watching.continuous_watch = _replacing_watch
         settings = kopf.OperatorSettings()
-        # Bound to namespaces, a manager may list neither namespaces nor CRDs: kopf would try for a minute, then give in.
+        # Bound to namespaces, a manager may list neither namespaces nor CRDs; kopf would try for a minute.
         settings.scanning.disabled = bool(self._namespaces)
         stop = asyncio.Event()
         # Each task of kopf inherits this context, and with it the login.
