@@ -15,9 +15,10 @@ from pykb.diagnostics.codes.markers import MARKER_ARGUMENT, MARKER_ARGUMENT_MISS
 from pykb.markers.checks import check_value
 from pykb.markers.definition import STRING, ArgumentDefinition, MarkerDefinition, ValueKind
 from pykb.markers.lexer import Lexer
+from pykb.markers.number import to_number
 from pykb.markers.parser import ParsedArguments, unknown_argument
 from pykb.markers.problem import MarkerSyntaxError, Problem
-from pykb.markers.values import to_number, unquote
+from pykb.markers.quoting import unquote
 
 TAG_NAME = re.compile(r"\+?([A-Za-z_][\w.:-]*)")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.\-]*")

@@ -16,8 +16,9 @@ from pykb.diagnostics.suggest import closest
 from pykb.markers.checks import check_value
 from pykb.markers.definition import ArgumentDefinition, MarkerDefinition, ValueKind
 from pykb.markers.lexer import Lexer, TokenKind
+from pykb.markers.number import read_bare_number
 from pykb.markers.problem import MarkerSyntaxError, Problem
-from pykb.markers.values import read_bare_number, read_value
+from pykb.markers.values import read_value
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _BARE_NUMBERS = {"Minimum", "Maximum", "MaxItems"}
