@@ -9,6 +9,8 @@ from pathlib import Path
 
 from hack.builtin_types.model import Class, Module
 
+PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+
 _HEADER = '''"""{title}
 
 Written by `python -m hack.builtin_types` from the API of Kubernetes {version}; do not edit.
@@ -34,7 +36,8 @@ def write(modules: list[Module], version: str, root: Path) -> None:
     table.write_text(_table(modules, version))
     written.append(table)
     for command in (["check", "--fix", "--quiet", "--select", "I"], ["format", "--quiet"]):
-        subprocess.run([sys.executable, "-m", "ruff", *command, *map(str, written)], check=True)
+        settings = ["--config", str(PROJECT)]
+        subprocess.run([sys.executable, "-m", "ruff", *command, *settings, *map(str, written)], check=True)
 
 
 def render(module: Module, version: str) -> str:

@@ -1,12 +1,11 @@
-"""What an API server tells about its types: OpenAPI v3 and discovery, through kubectl."""
+"""What an API server tells about its types: OpenAPI v3 and discovery."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+
+from pykb.envtest.rest import Rest
 
 JSON = dict[str, Any]
 
@@ -32,13 +31,14 @@ class Source:
     resources: tuple[Resource, ...]
 
 
-def read(kubectl: str, kubeconfig: Path) -> Source:
-    """Ask the server behind a kubeconfig."""
+def read(rest: Rest) -> Source:
+    """Ask a server."""
 
     def get(path: str) -> JSON:
-        command = [kubectl, "--kubeconfig", str(kubeconfig), "get", "--raw", path]
-        answer: JSON = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-        return answer
+        answer = rest.call("GET", path)
+        if not answer.ok:
+            raise SystemExit(f"{path}: {answer.message}")
+        return answer.body
 
     schemas: dict[str, JSON] = {}
     resources: list[Resource] = []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -38,3 +39,22 @@ def structs() -> Iterator[type[Struct]]:
         for value in vars(import_module(name)).values():
             if isinstance(value, type) and issubclass(value, Struct) and value.__module__ == name:
                 yield value
+
+
+def find_by_fields(names: Iterable[str]) -> tuple[type[Struct], ...]:
+    """The built-in types whose fields have exactly these wire names; imports all groups.
+
+    That is how a schema that was written out in full is recognised as, say, a PodTemplateSpec.
+    """
+    return _by_fields().get(frozenset(names), ())
+
+
+@cache
+def _by_fields() -> Mapping[frozenset[str], tuple[type[Struct], ...]]:
+    from pykb.api.wire import wire_name
+
+    found: dict[frozenset[str], tuple[type[Struct], ...]] = {}
+    for cls in structs():
+        names = frozenset(wire_name(name, field) for name, field in cls.__pydantic_fields__.items())
+        found[names] = (*found.get(names, ()), cls)
+    return found
