@@ -11,7 +11,7 @@ from typing import Any
 
 from pykb.api.time import format_time
 from pykb.runtime.errors import ApiError
-from pykb.runtime.fake.refusal import bad_request, cause, invalid
+from pykb.runtime.fake.refusal import bad_request, cause, invalid, refuse
 from pykb.runtime.fake.resources import Resource
 from pykb.runtime.fake.schema import fill_defaults, find_mistakes
 from pykb.runtime.fake.structure import prune
@@ -57,7 +57,8 @@ def start_life(resource: Resource, obj: dict[str, Any]) -> None:
     """The metadata of a new object, in place."""
     metadata = obj["metadata"]
     if metadata.get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
+        # Not the client's mistake in the server's eyes: it says 500.
+        raise refuse(500, "InternalError", "resourceVersion should not be set on objects to be created")
     for field in _KEPT:
         metadata.pop(field, None)
     if not metadata.get("name") and metadata.get("generateName"):

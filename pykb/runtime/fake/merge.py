@@ -92,8 +92,7 @@ def json_patch(target: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
             case "remove":
                 document, _ = _remove(document, path)
             case "replace":
-                document, _ = _remove(document, path)
-                document = _add(document, path, copy.deepcopy(operation["value"]))
+                document = _replace(document, path, copy.deepcopy(operation["value"]))
             case "move":
                 document, value = _remove(document, _pointer(operation["from"]))
                 document = _add(document, path, value)
@@ -134,6 +133,18 @@ def _add(document: Any, path: Sequence[str], value: Any) -> Any:
     else:
         raise PatchRefused(f"path {'/'.join(path)} does not exist")
     return document
+
+
+def _replace(document: Any, path: Sequence[str], value: Any) -> Any:
+    if not path:
+        return value
+    parent = _resolve(document, path[:-1])
+    if isinstance(parent, list):
+        _resolve(parent, path[-1:])
+        parent[int(path[-1])] = value
+        return document
+    # RFC 6902 wants the entry to be there; the API server does not.
+    return _add(document, path, value)
 
 
 def _remove(document: Any, path: Sequence[str]) -> tuple[Any, Any]:

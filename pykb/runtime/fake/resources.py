@@ -99,7 +99,13 @@ class Resources:
 
     def __init__(self) -> None:
         self._by_place: dict[tuple[GroupVersion, str], Resource] = {}
+        self._waiting: dict[GroupVersion, list[GroupVersionKind]] = {}
         for gvk in kinds():
+            self._waiting.setdefault(gvk.group_version, []).append(gvk)
+
+    def _load(self, group_version: GroupVersion) -> None:
+        """Read the built-in kinds of a group, once: all of them take a second to import."""
+        for gvk in self._waiting.pop(group_version, ()):
             if cls := find_class(gvk):
                 self._add_built_in(cls)
 
@@ -174,14 +180,17 @@ class Resources:
 
     def find(self, group_version: GroupVersion, plural: str) -> Resource | None:
         """The resource of a path."""
+        self._load(group_version)
         return self._by_place.get((group_version, plural))
 
     def of_kind(self, gvk: GroupVersionKind) -> Resource | None:
         """The resource of a kind."""
+        self._load(gvk.group_version)
         return next((resource for resource in self._by_place.values() if resource.gvk == gvk), None)
 
     def discovery(self, group_version: GroupVersion) -> dict[str, Any] | None:
         """The document of a group and version; None when nothing is served there."""
+        self._load(group_version)
         entries: list[dict[str, Any]] = []
         for (served, plural), resource in self._by_place.items():
             if served != group_version:
@@ -198,6 +207,8 @@ class Resources:
 
     def aggregated(self, *, core: bool) -> dict[str, Any]:
         """Aggregated discovery, of the core group or of all others."""
+        for group_version in list(self._waiting):
+            self._load(group_version)
         groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
         for resource in self._by_place.values():
             if core != (resource.gvk.group == ""):

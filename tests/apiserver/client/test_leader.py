@@ -9,7 +9,7 @@ from pykb.api.coordination.v1 import Lease
 from pykb.runtime.client import MergePatch
 from pykb.runtime.clock import SystemClock
 from pykb.runtime.leader import LeaderElectionOptions, LeaderElector, LeadershipLost
-from pykb.testing.eventually import eventually
+from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver
 

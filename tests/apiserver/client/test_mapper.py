@@ -43,7 +43,7 @@ async def test_a_kind_that_is_not_served_says_what_to_do(client):
 
 async def test_a_kind_is_found_when_its_crd_comes_and_lost_when_it_goes(client, widgets, namespace):
     """A miss is asked for again; a resource that went away is forgotten."""
-    from pykb.testing.eventually import eventually
+    from pykb.testing import eventually
 
     gvk = GroupVersionKind("late.example.com", "v1", "Late")
     with pytest.raises(NoKindMatch):
