@@ -15,7 +15,7 @@ from pykb.runtime.metrics import Metrics
 from pykb.runtime.queue import LOW_PRIORITY
 from pykb.runtime.reconcile import Reconciler, Request, Result, TerminalError
 from pykb.runtime.source import FuncSource
-from pykb.testing.eventually import eventually
+from pykb.testing import eventually
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 
