@@ -23,7 +23,8 @@ from pykb.markers.definition import (
     MarkerTarget,
     ValueType,
 )
-from pykb.markers.parser import parse_arguments, split_name
+from pykb.markers.naming import split_name
+from pykb.markers.parser import parse_arguments
 from pykb.markers.registry import MarkerRegistry
 
 

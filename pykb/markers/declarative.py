@@ -20,7 +20,6 @@ from pykb.markers.parser import ParsedArguments, unknown_argument
 from pykb.markers.problem import MarkerSyntaxError, Problem
 from pykb.markers.quoting import unquote
 
-TAG_NAME = re.compile(r"\+?([A-Za-z_][\w.:-]*)")
 _IDENTIFIER = re.compile(r"[A-Za-z_][\w.\-]*")
 _INTEGER = re.compile(r"[+-]?(?:0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|[1-9][0-9]*|0)(?![\w.])")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.])")

@@ -16,6 +16,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.markers.checks import check_value
 from pykb.markers.definition import ArgumentDefinition, MarkerDefinition, ValueKind
 from pykb.markers.lexer import Lexer, TokenKind
+from pykb.markers.naming import SplitName, split_name
 from pykb.markers.number import read_bare_number
 from pykb.markers.problem import MarkerSyntaxError, Problem
 from pykb.markers.values import read_value
@@ -32,32 +33,6 @@ class ParsedArguments:
     values: dict[str, object] = field(default_factory=dict)
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class SplitName:
-    """A marker's text cut at its first ``=``.
-
-    Attributes:
-        whole: All before the ``=``, without the plus sign.
-        short: The same without its last ``:segment``.
-        value_start: Offset of the text after the ``=``; the length of the text when there is none.
-        has_value: Whether there is an ``=``.
-    """
-
-    whole: str
-    short: str
-    value_start: int
-    has_value: bool
-
-
-def split_name(text: str) -> SplitName:
-    """Cut ``+a:b:c=v`` into its names and the start of its value."""
-    left, equals, _ = text[1:].partition("=")
-    if not equals:
-        return SplitName(left, left, len(text), has_value=False)
-    short = left.rpartition(":")[0] or left
-    return SplitName(left, short, len(left) + 2, has_value=True)
 
 
 def parse_arguments(definition: MarkerDefinition, text: str) -> ParsedArguments:

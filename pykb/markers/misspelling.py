@@ -1,0 +1,148 @@
+"""What is wrong with a comment that starts like a marker and names none: a misspelling, another tool's, or prose."""
+
+from __future__ import annotations
+
+import re
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.markers import MARKER_FOREIGN, MARKER_SYNTAX, MARKER_UNKNOWN
+from pykb.diagnostics.suggest import edit_distance
+from pykb.markers.definition import MarkerTarget
+from pykb.markers.naming import resolve, split_name
+from pykb.markers.place import MarkerComment, Place
+from pykb.markers.registry import MarkerRegistry
+
+_NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
+_BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
+_PROSE = re.compile(r"\+(?:$|\s|[-+=|*]|\d(?![^\s:=]*[:=]))")
+"""What is never taken for a marker: bullets, banners and boxes (``+---+``), ``+1``."""
+
+
+class Misspellings:
+    """Reports comments that name no marker."""
+
+    def __init__(self, registry: MarkerRegistry, diagnostics: Diagnostics) -> None:
+        self._registry = registry
+        self._diagnostics = diagnostics
+
+    def report(self, comment: MarkerComment, place: Place) -> None:
+        """Say what is wrong with a comment that names no marker, or nothing if it is prose."""
+        text = comment.text
+        if match := _BLANK_AFTER_PLUS.match(text):
+            self._blank_after_plus(comment, match.end())
+            return
+        if self._misspelt_shape(comment):
+            return
+        if _PROSE.match(text):
+            return
+        words = split_name(text).whole.split()
+        word = words[0] if words else ""
+        namespaced = _in_namespace(word)
+        preferred = place.targets[0] if place.targets else None
+        suggestion = self._suggest(word, preferred, namespaced=namespaced)
+        if not namespaced and suggestion is None:
+            self._foreign(comment, place)
+            return
+        self._diagnostics.add(
+            MARKER_UNKNOWN.at(
+                comment.span(0, len(word) + 1),
+                f"unknown marker `+{word}`",
+                label="no marker has this name",
+                help=(f"a marker with a similar name exists: `+{suggestion}`",)
+                if suggestion
+                else ("`pykb explain markers` lists all markers",),
+            )
+        )
+
+    def _suggest(self, word: str, target: MarkerTarget | None, *, namespaced: bool) -> str | None:
+        for length in range(len(word.split(":")), 0, -1):
+            # `kubebuilder:validation:XValidatoin:rule` names an argument at its end: try without it, too.
+            name = ":".join(word.split(":")[:length])
+            found = self._registry.suggest(name, target=target)
+            if found is None or (not namespaced and edit_distance(name.lower(), found.lower(), limit=2) > 2):
+                if not namespaced:
+                    return None
+                continue
+            return found
+        return None
+
+    def _blank_after_plus(self, comment: MarkerComment, start: int) -> None:
+        joined = f"+{comment.text[start:]}"
+        known, _ = resolve(joined, self._registry)
+        if known is None and not _in_namespace(joined[1:].split(maxsplit=1)[0]):
+            return
+        self._add_shape(comment, 0, start, "expected the name directly after `+`, found a blank", f"write `{joined}`")
+
+    def _misspelt_shape(self, comment: MarkerComment) -> bool:
+        """Whether the name is right and the characters around it are not; says so."""
+        text = comment.text
+        split = split_name(text)
+        whole = split.whole
+        if split.has_value and whole.rstrip() != whole and self._known(whole.rstrip()):
+            start = len(whole.rstrip()) + 1
+            fixed = f"+{whole.rstrip()}={text[split.value_start :].strip()}"
+            self._add_shape(
+                comment,
+                start,
+                split.value_start,
+                "expected `=` directly after the name, found a blank",
+                f"write `{fixed}`",
+            )
+            return True
+        if whole.endswith(":") and self._known(whole.rstrip(":")):
+            start = len(whole.rstrip(":")) + 1
+            bare = whole.rstrip(":")
+            fixed = f"+{bare}={text[split.value_start :]}" if split.has_value else f"+{bare}"
+            self._add_shape(
+                comment, start, len(whole) + 1, "found a colon with no argument name after it", f"write `{fixed}`"
+            )
+            return True
+        word, blank, rest = whole.partition(" ")
+        if blank and word and self._known(word):
+            found = rest.strip() or text[len(word) + 1 :].strip()
+            message = f"expected the end of the marker after `+{word}`, found `{found}`"
+            known = self._registry.get(word)
+            takes = known is not None and known.value is not None
+            help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"
+            self._add_shape(comment, len(word) + 2, len(text), message, help_)
+            return True
+        if not split.has_value and ":" in whole and self._registry.get(whole.rpartition(":")[0]) is not None:
+            known = self._registry.get(whole.rpartition(":")[0])
+            argument = whole.rpartition(":")[2]
+            if known is not None and known.argument(argument) is not None and argument:
+                self._add_shape(
+                    comment,
+                    len(text),
+                    len(text) + 1,
+                    f"expected `=` and a value after `{argument}`",
+                    f"write `{text}=...`",
+                )
+                return True
+        return False
+
+    def _known(self, name: str) -> bool:
+        return self._registry.look_up(name, name.rpartition(":")[0] or name) is not None
+
+    def _add_shape(self, comment: MarkerComment, start: int, end: int, message: str, help_: str) -> None:
+        self._diagnostics.add(MARKER_SYNTAX.at(comment.span(start, end), message, label="here", help=(help_,)))
+
+    def _foreign(self, comment: MarkerComment, place: Place) -> None:
+        """A warning for what may be a marker of another tool; nothing where no marker could stand."""
+        if not place.targets:
+            return
+        self._diagnostics.add(
+            MARKER_FOREIGN.at(
+                comment.span(),
+                f"`{comment.text.split()[0]}` is no marker of pykb",
+                label="has no effect",
+                help=("if it is no marker of another tool, start the comment with another character than `+`",),
+            )
+        )
+
+
+def _in_namespace(word: str) -> bool:
+    """Whether a name belongs to a family of markers, or nearly: ``kubebulder:...`` was meant to."""
+    first, colon, _ = word.lower().partition(":")
+    if not colon:
+        return False
+    return f"{first}:" in _NAMESPACES or edit_distance(first, "kubebuilder", limit=3) <= 3

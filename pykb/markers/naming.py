@@ -1,0 +1,52 @@
+"""The name of a marker in its text, and the definition that it names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pykb.markers.definition import Grammar, MarkerDefinition
+from pykb.markers.registry import MarkerRegistry
+
+TAG_NAME = re.compile(r"\+?([A-Za-z_][\w.:-]*)")
+"""The name of a declarative tag."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitName:
+    """A marker's text cut at its first ``=``.
+
+    Attributes:
+        whole: All before the ``=``, without the plus sign.
+        short: The same without its last ``:segment``.
+        value_start: Offset of the text after the ``=``; the length of the text when there is none.
+        has_value: Whether there is an ``=``.
+    """
+
+    whole: str
+    short: str
+    value_start: int
+    has_value: bool
+
+
+def split_name(text: str) -> SplitName:
+    """Cut ``+a:b:c=v`` into its names and the start of its value."""
+    left, equals, _ = text[1:].partition("=")
+    if not equals:
+        return SplitName(left, left, len(text), has_value=False)
+    short = left.rpartition(":")[0] or left
+    return SplitName(left, short, len(left) + 2, has_value=True)
+
+
+def resolve(text: str, registry: MarkerRegistry) -> tuple[MarkerDefinition | None, int]:
+    """The definition that a marker's text names, and the offset after the name."""
+    if text.startswith("+k8s:") and (match := TAG_NAME.match(text)):
+        found = registry.get(match[1])
+        if found is not None and found.grammar is Grammar.DECLARATIVE:
+            follows = text[match.end() : match.end() + 1]
+            return (found, match.end()) if follows in {"", "=", "(", " ", "\t", "#"} else (None, 0)
+    split = split_name(text)
+    found = registry.look_up(split.whole, split.short)
+    if found is not None and found.grammar is Grammar.KUBEBUILDER:
+        return found, len(found.name) + 1
+    return None, 0
