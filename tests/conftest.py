@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from pykb.envtest import ControlPlane
+
+# A busy machine is not a slow strategy: no test of ours asserts a time.
+settings.register_profile("pykb", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
+settings.load_profile("pykb")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
