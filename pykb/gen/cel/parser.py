@@ -16,13 +16,13 @@ from pykb.gen.cel.syntax import (
 )
 
 # Binary operators by strength; all lean to the left.
-_LEVELS = (
-    frozenset({"||"}),
-    frozenset({"&&"}),
-    frozenset({"<", "<=", ">", ">=", "==", "!=", "in"}),
-    frozenset({"+", "-"}),
-    frozenset({"*", "/", "%"}),
-)
+_STRENGTH = {
+    **dict.fromkeys(("||",), 1),
+    **dict.fromkeys(("&&",), 2),
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!=", "in"), 3),
+    **dict.fromkeys(("+", "-"), 4),
+    **dict.fromkeys(("*", "/", "%"), 5),
+}
 # Words of the language and of languages that it may be turned into: no names.
 RESERVED = frozenset(
     [
@@ -77,22 +77,21 @@ class _Reader:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise CelSyntaxError("the rule is nested too deeply", self._next.offset)
-        found = self._binary(0)
+        found = self._binary(1)
         if self._is("?"):
             offset = self._take().offset
-            yes = self._binary(0)
+            yes = self._binary(1)
             self.expect(":")
             found = Call("?:", None, (found, yes, self.expression()), offset)
         self._depth -= 1
         return found
 
-    def _binary(self, level: int) -> Expression:
-        if level == len(_LEVELS):
-            return self._unary()
-        found = self._binary(level + 1)
-        while self._is(*_LEVELS[level]):
+    def _binary(self, weakest: int) -> Expression:
+        """Operators at least this strong, by climbing: a level of the grammar costs no frame of its own."""
+        found = self._unary()
+        while self._is(*_STRENGTH) and (strength := _STRENGTH[self._next.text]) >= weakest:
             operator = self._take()
-            found = Call(operator.text, None, (found, self._binary(level + 1)), operator.offset)
+            found = Call(operator.text, None, (found, self._binary(strength + 1)), operator.offset)
         return found
 
     def _unary(self) -> Expression:

@@ -1,0 +1,110 @@
+"""Files are written all or not at all; stale ones of ours go, those of users stay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pykb.diagnostics import Diagnostics
+from pykb.gen import output
+from pykb.gen.artifact import Artifact
+from pykb.gen.output import Change, OutputRules, plan_changes, write
+from pykb.gen.prune import stale_crds
+
+CRD = """\
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata:
+  name: olds.example.com
+spec:
+  group: example.com
+  names:
+    plural: olds
+"""
+
+
+def artifacts(text: str = "x") -> dict[str, tuple[Artifact, ...]]:
+    """One file of one generator."""
+    return {"crd": (Artifact("a.yaml", ({"k": text},)),)}
+
+
+def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
+    """The same artifacts need no change, and the file is not touched."""
+    rules = OutputRules({"crd": "out"})
+    assert [c.path for c in write(tmp_path, plan_changes(tmp_path, artifacts(), rules, Diagnostics()))] == [
+        "out/a.yaml"
+    ]
+    before = (tmp_path / "out/a.yaml").stat().st_mtime_ns
+    assert write(tmp_path, plan_changes(tmp_path, artifacts(), rules, Diagnostics())) == []
+    assert (tmp_path / "out/a.yaml").stat().st_mtime_ns == before
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a.yaml"]
+
+
+def test_nothing_is_written_when_one_file_cannot_be(tmp_path: Path) -> None:
+    """A directory in the way of the second file leaves the first as it was."""
+    (tmp_path / "b").write_text("a file where a directory is needed")
+    (tmp_path / "a.yaml").write_text("before")
+    changes = [Change("a.yaml", "before", "after"), Change("b/c.yaml", None, "after")]
+    with pytest.raises(OSError, match="b"):
+        write(tmp_path, changes)
+    assert (tmp_path / "a.yaml").read_text() == "before"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.yaml", "b"]
+
+
+def test_the_mode_of_a_file_is_kept(tmp_path: Path) -> None:
+    """A replaced file is as readable as before, a new one as the umask says."""
+    (tmp_path / "a.yaml").write_text("before")
+    (tmp_path / "a.yaml").chmod(0o640)
+    write(tmp_path, [Change("a.yaml", "before", "after")])
+    assert (tmp_path / "a.yaml").stat().st_mode & 0o777 == 0o640
+
+
+def test_output_cannot_leave_the_project(tmp_path: Path) -> None:
+    """A directory above the project is refused."""
+    found = Diagnostics()
+    assert plan_changes(tmp_path, artifacts(), OutputRules({"crd": "../elsewhere"}), found) == []
+    assert [d.code.slug for d in found] == ["generate-path-outside"]
+
+
+def test_check_shows_the_difference_and_names_the_file(tmp_path: Path) -> None:
+    """A unified diff, and one finding a file."""
+    rules = OutputRules({"crd": "out"})
+    write(tmp_path, plan_changes(tmp_path, artifacts("old"), rules, Diagnostics()))
+    diff, found = output.check(plan_changes(tmp_path, artifacts("new"), rules, Diagnostics()))
+    assert diff == "--- a/out/a.yaml\n+++ b/out/a.yaml\n@@ -1,2 +1,2 @@\n ---\n-k: old\n+k: new\n"
+    assert [d.message for d in found] == ["`out/a.yaml` is not what the types say"]
+
+
+def test_printed_and_discarded_generators_write_no_files(tmp_path: Path) -> None:
+    """`output:stdout` and `output:none`."""
+    rules = OutputRules(printed=frozenset({"crd"}), discarded=frozenset({"rbac"}))
+    files = {**artifacts(), "rbac": artifacts()["crd"]}
+    assert plan_changes(tmp_path, files, rules, Diagnostics()) == []
+    assert output.printed(files, rules) == "---\nk: x\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "groups", "is_stale"),
+    [
+        ("example.com_olds.yaml", CRD, {"example.com"}, True),
+        ("example.com_olds.yaml", "# A header.\n" + CRD, {"example.com"}, True),
+        ("example.com_olds.yaml", CRD, {"other.com"}, False),  # a group that is none of the project's
+        ("olds.yaml", CRD, {"example.com"}, False),  # a name of the user's own
+        ("example.com_others.yaml", CRD, {"example.com"}, False),  # not the CRD that the name promises
+        ("example.com_olds.yaml", CRD.replace("plural: olds", "plural:   olds"), {"example.com"}, False),  # edited
+        ("example.com_olds.yaml", CRD + "  # mine\n", {"example.com"}, False),
+        ("example.com_olds.yaml", "{", {"example.com"}, False),
+        ("example.com_olds.yaml", CRD + "---\nkind: Other\n", {"example.com"}, False),
+    ],
+)
+def test_only_files_that_a_generator_wrote_are_stale(
+    name: str, text: str, groups: set[str], is_stale: bool, tmp_path: Path
+) -> None:
+    """Name, content, group and every byte have to say that nobody wrote it by hand."""
+    (tmp_path / "crds").mkdir()
+    (tmp_path / "crds" / name).write_text(text)
+    found = stale_crds(tmp_path, "crds", [], frozenset(groups))
+    assert [c.path for c in found] == ([f"crds/{name}"] if is_stale else [])
+    assert stale_crds(tmp_path, "crds", [name], frozenset(groups)) == []
