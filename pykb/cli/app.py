@@ -78,9 +78,13 @@ def _recover() -> None:
     if folder is None:
         return
     from pykb.cli.errors import report
+    from pykb.diagnostics import EnvironmentProblem
     from pykb.scaffold.apply import recover
 
-    note = recover(folder)
+    try:
+        note = recover(folder)
+    except EnvironmentProblem:  # it is being written right now; a command that writes too will say so
+        return
     if note is not None:
         report([note])
 

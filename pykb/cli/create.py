@@ -18,6 +18,7 @@ from pykb.diagnostics.codes import names as name_codes
 from pykb.plugins.style import Style
 
 if TYPE_CHECKING:
+    from pykb.scaffold.project import Project
     from pykb.scaffold.resource import Resource
 
 
@@ -71,8 +72,10 @@ def api(
         kind=kind,
         plural=plural,
         namespaced=namespaced,
-        resource=_decide("Create the resource: types and CRD?", resource, instead=bool(external_api_path)),
-        controller=_decide("Create a controller?", controller),
+        resource=False
+        if resource is None and external_api_path
+        else _decide("Create the resource: types and CRD?", resource),
+        controller=_decide("Create a controller?", controller, default=not _has_controller(project, group, kind)),
         controller_name=controller_name,
         style=style,
         external_api_path=external_api_path,
@@ -97,11 +100,14 @@ def api(
     _say_next(planned.resource, made=make)
 
 
-def _decide(question: str, answer: bool | None, *, instead: bool = False) -> bool:
-    """What the option says; else ask on a terminal; else yes, for an external type no."""
-    if answer is not None:
-        return answer
-    return False if instead else console.confirm(question, default=True)
+def _decide(question: str, answer: bool | None, *, default: bool = True) -> bool:
+    """What the option says; else what a person on the terminal says; else the default."""
+    return console.confirm(question, default=default) if answer is None else answer
+
+
+def _has_controller(project: Project, group: str, kind: str) -> bool:
+    """Whether another version of the kind has a controller, which then serves all of them."""
+    return any(r.group == group and r.kind == kind and r.has_controller for r in project.resources)
 
 
 def _only_about_the_command_line(found: Diagnostics) -> bool:

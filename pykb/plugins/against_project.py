@@ -146,15 +146,14 @@ def _check_controller(
     options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
 ) -> None:
     name = options.controller_name
-    if known is not None and known.has_controller and not name and not options.resource and not options.force:
-        found.add(
-            CONTROLLER_EXISTS.at(
-                project.span(known),
-                f"`{resource}` already has a controller",
-                notes=_NOTHING,
-                help=(f"for another one: `--controller-name {resource.singular}-other`",),
-            )
-        )
+    holder = next((r for r in project.resources if _same_kind(r, resource) and r.has_controller), None)
+    is_reported = options.resource and known is not None and known.api
+    if holder is not None and not name and not options.force and not is_reported:
+        helps = [f"for another one: `--controller-name {resource.singular}-other`"]
+        if options.resource:
+            helps.insert(0, "one controller serves all versions: `--no-controller`")
+        message = f"`{holder}` already has a controller"
+        found.add(CONTROLLER_EXISTS.at(project.span(holder), message, notes=_NOTHING, help=tuple(helps)))
     if not name:
         return
     for other in project.resources:
@@ -170,6 +169,10 @@ def _check_controller(
                     project.span(other), message, notes=_NOTHING, help=(f"`--controller-name {name}-2`",)
                 )
             )
+
+
+def _same_kind(one: Resource, other: Resource) -> bool:
+    return (one.api_group, one.kind) == (other.api_group, other.kind)
 
 
 def _controller_names(resource: Resource) -> Iterator[str]:

@@ -170,10 +170,10 @@ def _request(
         protected=resource.protected,
         api_module=resource.path,
         controller_module=".".join([*folder, f"{stem}_{suffix}"]),
-        controller_name=named,
+        controller_name=_runtime_name(resource, named, multigroup=project.multigroup),
         reconciler=reconciler_name(resource.kind, named),
         sample="_".join(part for part in (resource.group, resource.version, resource.singular) if part) + ".yaml",
-        role_prefix=f"{resource.group_package.replace('_', '-').strip('-')}-" if project.multigroup else "",
+        role_prefix=_group_prefix(resource) if project.multigroup else "",
     )
     return ApiRequest(
         project=project,
@@ -184,6 +184,16 @@ def _request(
         make_resource=options.resource,
         make_controller=options.controller,
     )
+
+
+def _group_prefix(resource: Resource) -> str:
+    """What tells the same kind of two groups apart in names."""
+    return f"{resource.group_package.replace('_', '-').strip('-')}-"
+
+
+def _runtime_name(resource: Resource, named: str, *, multigroup: bool) -> str:
+    """How the controller is called in logs and metrics, where that is not the kind: unique in the project."""
+    return f"{_group_prefix(resource)}{named or resource.singular}" if multigroup else named
 
 
 def reconciler_name(kind: str, controller_name: str) -> str:

@@ -246,6 +246,16 @@ def test_handlers_are_scaffolded_for_kopf(pykb, project: Path) -> None:
     ast.parse(main_of(project))
 
 
+def test_one_controller_serves_all_versions(pykb, project: Path, status) -> None:
+    """Not asked and not told, a second version gets none; told to make one, the command says why not."""
+    assert pykb(*MACHINE, *BOTH).code == 0
+    second = tuple(w.replace("v1", "v2") for w in MACHINE)
+    assert "`--no-controller`" in pykb(*second, *BOTH).err
+    ended = pykb(*second, "--resource")
+    assert ended.code == 0
+    assert "Create a controller? [y/N]: no (no terminal to ask)" in ended.err
+
+
 def test_a_second_version_marks_the_first_as_stored(pykb, project: Path) -> None:
     """Exactly one version must say so; what is stored stays as it is."""
     assert pykb(*MACHINE, *BOTH).code == 0
@@ -315,6 +325,8 @@ def test_groups_in_folders_of_their_own(pykb, tmp_path: Path, monkeypatch: pytes
         assert text.count(f"    {name}(manager.client).setup(manager)\n") == 1
     roles = yaml.safe_load((root / "config/rbac/kustomization.yaml").read_text())["resources"]
     assert "sea_ports_machine_admin_role.yaml" in roles
+    text = (root / "fleet/controllers/sea_ports/machine_controller.py").read_text()
+    assert 'named("sea-ports-machine")' in text, "names of controllers are unique in the process"
     clash = pykb("create", "api", "--group", "sea.lanes", "--version", "v1", "--kind", "Disk", "--no-make", *BOTH)
     assert "would share the folder `sea_lanes`" in clash.err
 
