@@ -214,10 +214,10 @@ class LeaderElector:
         try:
             await asyncio.wait({attempt, timer}, return_when=asyncio.FIRST_COMPLETED)
             return attempt.done() and attempt.result()
-        except Conflict:
-            self._stale = True  # someone wrote it since; who holds it is seen when it is read again
-            return False
         except (ApiError, ServerUnreachable) as error:
+            self._stale = True  # written by someone else, deleted, or who knows: it is read again next time
+            if isinstance(error, Conflict):
+                return False
             logger.warning("the lease could not be written", extra={"lease": str(self._key), "error": str(error)})
             return False
         finally:

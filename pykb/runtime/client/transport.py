@@ -227,7 +227,7 @@ class Transport:
             if read_body:
                 await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            connected = not isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ServerTimeoutError)) or code > 0
+            connected = not isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
             raise self._unreachable(credentials.server, credentials.origin, error, connected=connected) from error
         finally:
             if self.observer is not None:

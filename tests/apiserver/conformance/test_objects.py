@@ -269,7 +269,7 @@ async def test_a_json_patch_does_its_operations(client, namespace, operations, d
     obj = await client.create(_config_map(namespace, a="1"))
     await client.patch(obj, JsonPatch(operations))
     assert obj.data == data
-    assert obj.metadata.annotations == ({"x/y": "2"} if len(operations) == 4 else None)
+    assert obj.metadata.annotations == ({"x/y": "2"} if len(operations) == 5 else None)
 
 
 @pytest.mark.parametrize(

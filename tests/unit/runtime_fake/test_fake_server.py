@@ -1,0 +1,216 @@
+"""What the in-memory API server offers to tests beyond being one: seeds, faults, compaction, a record of requests."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+import yaml
+
+from pykb.api import CustomResource, Field, GroupVersion, Struct
+from pykb.api.apps.v1 import Deployment
+from pykb.api.core.v1 import ConfigMap, Namespace
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime.client import Client, MergePatch
+from pykb.runtime.errors import Conflict, Expired, Gone, Invalid, NoKindMatch, TooManyRequests, error_from_status
+from pykb.runtime.fake import FakeApiServer, fake_client
+
+GROUP_VERSION = GroupVersion("fake.example.com", "v1")
+
+
+class MachineSpec(Struct):
+    """What a machine should be."""
+
+    cpu: int
+
+
+class MachineStatus(Struct):
+    """What a machine is."""
+
+    phase: str | None = None
+
+
+class Machine(CustomResource, group_version=GROUP_VERSION):
+    """A kind of the user."""
+
+    spec: MachineSpec
+    status: MachineStatus = Field(default_factory=MachineStatus)
+
+
+def _machine(name="m", **metadata):
+    meta = ObjectMeta(name=name, namespace="team", **metadata)
+    return Machine(metadata=meta, spec=MachineSpec(cpu=1), status=MachineStatus(phase="Running"))
+
+
+CRD = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "machines.fake.example.com"},
+    "spec": {
+        "group": "fake.example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "machines", "kind": "Machine"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "subresources": {"status": {}},
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {
+                                    "cpu": {"type": "integer", "minimum": 1},
+                                    "disk": {"type": "string", "default": "ssd"},
+                                },
+                            },
+                            "status": {"type": "object", "properties": {"phase": {"type": "string"}}},
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+async def test_seeded_objects_are_there_with_their_status_and_their_namespace():
+    """A test starts from a state, its kind is served without a CRD."""
+    client = fake_client(_machine(uid="u1"))
+    found = await client.get(Machine, "team/m")
+    assert (found.status.phase, found.metadata.uid) == ("Running", "u1")
+    assert found.metadata.resource_version
+    assert (await client.get(Namespace, "team")).status.phase == "Active"
+
+
+async def test_an_object_that_is_being_deleted_can_be_seeded():
+    """For the path of a reconciler that cleans up; with its last finalizer it goes."""
+    obj = _machine(finalizers=["example.com/x"], deletion_timestamp=datetime(2026, 1, 1, tzinfo=UTC))
+    client = fake_client(obj)
+    found = await client.get(Machine, "team/m")
+    assert found.metadata.deletion_timestamp is not None
+    await client.patch(found, MergePatch({"metadata": {"finalizers": None}}))
+    assert await client.find(Machine, "team/m") is None
+
+
+async def test_a_class_is_served_when_it_is_named():
+    """Without an object and without a CRD; a kind that nobody named is not served."""
+    client = fake_client(kinds=[Machine])
+    assert len(await client.list(Machine)) == 0
+    with pytest.raises(NoKindMatch):
+        await fake_client().list(Machine)
+
+
+async def test_the_crds_of_a_project_give_defaults_and_validation(tmp_path):
+    """The directory that `pykb generate` writes."""
+    (tmp_path / "crd.yaml").write_text(yaml.safe_dump(CRD), "utf-8")
+    client = fake_client(crds=tmp_path)
+    await client.create(Namespace(metadata=ObjectMeta(name="team")))
+    wire = _machine().to_wire()
+    await client.create(wire)
+    assert wire["spec"] == {"cpu": 1, "disk": "ssd"}
+    with pytest.raises(Invalid):
+        await client.patch(wire, MergePatch({"spec": {"cpu": 0}}))
+
+
+async def test_a_crd_that_goes_takes_its_objects_with_it():
+    """And the kind is served no more; created again it is empty."""
+    client = fake_client(_machine(), crds=[CRD])
+    crd = dict(CRD, metadata={"name": "machines.fake.example.com"})
+    await client.delete(crd)
+    client.mapper.forget(Machine.gvk)
+    with pytest.raises(NoKindMatch):
+        await client.list(Machine)
+    await client.create(crd)
+    assert len(await client.list(Machine)) == 0
+
+
+async def test_faults_can_be_injected():
+    """What the reactor raises is the answer; without it all is well again."""
+    server = FakeApiServer()
+    client = Client(server)
+
+    def busy(call):
+        if call.method == "POST":
+            raise error_from_status(
+                429, {"kind": "Status", "code": 429, "reason": "TooManyRequests", "message": "busy"}
+            )
+
+    server.react = busy
+    obj = ConfigMap(metadata=ObjectMeta(name="a", namespace="default"))
+    with pytest.raises(TooManyRequests):
+        await client.create(obj)
+    server.react = None
+    await client.create(obj)
+    assert [call.method for call in server.calls] == ["POST", "POST"]
+
+
+async def test_compaction_forgets_history():
+    """A watch from before is gone, a continue token too; a watch from now goes on."""
+    server = FakeApiServer()
+    client = Client(server)
+    for name in "ab":
+        await client.create(ConfigMap(metadata=ObjectMeta(name=name, namespace="default")))
+    page = await client.list(ConfigMap, namespace="default", limit=1)
+    await client.delete(ConfigMap, "default/a")
+    server.storage.compact()
+    with pytest.raises(Gone):
+        await anext(client.watch(ConfigMap, namespace="default", resource_version="3"))
+    with pytest.raises(Expired):
+        await client.list(ConfigMap, namespace="default", limit=1, continue_token=page.continue_token)
+    async with client.watch(ConfigMap, namespace="default") as events:
+        assert (await anext(events)).object.metadata.name == "b"
+
+
+async def test_no_change_is_lost_while_a_watcher_is_busy():
+    """Changes that come while an event is being handled are told afterwards, in order."""
+    client = fake_client()
+    seen = []
+    async with client.watch(ConfigMap, namespace="default") as events:
+
+        async def read():
+            async for event in events:
+                seen.append(event.object.metadata.name)
+                await asyncio.sleep(0)
+                if len(seen) == 50:
+                    return
+
+        reader = asyncio.create_task(read())
+        for number in range(50):
+            await client.create(ConfigMap(metadata=ObjectMeta(name=f"c{number:02}", namespace="default")))
+        async with asyncio.timeout(10):
+            await reader
+    assert seen == [f"c{number:02}" for number in range(50)]
+
+
+async def test_two_clients_share_a_server():
+    """As two programs share a cluster."""
+    server = FakeApiServer()
+    one, two = Client(server), Client(server)
+    mine = await one.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="default"), data={"k": "1"}))
+    theirs = await two.get(ConfigMap, "default/a")
+    theirs.data = {"k": "2"}
+    await two.update(theirs)
+    mine.data = {"k": "3"}
+    with pytest.raises(Conflict):
+        await one.update(mine)
+
+
+async def test_a_built_in_object_of_the_wrong_shape_is_refused():
+    """The server could not read it."""
+    from pykb.runtime.errors import BadRequest
+
+    client = fake_client()
+    spec = {"replicas": "many"}
+    with pytest.raises(BadRequest):
+        await client.create(
+            {
+                "apiVersion": "apps/v1",
+                "kind": "Deployment",
+                "metadata": {"name": "d", "namespace": "default"},
+                "spec": spec,
+            }
+        )
+    assert len(await client.list(Deployment, namespace="default")) == 0

@@ -1,0 +1,188 @@
+"""Leader election with a clock that stands still, on the in-memory API server: who leads when, to the second."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from pykb.api.coordination.v1 import Lease
+from pykb.runtime.client import Client
+from pykb.runtime.clock import VirtualClock
+from pykb.runtime.errors import error_from_status
+from pykb.runtime.fake import FakeApiServer
+from pykb.runtime.leader import LeaderElectionOptions, LeaderElector, LeadershipLost
+
+OPTIONS = {"name": "l", "namespace": "default"}
+
+
+class Candidate:
+    """An elector with its job and its clock."""
+
+    def __init__(self, client, identity, clock):
+        self.elector = LeaderElector(client, LeaderElectionOptions(**OPTIONS, identity=identity), clock=clock)
+        self.started = asyncio.Event()
+        self.ended = asyncio.Event()
+        self.task = asyncio.create_task(self.elector.run(self._lead))
+
+    async def _lead(self):
+        self.started.set()
+        try:
+            await self.ended.wait()
+        finally:
+            self.started.clear()
+
+
+async def _settle():
+    for _ in range(60):
+        await asyncio.sleep(0)
+
+
+async def _pass_time(clock, seconds):
+    for _ in range(round(seconds * 2)):
+        clock.advance(timedelta(seconds=0.5))
+        await _settle()
+
+
+@pytest.fixture
+def server():
+    """An empty server."""
+    return FakeApiServer()
+
+
+async def _cancel(*candidates):
+    for candidate in candidates:
+        candidate.task.cancel()
+    await asyncio.gather(*(candidate.task for candidate in candidates), return_exceptions=True)
+
+
+async def test_a_leader_renews_every_two_seconds(server):
+    """client-go's numbers: 15 s of lease, renewed every 2 s."""
+    clock = VirtualClock()
+    one = Candidate(Client(server), "one", clock)
+    await _settle()
+    assert one.started.is_set()
+    before = len([call for call in server.calls if call.method == "PUT"])
+    await _pass_time(clock, 20)
+    assert len([call for call in server.calls if call.method == "PUT"]) - before == 10
+    assert (await Client(server).get(Lease, "default/l")).spec.lease_duration_seconds == 15
+    await _cancel(one)
+
+
+async def test_a_dead_leader_is_followed_after_its_lease_and_not_before(server):
+    """The standby waits until it has seen no renewal for 15 s."""
+    clock = VirtualClock()
+    dead = Candidate(Client(server), "dead", VirtualClock())
+    await _settle()
+    standby = Candidate(Client(server), "standby", clock)
+    await _settle()
+    await _pass_time(clock, 14.5)
+    assert not standby.started.is_set()
+    await _pass_time(clock, 5.5)
+    assert standby.started.is_set()
+    lease = await Client(server).get(Lease, "default/l")
+    assert (lease.spec.holder_identity, lease.spec.lease_transitions) == ("standby", 1)
+    await _cancel(standby, dead)
+
+
+async def test_a_leader_without_a_server_gives_up_after_ten_seconds(server):
+    """Before the standby may take over: 10 s against 15 s."""
+    clock = VirtualClock()
+    one = Candidate(Client(server), "one", clock)
+    await _settle()
+
+    def down(call):
+        raise error_from_status(503, "down")
+
+    server.react = down
+    await _pass_time(clock, 9)
+    assert one.started.is_set()
+    await _pass_time(clock, 3)
+    assert not one.started.is_set()
+    with pytest.raises(LeadershipLost):
+        await one.task
+
+
+async def test_a_short_outage_costs_nothing(server):
+    """Renewals that fail for less than the deadline are made up for."""
+    clock = VirtualClock()
+    one = Candidate(Client(server), "one", clock)
+    await _settle()
+
+    def down(call):
+        raise error_from_status(500, "down")
+
+    server.react = down
+    await _pass_time(clock, 6)
+    server.react = None
+    await _pass_time(clock, 30)
+    assert one.elector.is_leader
+    assert one.started.is_set()
+    await _cancel(one)
+
+
+async def test_never_two_at_a_time(server):
+    """Three candidates, each in turn ending: there is never more than one that leads."""
+    clock = VirtualClock()
+    candidates = [Candidate(Client(server), f"c{number}", clock) for number in range(3)]
+    led = []
+    for _ in range(3):
+        await _pass_time(clock, 8)
+        leading = [candidate for candidate in candidates if candidate.started.is_set()]
+        assert len(leading) == 1
+        led.append(leading[0])
+        leading[0].ended.set()
+        await _settle()
+        assert not leading[0].started.is_set()
+    assert len(set(led)) == 3
+    await asyncio.gather(*(candidate.task for candidate in candidates))
+
+
+async def test_a_leader_that_drains_still_leads(server):
+    """Cancelled, its job may take its time: the lease is renewed meanwhile and given back after it."""
+    clock = VirtualClock()
+    draining = asyncio.Event()
+    client = Client(server)
+
+    async def lead():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await draining.wait()
+
+    elector = LeaderElector(client, LeaderElectionOptions(**OPTIONS, identity="one"), clock=clock)
+    task = asyncio.create_task(elector.run(lead))
+    await _settle()
+    task.cancel()
+    await _settle()
+    await _pass_time(clock, 40)
+    assert elector.is_leader
+    assert (await client.get(Lease, "default/l")).spec.holder_identity == "one"
+    draining.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not elector.is_leader
+    assert (await client.get(Lease, "default/l")).spec.holder_identity == ""
+
+
+async def test_a_deleted_lease_is_made_again(server):
+    """Somebody deleted it: the leader creates it anew and goes on."""
+    clock = VirtualClock()
+    one = Candidate(Client(server), "one", clock)
+    await _settle()
+    await Client(server).delete(Lease, "default/l")
+    await _pass_time(clock, 6)
+    assert one.started.is_set()
+    assert (await Client(server).get(Lease, "default/l")).spec.holder_identity == "one"
+    await _cancel(one)
+
+
+async def test_what_the_job_raises_comes_out(server):
+    """And the lease is given back."""
+
+    async def lead():
+        raise OSError("broken")
+
+    elector = LeaderElector(Client(server), LeaderElectionOptions(**OPTIONS, identity="one"), clock=VirtualClock())
+    with pytest.raises(OSError, match="broken"):
+        await elector.run(lead)
+    assert (await Client(server).get(Lease, "default/l")).spec.holder_identity == ""
