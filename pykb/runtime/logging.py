@@ -41,6 +41,9 @@ current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_rec
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
+# What kopf adds to the lines of its handlers; of that, only the object is of interest.
+_KOPF = {"settings", "k8s_skip", "k8s_ref"}
+
 
 def fields_of(record: logging.LogRecord) -> dict[str, Any]:
     """The variables of a record: the reconcile it belongs to, then its ``extra``."""
@@ -52,8 +55,11 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
             fields["namespace"] = context.namespace
         fields["name"] = context.name
         fields["reconcileID"] = context.reconcile_id
+    handled = getattr(record, "k8s_ref", None)
+    if isinstance(handled, dict):
+        fields |= {key: handled[key] for key in ("kind", "namespace", "name") if handled.get(key)}
     for key, value in vars(record).items():
-        if key not in _STANDARD and not key.startswith("_"):
+        if key not in _STANDARD and key not in _KOPF and not key.startswith("_"):
             fields[key] = "***" if any(word in key.lower() for word in SECRET_WORDS) else value
     return fields
 
@@ -98,10 +104,11 @@ def configure_logging(
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
-    # kopf reports its own steps at INFO, which are ours to report; its warnings and errors stay.
+    # kopf reports its own steps at INFO, which are ours to report; its warnings and errors stay, and what handlers say.
     if logging.getLevelName(root.level) != "DEBUG":
         for name in ("kopf", "aiohttp.access"):
             logging.getLogger(name).setLevel(logging.WARNING)
+        logging.getLogger("kopf.objects").setLevel(root.level)
 
 
 def _time(record: logging.LogRecord) -> str:
