@@ -45,6 +45,7 @@ def number(schema: Schema) -> Schema:
             raise PydanticKnownError("multiple_of", {"multiple_of": factor})
         return value
 
+    check.is_constraint = True  # type: ignore[attr-defined] # known to `stored`
     made = core_schema.no_info_after_validator_function(check, cast("CoreSchema", {"strict": True, **inner}))
     return cast("Schema", made)
 

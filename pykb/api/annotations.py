@@ -127,6 +127,8 @@ class Format:
 class _FormatCheck:
     """Refuses texts that are not of a format."""
 
+    is_constraint = True
+
     def __init__(self, name: str, check: Callable[[str], bool]) -> None:
         self.name = name
         self.check = check

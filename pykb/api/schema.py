@@ -147,8 +147,13 @@ def _check_unique(value: Any) -> Any:
     return value
 
 
+_check_unique.is_constraint = True  # type: ignore[attr-defined] # known to `stored`
+
+
 class _KeysUnique:
     """No two items of a list have the same keys."""
+
+    is_constraint = True
 
     def __init__(self, keys: tuple[str, ...]) -> None:
         self.keys = keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
@@ -80,6 +80,24 @@ class Struct(BaseModel):
             pydantic.ValidationError: A value is not what its field allows.
         """
         return cls.model_validate(data, by_alias=True, by_name=False)
+
+    @classmethod
+    def from_stored(cls, data: Mapping[str, Any]) -> Self:
+        """Read an object that a server holds: as `from_wire`, but constraints need not be met.
+
+        A server keeps objects that break what was demanded later, and hands them out; they must be readable. Their
+        types still have to be right.
+
+        Raises:
+            pydantic.ValidationError: A value is of another type than its field.
+        """
+        try:
+            return cls.model_validate(data, by_alias=True, by_name=False)
+        except ValidationError:
+            from pykb.api.stored import lenient_validator
+
+            made: Self = lenient_validator(cls).validate_python(data, by_alias=True, by_name=False)
+            return made
 
     def to_wire(self) -> dict[str, Any]:
         """The object as JSON-ready plain values: what was set, or differs from a fresh default.

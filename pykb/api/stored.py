@@ -1,0 +1,86 @@
+"""Reading objects that break constraints which were added after they had been stored.
+
+The API server keeps such objects and hands them out; nothing but an update has to satisfy the new schema. A program
+that could not read them would fail on them forever, and on every list that has one. Types still have to be right.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
+
+if TYPE_CHECKING:
+    from pykb.api.struct import Struct
+
+_CONSTRAINTS = frozenset(
+    {"ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern", "pattern_has_lookaround"}
+)
+_LENGTHS = {"str", "bytes", "list", "dict", "set", "frozenset", "tuple"}
+_NUMBERS = {"int", "float", "decimal", "date", "datetime", "time", "timedelta"}
+# What a core schema has besides schemas: never looked into.
+_OPAQUE = frozenset(
+    {"cls", "config", "default", "default_factory", "expected", "function", "members", "metadata", "serialization"}
+)
+
+
+@lru_cache(maxsize=256)
+def lenient_validator(cls: type[Struct]) -> SchemaValidator:
+    """A validator of a struct that checks types alone; made when an object first needs it."""
+    config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
+    return SchemaValidator(cast("CoreSchema", _loosen(cls.__pydantic_core_schema__)), config)
+
+
+def _loosen(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_loosen(item) for item in schema]
+    if isinstance(schema, tuple):
+        return tuple(_loosen(item) for item in schema)
+    if not isinstance(schema, dict):
+        return schema
+    kind = schema.get("type")
+    if kind in ("function-after", "function-before") and getattr(
+        schema["function"]["function"], "is_constraint", False
+    ):
+        inner = _loosen(schema["schema"])
+        return {**inner, "ref": schema["ref"]} if "ref" in schema else inner
+    if kind == "literal" and len(schema["expected"]) > 1 and all(isinstance(item, str) for item in schema["expected"]):
+        return {"type": "str", "strict": True}
+    if kind == "model":
+        return _model(schema)
+    dropped = _CONSTRAINTS if kind in _LENGTHS | _NUMBERS else frozenset()
+    return {key: _part(key, value) for key, value in schema.items() if key not in dropped}
+
+
+def _model(schema: dict[str, Any]) -> dict[str, Any]:
+    # pydantic-core takes the validator of a class that has one, whatever the schema says; so objects are made here.
+    maker = core_schema.no_info_after_validator_function(_Maker(schema), _loosen(schema["schema"]))
+    return cast("dict[str, Any]", {**maker, "ref": schema["ref"]} if "ref" in schema else maker)
+
+
+class _Maker:
+    """Makes an object of a class from its validated fields."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.cls: type[Struct] = schema["cls"]
+        self.post_init: str | None = schema.get("post_init")
+
+    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
+        made = self.cls.__new__(self.cls)
+        fields, extra, assigned = parts
+        object.__setattr__(made, "__dict__", fields)
+        object.__setattr__(made, "__pydantic_extra__", extra)
+        object.__setattr__(made, "__pydantic_fields_set__", assigned)
+        object.__setattr__(made, "__pydantic_private__", None)
+        if self.post_init:
+            getattr(made, self.post_init)(None)
+        return made
+
+
+def _part(key: str, value: Any) -> Any:
+    if key in _OPAQUE:
+        return value
+    if key in ("fields", "choices") and isinstance(value, dict):  # names, not keywords
+        return {name: _loosen(item) for name, item in value.items()}
+    return _loosen(value)
