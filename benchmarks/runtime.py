@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
+import json
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.measure import Command, Cost, in_turn
+from benchmarks.measure import Cost
 from pykb.envtest import ControlPlane
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import Client
@@ -108,12 +109,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--peer", type=Path, help="a built peer, in place of building one")
     parser.add_argument("--only", choices=("sync", "status"))
     flags = parser.parse_args([] if arguments is None else arguments)
-    os.environ.setdefault("PYTHONDONTWRITEBYTECODE", "0")
     with tempfile.TemporaryDirectory() as folder, ControlPlane() as plane:
         peer = flags.peer or build_peer(Path(folder))
         definition = Path(folder) / "crd.yaml"
-        import json
-
         definition.write_text(json.dumps(DEFINITION), encoding="utf-8")
         plane.install_crds(definition)
         kubeconfig, count, workers = plane.kubeconfig, str(flags.objects), str(flags.workers)
@@ -124,12 +122,29 @@ def main(arguments: list[str] | None = None) -> None:
                 fresh = lambda: asyncio.run(_populate(kubeconfig, flags.objects))  # noqa: E731
             else:
                 asyncio.run(_populate(kubeconfig, flags.objects))
-            commands = [
-                Command("controller-runtime", (str(peer), *tail), before=fresh),
-                Command("pykb", (sys.executable, "-m", "benchmarks.operators.on_pykb", *tail), before=fresh),
-                Command("kopf", (sys.executable, "-m", "benchmarks.operators.on_kopf", *tail), before=fresh),
-            ]
-            _report(mode, flags.objects, in_turn(commands, rounds=flags.rounds))
+            programs = {
+                "controller-runtime": (str(peer), *tail),
+                "pykb": (sys.executable, "-m", "benchmarks.operators.on_pykb", *tail),
+                "kopf": (sys.executable, "-m", "benchmarks.operators.on_kopf", *tail),
+            }
+            costs: dict[str, list[Cost]] = {name: [] for name in programs}
+            for _ in range(flags.rounds):
+                for name, argv in programs.items():
+                    if fresh is not None:
+                        fresh()
+                    costs[name].append(_measured(argv))
+            _report(mode, flags.objects, {name: _median(found) for name, found in costs.items()})
+
+
+def _measured(argv: tuple[str, ...]) -> Cost:
+    done = subprocess.run(
+        (sys.executable, "-m", "benchmarks.operators.measured", *argv), check=True, capture_output=True, text=True
+    )
+    return Cost(**json.loads(done.stdout))
+
+
+def _median(costs: list[Cost]) -> Cost:
+    return Cost(*(statistics.median(getattr(cost, column) for cost in costs) for column in ("wall", "cpu", "memory")))
 
 
 def _report(mode: str, count: int, costs: dict[str, Cost]) -> None:

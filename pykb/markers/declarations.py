@@ -123,7 +123,7 @@ class _Walk:
             elif owner is not None and last is not None and (text := _docstring(statement)) is not None:
                 last.docstring = text
                 self._docstring_lines(statement)
-            elif owner is None or isinstance(statement, ast.Assign):
+            else:
                 self._alias(statement, prefix)
             for nested in _blocks(statement):
                 self.body(nested, prefix, owner)

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"sync"
 
-	"github.com/go-logr/logr"
+	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -120,9 +120,10 @@ func must(err error) {
 }
 
 func main() {
-	log.SetLogger(logr.Discard())
+	log.SetLogger(funcr.New(func(prefix, args string) { fmt.Fprintln(os.Stderr, prefix, args) }, funcr.Options{}))
 	config, err := clientcmd.BuildConfigFromFlags("", os.Args[1])
 	must(err)
+	config.QPS = -1 // as ctrl.GetConfig does: the server limits, not the client
 	count, err := strconv.Atoi(os.Args[3])
 	must(err)
 	workers, err := strconv.Atoi(os.Args[4])

@@ -9,6 +9,7 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Label, Span
 from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT, MARKER_TYPE
 from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.constraints import IMMUTABLE_RULE
+from pykb.gen.passes.names import canonical, unwrap
 from pykb.gen.passes.one_of import ONE_OF, one_of_rule
 from pykb.markers.model import Marker
 
@@ -91,11 +92,6 @@ class Target:
     span: Span | None
 
 
-def canonical(marker: Marker) -> str:
-    """The name of the marker that this one is a spelling of."""
-    return marker.definition.alias_of or marker.definition.base_name
-
-
 def apply_markers(
     node: SchemaNode,
     markers: Iterable[Marker],
@@ -112,7 +108,10 @@ def apply_markers(
         target: For messages.
         diagnostics: Gets markers that do not fit, and contradictions to the Python type.
     """
-    ordered = sorted(markers, key=lambda m: (m.definition.items_depth, m.definition.priority))
+    given = list(unwrap(markers))
+    if any(m.name == "k8s:unique" and m.value == "map" for m in given):  # the keys are for that tag alone
+        given = [m for m in given if canonical(m) != "listMapKey"]
+    ordered = sorted(given, key=lambda m: (m.definition.items_depth, m.definition.priority))
     if any(canonical(m) == _VALIDATION + "Schemaless" for m in ordered):
         kept = {k: v for k, v in node.keywords.items() if k == "description"}
         node = effective = SchemaNode(kept, node.span)

@@ -18,10 +18,13 @@ from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import constrain
 from pykb.gen.lower.place import Place
 from pykb.gen.lower.scalars import node_of
-from pykb.gen.passes.apply_markers import Target, apply_markers, canonical
-from pykb.gen.passes.declarative import apply_declarative, parent_rules
+from pykb.gen.passes.apply_markers import Target, apply_markers
+from pykb.gen.passes.declarative import apply_declarative
+from pykb.gen.passes.members import Members
 from pykb.gen.passes.merge import merge
+from pykb.gen.passes.names import canonical, unwrap
 from pykb.gen.passes.one_of import ANNOTATIONS, one_of_rule
+from pykb.gen.passes.opaque import without_validation
 from pykb.gen.passes.presence import presence
 from pykb.markers.model import Marker
 
@@ -112,22 +115,18 @@ class Resolver:
     def _make(self, named: NamedType) -> SchemaNode:
         node = self._lowering.lower_named(named)
         python = named.python
-        rules: dict[type, list[object]] = {}
-        if node.properties is not None and isinstance(python, type):
-            properties = {
-                name: self._property(python, prop, rules, built_in=named.built_in)
-                for name, prop in node.properties.items()
-            }
-            node = replace(node, properties=properties)
-        node = self.resolve(node)
         if isinstance(python, type) and issubclass(python, BaseModel):
-            return self._class(python, named, node, rules)
+            members: dict[type, Members] = {}
+            if not named.built_in:
+                node = self._fields(python, node, members)
+            return self._class(python, named, self._children(node), members)
+        node = self.resolve(node)
         node = self._own(named, node)
         description = named.declaration.description if named.declaration else None
         return node.put("description", description, named.span) if description else node
 
     def _class(
-        self, python: type[BaseModel], named: NamedType, node: SchemaNode, rules: dict[type, list[object]]
+        self, python: type[BaseModel], named: NamedType, node: SchemaNode, members: dict[type, Members]
     ) -> SchemaNode:
         """What the class and its bases say: keywords of the class win, its rules come first, then the last base's."""
         own: list[list[object]] = []
@@ -135,7 +134,8 @@ class Resolver:
             before = node.without(_RULES)
             node = self._annotated(base, named, self._own(self.declarations.named(base), before))
             said = node.get(_RULES)
-            own.append([*rules.get(base, ()), *(said if isinstance(said, list) else [])])
+            of_fields = members[base].finish() if base in members else []
+            own.append([*of_fields, *(said if isinstance(said, list) else [])])
         ordered = [rule for group in (own[-1:], own[:-1]) for base_rules in group for rule in base_rules]
         node = node.put(_RULES, ordered, named.span) if ordered else node.without(_RULES)
         declaration = self.declarations.named(generic_origin(python)).declaration
@@ -163,25 +163,40 @@ class Resolver:
             node = node.put(_RULES, [*(said if isinstance(said, list) else []), *rules], named.span)
         return node
 
-    def _property(
-        self, owner: type, prop: PropertyNode, rules: dict[type, list[object]], *, built_in: bool
-    ) -> PropertyNode:
-        if built_in:
-            return replace(prop, schema=self.resolve(prop.schema))
-        declaration, declared_by = self.declarations.field(owner, prop.attribute)
-        markers: tuple[Marker, ...] = declaration.markers if declaration else ()
-        prop = presence(prop, markers, self._package_markers(owner))
-        node = prop.schema
-        if markers or self._is_frozen(owner, prop):
-            node = _cut_by_markers(node, markers)
-            effective = self.resolve(node)
-            target = Target(f"the field `{prop.attribute}`", declaration.annotation_span if declaration else None)
-            node = apply_markers(node, markers, effective, target, self.diagnostics)
-            node = apply_declarative(node, markers, effective, target, self.diagnostics)
-            node = self._frozen(owner, prop, node)
-            found = parent_rules(prop, markers, frozen=self._is_frozen(owner, prop))
-            rules.setdefault(declared_by, []).extend(found)
-        return replace(prop, schema=self.resolve(node))
+    def _children(self, node: SchemaNode) -> SchemaNode:
+        properties = {n: replace(p, schema=self.resolve(p.schema)) for n, p in (node.properties or {}).items()}
+        return replace(self.resolve(node), properties=properties) if properties else self.resolve(node)
+
+    def _fields(self, owner: type[BaseModel], node: SchemaNode, members: dict[type, Members]) -> SchemaNode:
+        """The object with its fields' markers applied; what they say about the object is gathered in ``members``."""
+        if node.properties is None:
+            return node
+        package = self._package_markers(owner)
+        properties: dict[str, PropertyNode] = {}
+        found = []
+        for name, prop in node.properties.items():
+            declaration, declared_by = self.declarations.field(owner, prop.attribute)
+            properties[name] = presence(prop, declaration.markers if declaration else (), package)
+            found.append((name, declaration, declared_by))
+        for name, declaration, declared_by in found:
+            markers = tuple(unwrap(declaration.markers)) if declaration else ()
+            prop = properties[name]
+            frozen = self._is_frozen(owner, prop)
+            if not markers and not frozen:
+                continue
+            span = declaration.annotation_span if declaration else None
+            schema = self._marked(prop, markers, Target(f"the field `{prop.attribute}`", span))
+            properties[name] = replace(prop, schema=self._frozen(prop, schema) if frozen else schema)
+            members.setdefault(declared_by, Members(properties, self.diagnostics)).read(prop, markers, frozen=frozen)
+        return replace(node, properties=properties)
+
+    def _marked(self, prop: PropertyNode, markers: tuple[Marker, ...], target: Target) -> SchemaNode:
+        node = _cut_by_markers(prop.schema, markers)
+        if node.reference is not None and any(marker.name == "k8s:opaqueType" for marker in markers):
+            node = merge(without_validation(self._schema(node.reference)), node, self.diagnostics)
+        effective = self.resolve(node)
+        node = apply_markers(node, markers, effective, target, self.diagnostics)
+        return apply_declarative(node, markers, effective, target, self.diagnostics)
 
     def _is_frozen(self, owner: type, prop: PropertyNode) -> bool:
         info = owner.__pydantic_fields__.get(prop.attribute) if issubclass(owner, BaseModel) else None
@@ -190,13 +205,12 @@ class Resolver:
         frozen = bool(info.frozen) or bool(getattr(owner, "model_config", {}).get("frozen"))
         return frozen or any(isinstance(item, api.Immutable) for item in info.metadata)
 
-    def _frozen(self, owner: type, prop: PropertyNode, node: SchemaNode) -> SchemaNode:
+    @staticmethod
+    def _frozen(prop: PropertyNode, node: SchemaNode) -> SchemaNode:
         rule = {"rule": "self == oldSelf", "message": "field is immutable"}
         said = node.get(_RULES)
         rules = said if isinstance(said, list) else []
-        if not self._is_frozen(owner, prop) or rule in rules:
-            return node
-        return node.put_all({_RULES: Keyword([*rules, rule], prop.span)})
+        return node if rule in rules else node.put_all({_RULES: Keyword([*rules, rule], prop.span)})
 
     def _package_markers(self, owner: type) -> frozenset[str]:
         source = self.declarations.of_module(owner.__module__)

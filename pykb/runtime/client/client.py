@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from pykb.runtime.client.connection import Connection
 from pykb.runtime.client.endpoint import Exchange
-from pykb.runtime.client.options import ClientOptions
+from pykb.runtime.client.options import ClientOptions, OptionChanges
 from pykb.runtime.client.reader import Reader
 from pykb.runtime.client.subresource import StatusWriter, SubresourceClient
 from pykb.runtime.client.transport import Transport, TransportOptions
@@ -136,7 +136,7 @@ class Client(Reader, Writer):
         """The same client, reading the kinds that ``cache`` watches from it."""
         return type(self)(self.connection, options=self.options, mapper=self.mapper, cache=cache)
 
-    def with_options(self, **changes: Any) -> Self:
+    def with_options(self, **changes: Unpack[OptionChanges]) -> Self:
         """The same client with other :class:`ClientOptions`: ``client.with_options(dry_run=True)``."""
         options = replace(self.options, **changes)
         # What another user may see is not what this process's cache holds.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypedDict
 
 from pykb.runtime.login.credentials import Impersonation
 
@@ -31,3 +31,13 @@ class ClientOptions:
     field_validation: FieldValidation | None = None
     dry_run: bool = False
     impersonate: Impersonation | None = None
+
+
+class OptionChanges(TypedDict, total=False):
+    """Some of :class:`ClientOptions`, for a client that differs in them."""
+
+    namespace: str
+    field_manager: str
+    field_validation: FieldValidation | None
+    dry_run: bool
+    impersonate: Impersonation | None

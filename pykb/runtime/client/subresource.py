@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from pykb.api.unstructured import Unstructured
 from pykb.runtime.client.codec import AnyObject, AnyObjectT, Key, Kind, key_of, replace_content, to_wire
+from pykb.runtime.client.connection import Method
 from pykb.runtime.client.endpoint import Exchange
 from pykb.runtime.client.patches import Patch
 from pykb.runtime.client.writer import apply_at, object_endpoint, patch_at, update_at
@@ -117,7 +116,7 @@ class SubresourceClient:
         )
 
     async def _send(
-        self, method: Any, parent: AnyObject, body: AnyObjectT, *, field_manager: str | None, dry_run: bool
+        self, method: Method, parent: AnyObject, body: AnyObjectT, *, field_manager: str | None, dry_run: bool
     ) -> AnyObjectT:
         endpoint = await object_endpoint(self._exchange, parent, self._name)
         query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)

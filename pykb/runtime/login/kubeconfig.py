@@ -147,6 +147,11 @@ def _cluster_credentials(config: Kubeconfig, context: ResolvedContext, server: s
     url = server or str(values.get("server") or "")
     if not url:
         raise EnvironmentProblem(KUBECONFIG.at(None, f"{owner} has no `server`"))
+    proxy = str(values.get("proxy-url") or "")
+    if proxy and not proxy.startswith(("http://", "https://")):
+        scheme = proxy.partition("://")[0]
+        message = f"`proxy-url` of {owner} is a `{scheme}` proxy, expected an `http` or `https` one"
+        raise EnvironmentProblem(KUBECONFIG.at(None, message))
     insecure = bool(values.get("insecure-skip-tls-verify"))
     authority = read_material(
         values.get("certificate-authority-data"),
@@ -160,7 +165,7 @@ def _cluster_credentials(config: Kubeconfig, context: ResolvedContext, server: s
         ca_data=None if insecure else authority,
         insecure=insecure,
         tls_server_name=str(values.get("tls-server-name") or "") or None,
-        proxy_url=str(values.get("proxy-url") or "") or None,
+        proxy_url=proxy or None,
         namespace=context.namespace,
         origin=f"kubeconfig {config.where}, context `{context.name}`",
     )

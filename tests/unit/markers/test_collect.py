@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 
 import pytest
@@ -219,6 +220,22 @@ def test_aliases_and_new_types_are_types() -> None:
     assert source.types["Port"].description == "A port of a host."
     assert source.types["Port"].markers[0].value == 1
     assert source.types["Name"].markers[0].value == 63
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        'Port = NewType("Port", int)',
+        "Port: TypeAlias = int",
+        *(["type Port = int"] if sys.version_info >= (3, 12) else []),
+    ],
+)
+def test_every_spelling_of_an_alias_takes_markers(statement: str) -> None:
+    """The statement of Python 3.12 included, where it can be parsed."""
+    source, diagnostics = read(f"# A port.\n# +kubebuilder:validation:Minimum=1\n{statement}\n")
+    assert len(diagnostics) == 0
+    assert source.types["Port"].description == "A port."
+    assert names(source.types["Port"].markers) == ["kubebuilder:validation:Minimum"]
 
 
 def test_nested_and_local_types_have_their_qualified_names() -> None:

@@ -17,7 +17,7 @@ def test_plural_is_the_one_that_controller_gen_writes(kind: str, plural: str):
 
 
 def test_the_working_directory_has_no_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """flect reads `inflections.json` from the working directory; a plural of ours never depends on where one stands."""
+    """Flect reads `inflections.json` from the working directory; a plural of ours never depends on where one stands."""
     (tmp_path / "inflections.json").write_text('{"database": "nonsense"}', encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     assert pluralize("Database") == "databases"

@@ -164,6 +164,7 @@ def test_credentials_show_no_secret(tmp_path):
         (_config(cluster={"server": ""}), "has no `server`"),
         (_config(cluster={"certificate-authority-data": "!"}), "`certificate-authority-data` of cluster"),
         (_config(cluster={"certificate-authority": "absent.pem"}), "absent.pem`, which cannot be read: No such file"),
+        (_config(cluster={"proxy-url": "socks5://p:1080"}), "is a `socks5` proxy, expected an `http`"),
         (_config(user={"tokenFile": "absent"}), "`tokenFile` of user"),
         (_config(user={"auth-provider": {"name": "oidc"}}), "uses `auth-provider: oidc`"),
     ],

@@ -237,6 +237,37 @@ async def test_streams_do_not_take_the_place_of_requests():
         hold.set()
 
 
+async def test_a_stream_that_falls_silent_counts_as_broken():
+    """A watch that stalls without an end is given up, so that it can be opened again."""
+    hold = asyncio.Event()
+
+    async def handler(request):
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b"{}\n")
+        await hold.wait()
+        return response
+
+    async with _serving(handler) as server, _transport(server, idle_timeout=timedelta(milliseconds=100)) as transport:
+        async with transport.stream(Call("GET", "/")) as lines:
+            assert await anext(lines) == b"{}"
+            with pytest.raises(ServerUnreachable, match="no answer in time"):
+                await anext(lines)
+        hold.set()
+
+
+async def test_a_password_goes_as_basic_authentication():
+    """A user entry with a name and a password."""
+
+    async def handler(request):
+        return web.Response(body=request.headers["Authorization"].encode())
+
+    async with _serving(handler) as server:
+        source = StaticCredentials(Credentials(server, username="ann", password="pässword"))
+        async with Transport(source) as transport:
+            assert await transport.request(Call("GET", "/")) == b"Basic YW5uOnDDpHNzd29yZA=="
+
+
 async def test_lines_of_a_stream_may_be_long_and_come_in_pieces():
     """A line longer than any buffer, and a line cut in two, arrive whole."""
     lines = [b'{"a":"' + b"x" * 3_000_000 + b'"}', b"{}", b'{"b":1}']

@@ -1,0 +1,37 @@
+"""A type without its validations: what ``+k8s:opaqueType`` leaves of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pykb.gen.ir import SchemaNode
+
+_KEPT = frozenset(
+    [
+        *("type", "format", "description", "title", "externalDocs", "example", "default", "nullable", "anyOf"),
+        *("x-kubernetes-int-or-string", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"),
+        *("x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type"),
+    ],
+)
+
+
+def without_validation(node: SchemaNode) -> SchemaNode:
+    """The shape of a schema alone; keys of lists stay required, since lists are merged by them."""
+    items = None if node.items is None else without_validation(node.items)
+    keys = node.get("x-kubernetes-list-map-keys")
+    if items is not None and items.properties and isinstance(keys, list) and node.items is not None:
+        required = {n for n, prop in (node.items.properties or {}).items() if prop.required and n in keys}
+        items = replace(items, properties={n: replace(p, required=n in required) for n, p in items.properties.items()})
+    return replace(
+        node,
+        keywords={name: keyword for name, keyword in node.keywords.items() if name in _KEPT},
+        all_of=(),
+        items=items,
+        values=None if node.values is None else without_validation(node.values),
+        properties=None
+        if node.properties is None
+        else {
+            name: replace(prop, schema=without_validation(prop.schema), required=False)
+            for name, prop in node.properties.items()
+        },
+    )

@@ -1,0 +1,1 @@
+"""Every tag of declarative validation."""

@@ -1,0 +1,133 @@
+"""What reconcilers are made of, on both API servers: a test with the in-memory one tells the truth."""
+
+import asyncio
+import copy
+
+import pytest
+
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.events.v1 import Event
+from pykb.api.meta.v1 import Condition, ObjectMeta
+from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
+from pykb.runtime.errors import Conflict
+from pykb.runtime.finalizer import ensure_finalizer, release_finalizer
+from pykb.runtime.leader import LeaderElectionOptions, LeaderElector
+from pykb.runtime.owner import is_controlled_by, set_controller_reference
+from pykb.runtime.recorder import EventRecorder
+
+
+def _config_map(namespace, name="a", **data):
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace), data=data or None)
+
+
+@pytest.mark.parametrize("helper", [create_or_update, create_or_patch])
+async def test_an_object_is_brought_to_what_is_wanted(client, namespace, helper):
+    """Created, left alone, updated."""
+    obj = _config_map(namespace)
+    wanted = {"k": "1"}
+
+    def want():
+        obj.data = dict(wanted)
+
+    results = [(await helper(client, obj, want))[1] for _ in range(2)]
+    wanted["k"] = "2"
+    results.append((await helper(client, obj, want))[1])
+    assert results == [OperationResult.CREATED, OperationResult.UNCHANGED, OperationResult.UPDATED]
+    assert (await client.get(ConfigMap, obj)).data == {"k": "2"}
+
+
+async def test_what_is_applied_stays_applied(client, namespace, widgets):
+    """Created, left alone, repaired after drift."""
+
+    def wanted():
+        return {
+            "apiVersion": "client.example.com/v1",
+            "kind": "Widget",
+            "metadata": {"name": "w", "namespace": namespace},
+            "spec": {"size": 2, "parts": [{"name": "a"}]},
+        }
+
+    results = [(await ensure_applied(client, wanted(), field_manager="me"))[1] for _ in range(2)]
+    found = await client.get(widgets.Kind, f"{namespace}/w")
+    found.spec.size = 5
+    await client.update(found, field_manager="drift")
+    results.append((await ensure_applied(client, wanted(), field_manager="me"))[1])
+    assert results == [OperationResult.CREATED, OperationResult.UNCHANGED, OperationResult.UPDATED]
+    assert (await client.get(widgets.Kind, f"{namespace}/w")).spec.size == 2
+
+
+async def test_a_child_has_its_controller(client, namespace):
+    """The reference survives the server."""
+    parent = await client.create(_config_map(namespace, "parent"))
+    child = _config_map(namespace, "child")
+    set_controller_reference(parent, child)
+    await client.create(child)
+    found = await client.get(ConfigMap, child)
+    assert is_controlled_by(found, parent)
+    assert found.metadata.owner_references[0].block_owner_deletion is True
+
+
+async def test_a_finalizer_guards_a_clean_up(client, namespace):
+    """Ensured, held, released, gone; a stale copy is a conflict."""
+    obj = await client.create(_config_map(namespace))
+    stale = copy.deepcopy(obj)
+    assert await ensure_finalizer(client, obj, "example.com/x")
+    with pytest.raises(Conflict):
+        await ensure_finalizer(client, stale, "example.com/y")
+    await client.delete(obj)
+    held = await client.get(ConfigMap, obj)
+    assert await release_finalizer(client, held, "example.com/x")
+    assert await client.find(ConfigMap, obj) is None
+
+
+async def test_conditions_are_written_once(client, namespace, widgets):
+    """Set in the status, patched when they change."""
+    from pykb.api.conditions import set_condition
+
+    obj = await client.create(widgets.make(namespace))
+    before = copy.deepcopy(obj)
+    obj.status.conditions = []
+    ready = Condition(type="Ready", status="True", reason="Done", message="")
+    set_condition(obj.status.conditions, ready)
+    assert await patch_status(client, obj, before) is OperationResult.UPDATED
+    found = await client.get(widgets.Kind, obj)
+    assert [condition.type for condition in found.status.conditions] == ["Ready"]
+    assert await patch_status(client, found, copy.deepcopy(found)) is OperationResult.UNCHANGED
+
+
+async def test_events_are_recorded(client, namespace):
+    """Counted when they repeat."""
+    obj = await client.create(_config_map(namespace))
+    recorder = EventRecorder(client, "tester")
+    for _ in range(2):
+        recorder.event(obj, "Normal", "Synced", "all well")
+    await recorder.flush()
+    (event,) = await client.list(Event, namespace=namespace)
+    assert (event.note, event.series.count, event.regarding.uid) == ("all well", 2, obj.metadata.uid)
+
+
+async def test_a_leader_is_elected(client, namespace):
+    """One of two, and the other after it."""
+    order = []
+    first_leads, end = asyncio.Event(), asyncio.Event()
+
+    async def first():
+        order.append("first")
+        first_leads.set()
+        await end.wait()
+
+    async def second():
+        order.append("second")
+
+    def elector(identity):
+        return LeaderElector(client, LeaderElectionOptions("l", namespace, identity=identity))
+
+    one = asyncio.create_task(elector("first").run(first))
+    await first_leads.wait()
+    two = asyncio.create_task(elector("second").run(second))
+    await asyncio.sleep(0.1)
+    assert order == ["first"]
+    end.set()
+    async with asyncio.timeout(30):
+        await asyncio.gather(one, two)
+    assert order == ["first", "second"]

@@ -1,0 +1,209 @@
+"""`pykb dev` on a scaffolded project, from its first start to Ctrl-C, for real."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pykb.envtest import ControlPlane
+from pykb.envtest.cluster import Cluster
+from pykb.envtest.rest import Rest
+
+pytestmark = [pytest.mark.apiserver, pytest.mark.timeout(300)]
+
+THINGS = "/apis/shop.example.com/v1/namespaces/default/things"
+TYPES = "shop/api/v1/thing_types.py"
+CONTROLLER = "shop/controllers/thing_controller.py"
+
+
+def pykb(folder: Path, *arguments: str) -> None:
+    """Run a command that must succeed."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pykb", *arguments], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def scaffolded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with one kind."""
+    folder = tmp_path_factory.mktemp("dev") / "shop"
+    folder.mkdir()
+    pykb(folder, "init", "--domain", "example.com")
+    pykb(folder, "create", "api", "--group", "shop", "--version", "v1", "--kind", "Thing")
+    return folder
+
+
+@pytest.fixture
+def project(scaffolded: Path) -> Path:
+    """The project, its files as they were scaffolded."""
+    return scaffolded
+
+
+class Dev:
+    """A running `pykb dev` and what it has said so far."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder = folder
+        self.lines: list[str] = []
+        self.seen = 0
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "pykb", "dev", *arguments],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+        self.reader = threading.Thread(target=self.read)
+        self.reader.start()
+
+    def read(self) -> None:
+        """Gather lines."""
+        assert self.process.stdout
+        self.lines.extend(iter(self.process.stdout.readline, ""))
+
+    def says(self, text: str) -> str:
+        """Wait for a line that has not been waited for yet; each wait goes on where the last one ended."""
+        deadline = time.monotonic() + 90
+        while time.monotonic() < deadline:
+            while self.seen < len(self.lines):
+                line = self.lines[self.seen]
+                self.seen += 1
+                if text in line:
+                    return line
+            if self.process.poll() is not None and self.seen == len(self.lines):
+                break
+            time.sleep(0.05)
+        raise AssertionError(f"never said {text!r}:\n{''.join(self.lines)}")
+
+    def end(self, number: int) -> int:
+        """Send a signal and wait for the end; gives the exit code."""
+        self.process.send_signal(number)
+        code = self.process.wait(60)
+        self.reader.join()
+        assert self.process.stdout
+        self.process.stdout.close()
+        return code
+
+
+def processes_of(folder: Path) -> list[int]:
+    """The processes that run in a folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if (entry / "cwd").readlink() == folder:
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    """Change a piece of a file."""
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+@pytest.fixture
+def devs() -> Iterator[list[Dev]]:
+    """What a test starts is ended, also when it fails."""
+    started: list[Dev] = []
+    yield started
+    for dev in started:
+        if dev.process.poll() is None:
+            dev.end(signal.SIGKILL)
+
+
+def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev]) -> None:
+    """Start, reconcile, broken edit, repair, new field, Ctrl-C: one console, and nothing is left at the end."""
+    dev = Dev(project)
+    devs.append(dev)
+    kubeconfig = Path(dev.says("export KUBECONFIG=").rpartition("=")[2].strip())
+    dev.says("installed things.shop.example.com")
+    dev.says("controller started")
+    rest = Rest.from_kubeconfig(kubeconfig)
+    thing = {"apiVersion": "shop.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"foo": "bar"}}
+    assert rest.call("POST", THINGS, thing).ok
+    dev.says("default/a")
+
+    edit(project / CONTROLLER, "class ThingReconciler", "class (ThingReconciler")
+    dev.says(f"changed: {CONTROLLER}")
+    dev.says("error[source-syntax]")
+    dev.says("the manager runs on with the code it has")
+
+    edit(project / CONTROLLER, "class (ThingReconciler", "class ThingReconciler")
+    dev.says("manager started")
+    dev.says("default/a")
+
+    edit(
+        project / TYPES, "class ThingStatus", "class Size(Struct):\n    width: int | None = None\n\n\nclass ThingStatus"
+    )
+    edit(project / TYPES, "    foo: ", "    size: Size | None = None\n    foo: ")
+    dev.says("updated config/crd/bases/shop.example.com_things.yaml")
+    dev.says("installed things.shop.example.com")
+    dev.says("manager started")
+    patch = {**thing, "metadata": {"name": "b"}, "spec": {"size": {"width": 3}}}
+    assert rest.call("POST", THINGS, patch).body["spec"] == {"size": {"width": 3}}
+
+    assert dev.end(signal.SIGINT) == 0
+    assert processes_of(project) == []
+    assert not kubeconfig.exists()
+
+
+def test_a_killed_loop_leaves_no_process(project: Path, control_plane: ControlPlane, devs: list[Dev]) -> None:
+    """Neither the manager nor a control plane is alive after five seconds."""
+    dev = Dev(project, "--kubeconfig", str(control_plane.kubeconfig))
+    devs.append(dev)
+    dev.says("controller started")
+    assert len(processes_of(project)) > 1
+    dev.end(signal.SIGKILL)
+    deadline = time.monotonic() + 5
+    while processes_of(project) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert processes_of(project) == []
+
+
+def test_a_manager_that_ends_does_not_end_the_loop(project: Path, control_plane: ControlPlane, devs: list[Dev]) -> None:
+    """It is told, and the next change starts it again. The flags of the user reach it."""
+    dev = Dev(project, "--kubeconfig", str(control_plane.kubeconfig), "--", "--no-such-flag")
+    devs.append(dev)
+    dev.says("--no-such-flag")
+    dev.says("the manager ended with exit code 2; a change starts it again")
+    (project / "shop" / "__init__.py").touch()
+    dev.says("manager started")
+    dev.says("the manager ended with exit code 2")
+    assert dev.end(signal.SIGTERM) == 0
+
+
+def test_a_cluster_that_runs_is_used_and_left_running(project: Path, devs: list[Dev]) -> None:
+    """`pykb cluster up` before `pykb dev` keeps the objects from run to run."""
+    pykb(project, "cluster", "up", "--no-controller-manager")
+    cluster = Cluster(project / ".pykb" / "cluster")
+    try:
+        dev = Dev(project)
+        devs.append(dev)
+        dev.says("the cluster of `pykb cluster up`")
+        dev.says("controller started")
+        assert dev.end(signal.SIGHUP) == 0
+        assert cluster.status().complete
+    finally:
+        cluster.down()
+
+
+def test_a_missing_kubeconfig_is_said_before_anything_starts(project: Path) -> None:
+    """With its name."""
+    command = [sys.executable, "-m", "pykb", "dev", "--kubeconfig", "nowhere"]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, env=dict(os.environ))
+    assert done.returncode == 1
+    assert "error[kubeconfig-unusable]: there is no kubeconfig `nowhere`" in done.stderr

@@ -1,0 +1,72 @@
+"""What type checkers and start-up time see of the client."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+PROGRAM = """
+from typing import assert_type
+from pykb.api import GroupVersion, ObjectList, Unstructured
+from pykb.api.core.v1 import ConfigMap, Pod
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime.client import Client, MergePatch, Watch, merge_from
+from pykb.runtime.apply import OperationResult, create_or_update
+from pykb.runtime.reconcile import Request
+
+GVK = GroupVersion("example.com", "v1").with_kind("Thing")
+
+
+async def program(client: Client, request: Request) -> None:
+    assert_type(await client.get(ConfigMap, request), ConfigMap)
+    assert_type(await client.get(GVK, "a/b"), Unstructured)
+    assert_type(await client.find(ConfigMap, "a", namespace="b"), ConfigMap | None)
+    assert_type(await client.list(Pod, labels={"a": "b"}), ObjectList[Pod])
+    assert_type(await client.list(GVK), ObjectList[Unstructured])
+    async for pod in client.iterate(Pod):
+        assert_type(pod, Pod)
+    watch = client.watch(Pod)
+    assert_type(watch, Watch[Pod])
+    async with watch as events:
+        async for event in events:
+            assert_type(event.object, Pod)
+    obj = ConfigMap(metadata=ObjectMeta(name="a"))
+    assert_type(await client.create(obj), ConfigMap)
+    assert_type(await client.patch(obj, merge_from(obj)), ConfigMap)
+    assert_type(await client.status.update(obj), ConfigMap)
+    untyped: dict[str, object] = {}
+    assert_type(await client.apply(untyped, force=True), dict[str, object])
+    await client.delete(obj)
+    await client.delete(ConfigMap, request, missing_ok=True)
+    assert_type(await create_or_update(client, obj, lambda: None), tuple[ConfigMap, OperationResult])
+    assert_type(client.namespaced("a").with_options(dry_run=True), Client)
+    await client.with_options(dry_rum=True)  # type: ignore[call-arg]
+    await client.patch(obj, {"data": None})  # type: ignore[arg-type]
+    await client.get("ConfigMap", "a")  # type: ignore[call-overload]
+"""
+
+
+def test_type_checkers_know_what_each_call_gives(tmp_path):
+    """`await client.get(Kind, key)` is a Kind under `mypy --strict`, and mistakes are found."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM, "utf-8")
+    arguments = [
+        "--strict",
+        "--warn-unused-ignores",
+        "--python-version",
+        "3.11",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+    ]
+    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), *arguments, str(program)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_client_loads_neither_kopf_nor_the_command_line():
+    """A program that only talks to a cluster pays for nothing else."""
+    code = "import sys, pykb.runtime.client, pykb.runtime.login; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"kopf", "typer", "rich", "jinja2", "cookiecutter", "ruamel", "yaml", "prometheus_client"}
