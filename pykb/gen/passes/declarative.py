@@ -163,10 +163,11 @@ def _each_key(node: SchemaNode, tag: _Tag) -> SchemaNode:
         tag.refuse(f"`k8s:eachKey` applies to maps, but {tag.target.what} is `{tag.effective.type_name}`")
         return node
     inner = tag.marker.value
-    rule = expression(inner, "key") if isinstance(inner, Marker) else None
+    if not isinstance(inner, Marker):
+        return node
+    rule = expression(inner, "key")
     if rule is None:
-        if isinstance(inner, Marker):
-            tag.diagnostics.add(_not_expressible(tag.marker, inner))
+        tag.diagnostics.add(_not_expressible(tag.marker, inner))
         return node
     return add_rule(node, f"self.all(key, {rule})", f"each key must fulfil {inner.text}", tag.marker)
 

@@ -89,9 +89,5 @@ def literal(raw: object) -> str:
 
 
 def literal_text(text: str) -> str:
-    """A text as CEL writes it.
-
-    >>> literal_text("it's")
-    "'it\\\\'s'"
-    """
+    """A text as CEL writes it: in single quotes, with backslashes before quotes and backslashes."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

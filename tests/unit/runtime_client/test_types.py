@@ -41,7 +41,7 @@ async def program(client: Client, request: Request) -> None:
     await client.delete(ConfigMap, request, missing_ok=True)
     assert_type(await create_or_update(client, obj, lambda: None), tuple[ConfigMap, OperationResult])
     assert_type(client.namespaced("a").with_options(dry_run=True), Client)
-    await client.with_options(dry_rum=True)  # type: ignore[call-arg]
+    client.with_options(dry_rum=True)  # type: ignore[call-arg]
     await client.patch(obj, {"data": None})  # type: ignore[arg-type]
     await client.get("ConfigMap", "a")  # type: ignore[call-overload]
 """
