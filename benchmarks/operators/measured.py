@@ -1,6 +1,7 @@
 """Runs one command and prints its cost as JSON: `python -m benchmarks.operators.measured COMMAND...`.
 
-On Linux the peak memory of a process counts from before its `exec`, so a child of a large process looks as large as that.
+On Linux the peak memory of a process counts from before its `exec`, so a child of a large process looks
+as large as that.
 This one is small.
 """
 

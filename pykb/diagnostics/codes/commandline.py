@@ -8,7 +8,8 @@ COMMAND_LINE = Code(
     "generate-command-line",
     "a word of a controller-gen command line that means nothing",
     "`pykb generate` understands controller-gen's command line: generators with their options (`crd`, "
-    "`rbac:roleName=x`, `webhook`), `paths=./...`, and output rules (`output:dir=D`, `output:crd:artifacts:config=D`, `output:stdout`). "
+    "`rbac:roleName=x`, `webhook`), `paths=./...`, and output rules "
+    "(`output:dir=D`, `output:crd:artifacts:config=D`, `output:stdout`). "
     "Options of one generator are separated by commas; lists by semicolons.",
 )
 COMMAND_LINE_GO = Code(

@@ -183,12 +183,14 @@ CEL_TYPE = Code(
 CEL_OLD_SELF = Code(
     "cel-old-self",
     "A CEL rule cannot use `oldSelf` here, or does not use it",
-    "Rules that compare with the old value work where the API server can tell which old value belongs to a new one: not "
+    "Rules that compare with the old value work where the API server can tell which old value belongs to a new one: "
+    "not "
     "below the elements of lists of type `set` or `atomic`, or without a list type.",
 )
 TAG_NOT_EXPRESSIBLE = Code(
     "tag-not-expressible",
     "A tag of declarative validation has no counterpart in a CRD",
-    "Kubernetes' own types are validated by generated Go code; a CRD has schema keywords and CEL rules, which cannot say "
+    "Kubernetes' own types are validated by generated Go code; a CRD has schema keywords and CEL rules, "
+    "which cannot say "
     "everything in every place.",
 )
