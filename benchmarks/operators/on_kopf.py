@@ -17,7 +17,7 @@ import uvloop
 RESOURCE = ("bench.example.com", "v1", "widgets")
 
 
-async def operate(kubeconfig: str, mode: str, count: int) -> None:  # noqa: ARG001 - the call all modes share
+async def operate(mode: str, count: int) -> None:  # noqa: ARG001 - the call all modes share
     registry = kopf.OperatorRegistry()
     stop = asyncio.Event()
     seen: set[str] = set()
@@ -64,7 +64,7 @@ def main() -> None:
     os.environ["KUBECONFIG"] = str(Path(kubeconfig))
     logging.basicConfig(level=logging.ERROR)
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(operate(kubeconfig, mode, int(count)))
+        runner.run(operate(mode, int(count)))
 
 
 if __name__ == "__main__":
