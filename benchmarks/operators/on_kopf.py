@@ -17,7 +17,7 @@ import uvloop
 RESOURCE = ("bench.example.com", "v1", "widgets")
 
 
-async def operate(mode: str, count: int) -> None:  # noqa: ARG001 - the call all modes share
+async def operate(mode: str, count: int) -> None:
     registry = kopf.OperatorRegistry()
     stop = asyncio.Event()
     seen: set[str] = set()
