@@ -6,6 +6,7 @@ import io
 import logging
 from collections.abc import Iterator
 
+import kopf
 import pytest
 
 from pykb.runtime.logging import configure_logging
@@ -28,7 +29,7 @@ def test_a_handlers_line_names_its_object_and_nothing_of_kopf() -> None:
     stream = io.StringIO()
     configure_logging(stream=stream)
     handled = {"apiVersion": "v1", "kind": "Box", "namespace": "default", "name": "sample", "uid": "1"}
-    extra = {"settings": object(), "k8s_skip": False, "k8s_ref": handled}
+    extra = {"settings": kopf.OperatorSettings(), "k8s_skip": False, "k8s_ref": handled}
     logging.getLogger("kopf.objects").info("reconciling", extra=extra)
     logging.getLogger("kopf._core.reactor").info("a step of the engine")
     (line,) = stream.getvalue().splitlines()
