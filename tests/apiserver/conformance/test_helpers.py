@@ -5,9 +5,10 @@ import copy
 
 import pytest
 
+from pykb.api.conditions import set_condition
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.events.v1 import Event
-from pykb.api.meta.v1 import Condition, ObjectMeta
+from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
 from pykb.runtime.errors import Conflict
 from pykb.runtime.finalizer import ensure_finalizer, release_finalizer
@@ -82,13 +83,9 @@ async def test_a_finalizer_guards_a_clean_up(client, namespace):
 
 async def test_conditions_are_written_once(client, namespace, widgets):
     """Set in the status, patched when they change."""
-    from pykb.api.conditions import set_condition
-
     obj = await client.create(widgets.make(namespace))
     before = copy.deepcopy(obj)
-    obj.status.conditions = []
-    ready = Condition(type="Ready", status="True", reason="Done", message="")
-    set_condition(obj.status.conditions, ready)
+    obj.status.conditions = set_condition(obj.status.conditions, "Ready", True, reason="Done")
     assert await patch_status(client, obj, before) is OperationResult.UPDATED
     found = await client.get(widgets.Kind, obj)
     assert [condition.type for condition in found.status.conditions] == ["Ready"]
