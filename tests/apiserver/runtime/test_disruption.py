@@ -9,7 +9,7 @@ import pytest
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import ControllerBuilder, Reconciler
-from pykb.runtime.errors import ApiError
+from pykb.runtime.errors import ApiError, NoKindMatch
 from pykb.testing import eventually
 from pykb.testing.running import running
 
@@ -52,7 +52,7 @@ async def create(client, name):
     """Create an object as soon as the kind is served."""
     try:
         await client.create(Widget(metadata=ObjectMeta(name=name, namespace="default")))
-    except ApiError as error:
+    except (ApiError, NoKindMatch) as error:
         raise AssertionError from error
 
 
