@@ -146,9 +146,7 @@ def test_the_loop_follows_the_files_until_ctrl_c(project: Path, devs: list[Dev])
     dev.says("manager started")
     dev.says("default/a")
 
-    edit(
-        project / TYPES, "class ThingSpec", "class Size(Struct):\n    width: int | None = None\n\n\nclass ThingSpec"
-    )
+    edit(project / TYPES, "class ThingSpec", "class Size(Struct):\n    width: int | None = None\n\n\nclass ThingSpec")
     edit(project / TYPES, "    foo: ", "    size: Size | None = None\n    foo: ")
     dev.says("updated config/crd/bases/shop.example.com_things.yaml")
     dev.says("installed things.shop.example.com")
