@@ -115,12 +115,15 @@ def to_wire(obj: AnyObject) -> dict[str, Any]:
 def from_wire(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
     """An object of a kind, read from an answer.
 
+    A server also hands out what it stored before a constraint was made; one such object must not hide the others, so
+    constraints are not judged here.
+
     Raises:
-        pydantic.ValidationError: The answer does not fit the type.
+        pydantic.ValidationError: The answer does not fit the type: a value is of another type than its field.
     """
     if isinstance(kind, GroupVersionKind):
         return Unstructured(wire)
-    return kind.from_wire(wire)
+    return kind.from_stored(wire)
 
 
 def complete(item: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:
@@ -135,7 +138,7 @@ def replace_content(obj: AnyObject, wire: dict[str, Any]) -> None:
         pydantic.ValidationError: The answer does not fit the type; the object is as before.
     """
     if isinstance(obj, Object):
-        fresh = type(obj).from_wire(wire)
+        fresh = type(obj).from_stored(wire)
         # Not field by field: that would validate each, and would leave fields that the server removed.
         object.__setattr__(obj, "__dict__", fresh.__dict__)
         object.__setattr__(obj, "__pydantic_fields_set__", fresh.__pydantic_fields_set__)
