@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -108,7 +109,15 @@ class ManagerOptions:
             environ: The environment (``WATCH_NAMESPACE``); that of the process when ``None``.
             **overrides: Values of the program, in place of the defaults; a flag is stronger.
         """
-        parser = argparse.ArgumentParser(allow_abbrev=False, description="Run the manager.")
+        program = _program()
+        parser = argparse.ArgumentParser(
+            prog=program,
+            usage="%(prog)s [flag ...]",
+            description="Run the manager: every controller of the program, until SIGTERM or Ctrl-C.",
+            epilog=_EXAMPLES.format(program=program),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
         add_flags(parser)
         return cls.from_namespace(parser.parse_args(argv), environ=environ, **overrides)
 
@@ -138,17 +147,9 @@ class ManagerOptions:
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the manager's flags; their defaults are applied by :meth:`ManagerOptions.from_namespace`."""
-    add = parser.add_argument
     flag: dict[str, Any] = {"type": _boolean, "nargs": "?", "const": True, "metavar": "true|false"}
-    add("--metrics-bind-address", type=_address, metavar="ADDR", help="metrics, e.g. :8443; 0 for none (default 0)")
-    add("--metrics-secure", **flag, help="metrics by TLS and to authorised readers only (default true)")
-    _add_certificate(parser, "metrics")
-    add("--health-probe-bind-address", type=_address, metavar="ADDR", help="/healthz and /readyz (default :8081)")
-    add("--leader-elect", **flag, help="have at most one replica work at a time (default false)")
-    add("--leader-election-namespace", metavar="NS", help="namespace of the lease (default: that of the pod)")
-    _add_certificate(parser, "webhook")
-    add("--webhook-port", type=int, metavar="PORT", help="port of the webhook server (default 9443)")
-    add("--enable-http2", **flag, help="accepted for compatibility: the servers speak HTTP/1.1 only")
+
+    add = parser.add_argument_group("cluster").add_argument
     add("--kubeconfig", type=Path, metavar="FILE", help="kubeconfig to use (default: as kubectl, or the pod's account)")
     add("--context", metavar="NAME", help="context of the kubeconfig")
     add("--master", metavar="URL", help="URL of the API server, in place of the kubeconfig's")
@@ -158,19 +159,52 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="NS[,NS...]",
         help="namespaces to watch (default: $WATCH_NAMESPACE, else all)",
     )
+
+    add = parser.add_argument_group("leader election").add_argument
+    add("--leader-elect", **flag, help="have at most one replica work at a time (default false)")
+    add("--leader-election-namespace", metavar="NS", help="namespace of the lease (default: that of the pod)")
+
+    group = parser.add_argument_group("servers")
+    add = group.add_argument
+    add("--health-probe-bind-address", type=_address, metavar="ADDR", help="/healthz and /readyz (default :8081)")
+    add("--metrics-bind-address", type=_address, metavar="ADDR", help="metrics, e.g. :8443; 0 for none (default 0)")
+    add("--metrics-secure", **flag, help="metrics by TLS and to authorised readers only (default true)")
+    _add_certificate(group, "metrics")
+    add("--webhook-port", type=int, metavar="PORT", help="port of the webhook server (default 9443)")
+    _add_certificate(group, "webhook")
+    add("--enable-http2", **flag, help="accepted for compatibility: the servers speak HTTP/1.1 only")
+
+    add = parser.add_argument_group("log").add_argument
     add("--log-level", choices=LOG_LEVELS, help="least severity to log (default info)")
     add("--log-format", choices=[str(style) for style in LogFormat], help="form of the log (default text)")
-    zap = parser.add_argument_group("kubebuilder's logging flags, understood too")
-    zap.add_argument("--zap-devel", **flag, help="log from debug on, as text")
-    zap.add_argument("--zap-encoder", choices=("console", "json"), help="form of the log")
-    zap.add_argument("--zap-log-level", metavar="LEVEL", help="least severity: debug, info, error, or a verbosity")
-    zap.add_argument("--zap-stacktrace-level", metavar="LEVEL", help="accepted: errors nobody foresaw have a traceback")
-    zap.add_argument("--zap-time-encoding", metavar="NAME", help="accepted: times are RFC 3339 in UTC")
+
+    add = parser.add_argument_group("log, in kubebuilder's words").add_argument
+    add("--zap-devel", **flag, help="log from debug on, as text")
+    add("--zap-encoder", choices=("console", "json"), help="form of the log")
+    add("--zap-log-level", metavar="LEVEL", help="least severity: debug, info, error, or a verbosity")
+    add("--zap-stacktrace-level", metavar="LEVEL", help="accepted: errors nobody foresaw have a traceback")
+    add("--zap-time-encoding", metavar="NAME", help="accepted: times are RFC 3339 in UTC")
 
 
-def _add_certificate(parser: argparse.ArgumentParser, server: str) -> None:
+_EXAMPLES = """\
+examples:
+  {program} --log-level debug
+  {program} --kubeconfig staging.yaml --watch-namespace default
+  {program} --metrics-bind-address :8080 --metrics-secure=false
+"""
+
+
+def _program() -> str:
+    """What a person types to run this program: Python calls a package run by ``-m`` only ``__main__.py``."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    if spec is None:
+        return Path(sys.argv[0]).name
+    return f"python -m {spec.name.removesuffix('.__main__')}"
+
+
+def _add_certificate(group: argparse._ArgumentGroup, server: str) -> None:
     for part, text in (("path", "directory of the certificate"), ("name", "its file"), ("key", "its key's file")):
-        parser.add_argument(f"--{server}-cert-{part}", metavar=part.upper(), help=f"{server} server: {text}")
+        group.add_argument(f"--{server}-cert-{part}", metavar=part.upper(), help=f"{server} server: {text}")
 
 
 def _logging(given: dict[str, Any]) -> dict[str, Any]:

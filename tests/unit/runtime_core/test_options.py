@@ -1,5 +1,7 @@
 """The manager's flags: kubebuilder's names, values and defaults, and pykb's own."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -117,3 +119,22 @@ def test_other_addresses_are_refused(text):
     """The message says what is expected."""
     with pytest.raises(ValueError, match="expected `:8081`"):
         BindAddress.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "program"),
+    [
+        (["-m", "sealvm"], "python -m sealvm"),
+        (["-m", "sealvm.other"], "python -m sealvm.other"),
+        (["run.py"], "run.py"),
+    ],
+)
+def test_help_says_how_the_program_is_called(tmp_path: Path, words: list[str], program: str):
+    """A package run by `-m` is called by its name, not `__main__.py`; in the examples, too."""
+    text = "from pykb.runtime import ManagerOptions\nManagerOptions.from_args()\n"
+    (tmp_path / "sealvm").mkdir()
+    for path in ("sealvm/__main__.py", "sealvm/other.py", "run.py"):
+        (tmp_path / path).write_text(text)
+    done = subprocess.run([sys.executable, *words, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(f"usage: {program} [flag ...]\n")
+    assert f"  {program} --log-level debug\n" in done.stdout
