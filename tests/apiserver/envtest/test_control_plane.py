@@ -68,11 +68,19 @@ def test_a_user_may_do_what_rbac_gives_and_nothing_else(control_plane: ControlPl
     jane = Rest.from_kubeconfig(control_plane.user("jane", ["readers"]))
     assert jane.call("GET", NAMESPACES).status == 403
     assert "jane" in jane.call("GET", NAMESPACES).message
+    # A role of our own: the built-in ones are empty until kube-controller-manager has put them together.
+    role = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "readers"},
+        "rules": [{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list"]}],
+    }
+    assert rest.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", role).ok
     binding = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",
         "metadata": {"name": "readers"},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "readers"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "readers"}],
     }
     assert rest.call("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", binding).ok
