@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
-from pykb.diagnostics import Diagnostics, Label, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Label, Span
 from pykb.diagnostics.codes.crd import (
     CONFLICTING_VERSIONS,
     METADATA_FORM,
@@ -54,6 +54,7 @@ def _crd(kinds: list[Kind], resolver: Resolver, diagnostics: Diagnostics, *, con
     kept = [kind for kind in kinds if not any(m.name == "kubebuilder:skipversion" for m in kind.named.markers)]
     versions = [_version(kind, resolver) for kind in kept]
     if not versions:
+        diagnostics.add(_all_skipped(kinds))
         return None
     group_kind = kept[0].gvk.group_kind
     span = kept[0].named.span
@@ -80,6 +81,15 @@ def _crd(kinds: list[Kind], resolver: Resolver, diagnostics: Diagnostics, *, con
         annotations=metadata.annotations,
         labels=metadata.labels,
         conversion=_CONVERSION if converted and len(versions) > 1 else None,
+    )
+
+
+def _all_skipped(kinds: list[Kind]) -> Diagnostic:
+    marker = next(m for m in kinds[0].named.markers if m.name == "kubebuilder:skipversion")
+    return NO_SERVED_VERSION.at(
+        marker.span,
+        f"all versions of `{kinds[0].gvk.group_kind}` are skipped, so it has no CRD",
+        help=("remove `+kubebuilder:skipversion` from one of them, or remove the class",),
     )
 
 
@@ -155,7 +165,8 @@ def _strings(value: object) -> tuple[str, ...]:
 
 def _shared_resource(kinds: list[Kind], diagnostics: Diagnostics) -> Marker | None:
     """The one resource marker: names and scope belong to all versions."""
-    found = [marker for kind in kinds for marker in kind.named.markers if marker.name == _RESOURCE]
+    each = [next((m for m in kind.named.markers if m.name == _RESOURCE), None) for kind in kinds]
+    found = [marker for marker in each if marker is not None]
     for other in found[1:]:
         if dict(other.arguments) != dict(found[0].arguments):
             diagnostics.add(

@@ -9,6 +9,7 @@ from pathlib import Path
 from pykb.api.object import CustomResource
 from pykb.diagnostics import Diagnostic, Diagnostics, Label
 from pykb.diagnostics.codes.generate import DUPLICATE_KIND, NO_GROUP
+from pykb.diagnostics.codes.markers import MARKER_CONFLICT
 from pykb.gen.declare import Declarations, NamedType
 from pykb.gen.load import LoadedModule
 from pykb.markers.model import Marker
@@ -49,10 +50,12 @@ def find_kinds(
     found: dict[GroupVersionKind, Kind] = {}
     for module, python in dict.fromkeys(classes):
         named = declarations.named(python)
-        markers = {m.name: m.value for m in reversed(package_markers.get(module.path.parent, ()))}
+        package = package_markers.get(module.path.parent, ())
+        markers = {m.name: m.value for m in reversed(package)}
         if "kubebuilder:skip" in markers:
             continue
         gvk = _identity(python, markers, module.path.parent.name)
+        _check_package(package, gvk, named, diagnostics)
         if gvk is None:
             if python not in extended and "gvk" not in dir(python):
                 diagnostics.add(_no_group(named))
@@ -73,6 +76,37 @@ def _identity(python: type[CustomResource], markers: Mapping[str, object], packa
     return GroupVersionKind(
         str(markers["groupName"] or ""), str(markers.get("versionName") or package), python.__name__
     )
+
+
+def _check_package(
+    package: Iterable[Marker], gvk: GroupVersionKind | None, named: NamedType, diagnostics: Diagnostics
+) -> None:
+    """All that the files of a package say about group and version agrees, with each other and with the class."""
+    first: dict[str, Marker] = {}
+    for marker in package:
+        if marker.name not in {"groupName", "versionName"}:
+            continue
+        earlier = first.setdefault(marker.name, marker)
+        if earlier.value != marker.value:
+            diagnostics.add(
+                MARKER_CONFLICT.at(
+                    marker.span,
+                    f"`{marker.text}` contradicts `{earlier.text}` in another file of the package",
+                    labels=(Label(earlier.span, "the other one"),),
+                    help=("remove one of the two: a package is one group and version",),
+                ),
+            )
+    for name, said in (("groupName", gvk.group if gvk else None), ("versionName", gvk.version if gvk else None)):
+        found = first.get(name)
+        if found is not None and said is not None and found.value and found.value != said:
+            diagnostics.add(
+                MARKER_CONFLICT.at(
+                    found.span,
+                    f"`{found.text}` contradicts the class `{named.name}`, whose `group_version` says `{said}`",
+                    labels=(Label(named.span, "this class"),) if named.span else (),
+                    help=("remove the marker: `group_version=GROUP_VERSION` says it in Python",),
+                ),
+            )
 
 
 def _no_group(named: NamedType) -> Diagnostic:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_OUTSIDE
-from pykb.diagnostics.codes.markers import SOURCE_SYNTAX
+from pykb.markers.collect import syntax_error
 
 _SKIPPED = frozenset(
     ["__pycache__", "node_modules", "build", "dist", "venv", "env", "site-packages", "testdata", "hack", "bin"],
@@ -164,10 +164,7 @@ def _shown(path: str, root: Path) -> str:
 
 def _syntax(error: SyntaxError, path: Path, root: Path) -> Diagnostic:
     place = _shown(error.filename or str(path), root)
-    line, column = error.lineno or 1, error.offset or 1
-    end_line = error.end_lineno or line
-    end = error.end_offset if end_line == line and error.end_offset and error.end_offset > column else column + 1
-    return SOURCE_SYNTAX.at(Span(place, line, column, line, end), f"expected Python, found a syntax error: {error.msg}")
+    return syntax_error(error, place)
 
 
 def _import_failure(error: BaseException, path: Path, root: Path) -> Diagnostic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostic, Diagnostics
+from pykb.diagnostics import Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.generate import HEADER_FILE, NOTHING_FOUND
 from pykb.gen.artifact import Artifact
 from pykb.gen.options import GenerateOptions
@@ -62,7 +62,8 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
             sources.files, header=_header(options, "webhook", diagnostics), diagnostics=diagnostics
         )
         artifacts["webhook"] = tuple(found)
-    if not any(artifacts.values()) and not diagnostics.has_errors:
+    # A finding about what is there says more than that nothing came of it.
+    if not any(artifacts.values()) and all(found.severity is Severity.NOTE for found in diagnostics):
         diagnostics.add(_nothing(options))
     return GenerateResult(artifacts, diagnostics, groups)
 

@@ -23,10 +23,13 @@ from pykb.markers.reader import MarkerComment, MarkerReader, Place
 from pykb.markers.registry import MarkerRegistry
 from pykb.markers.source import FieldDeclaration, SourceFile, TypeDeclaration, TypeKind
 
-__all__ = ["FieldDeclaration", "SourceFile", "TypeDeclaration", "TypeKind", "collect", "scan"]
+__all__ = ["FieldDeclaration", "SourceFile", "TypeDeclaration", "TypeKind", "collect", "scan", "syntax_error"]
 
 
-_IN_DOCSTRING = re.compile(r"^[ \t]*(\+(?:kubebuilder|k8s):[^\n\r]*?)[ \t]*$", re.MULTILINE)
+_IN_DOCSTRING = re.compile(
+    r"""^[ \t]*(?:[rR]?(?:"{3}|'{3}|"|'))?[ \t]*(\+(?:kubebuilder|k8s):[^\n\r]*?)[ \t]*(?:"{3}|'{3})?[ \t]*$""",
+    re.MULTILINE,
+)
 
 
 def scan(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diagnostics) -> SourceFile | None:
@@ -57,7 +60,7 @@ def collect(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diag
             warnings.simplefilter("ignore")  # invalid escapes are the linter's business
             tree = ast.parse(text, path)
     except SyntaxError as error:
-        diagnostics.add(_syntax_error(error, path))
+        diagnostics.add(syntax_error(error, path))
         return SourceFile(path, (), {})
     except (ValueError, RecursionError, MemoryError) as error:
         diagnostics.add(
@@ -68,7 +71,8 @@ def collect(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diag
     return _Attachment(text, path, declarations, registry=registry, diagnostics=diagnostics).run()
 
 
-def _syntax_error(error: SyntaxError, path: str) -> Diagnostic:
+def syntax_error(error: SyntaxError, path: str) -> Diagnostic:
+    """The finding for a file that does not parse."""
     line = max(1, error.lineno or 1)
     column = max(1, error.offset or 1)
     end_line = max(line, error.end_lineno or line)

@@ -194,3 +194,8 @@ TAG_NOT_EXPRESSIBLE = Code(
     "which cannot say "
     "everything in every place.",
 )
+EXTERNAL_DOCS = Code(
+    "external-docs",
+    "The address of external documentation is no URL",
+    "`externalDocs` points to documentation by an absolute URL, such as `https://example.com/docs`.",
+)

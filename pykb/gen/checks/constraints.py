@@ -11,6 +11,7 @@ from pykb.diagnostics.codes.crd import (
     BOUNDS,
     DEFAULT_VALUE,
     ENUM_VALUE,
+    EXTERNAL_DOCS,
     FORMAT,
     PATTERN,
     TYPE_NAME,
@@ -74,6 +75,7 @@ def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> 
             ),
         )
     _check_enum(node, what, diagnostics)
+    _check_docs(node, what, diagnostics)
     default = keywords.get("default")
     if default is not None:
         for reason in misfits(default.value, node):
@@ -161,6 +163,24 @@ def pattern_problem(pattern: str) -> str | None:
         reason = error.args[0] if error.args else error
         return reason.decode() if isinstance(reason, bytes) else str(reason)
     return None
+
+
+def _check_docs(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+    keyword = node.keywords.get("externalDocs")
+    if keyword is None or not isinstance(keyword.value, dict):
+        return
+    url = str(keyword.value.get("url", ""))
+    if not _URL.fullmatch(url):
+        diagnostics.add(
+            EXTERNAL_DOCS.at(
+                keyword.span or node.span,
+                f"the documentation of {what} is at `{url}`, which is no URL",
+                help=('+kubebuilder:externalDocs:url="https://..."',),
+            ),
+        )
+
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x20]+|/[^\s\x00-\x20]*")
 
 
 def _check_enum(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:

@@ -239,7 +239,10 @@ def _set(
     old = node.keywords.get(keyword)
     first = said.get(keyword)
     if first is not None and first.value != value and keyword != "default":
-        diagnostics.add(_conflict(new, first))
+        if (
+            first.spelling.partition("=")[0] != new.spelling.partition("=")[0]
+        ):  # one marker twice: said where it was read
+            diagnostics.add(_conflict(new, first))
     elif (
         old is not None
         and first is None
