@@ -14,8 +14,9 @@ _TICK = 0.001
 class OpenSockets:
     """Opens sockets for aiohttp's connector and knows which of them are still open.
 
-    aiohttp's ``close`` returns when it has asked for the end of each connection; under TLS the socket itself is closed some
-    turns of the event loop later. A program that ends its loop at once would leave it open, with a ``ResourceWarning``.
+    aiohttp's ``close`` has asked for the end of each connection when it returns; under TLS, and for a handshake that was
+    given up, the socket itself is closed some turns of the event loop later. A program that ends its loop at once would
+    leave it open, with a ``ResourceWarning``.
     """
 
     def __init__(self) -> None:
@@ -34,5 +35,5 @@ class OpenSockets:
         """Return once every socket is closed, or after so many seconds."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while any(each.fileno() != -1 for each in self._sockets):
+                while any(each.fileno() != -1 for each in self._sockets):  # noqa: ASYNC110 - sockets tell nobody
                     await asyncio.sleep(_TICK)

@@ -5,6 +5,7 @@ import json
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -355,3 +356,36 @@ async def test_a_proxy_of_the_environment_is_used_but_not_for_what_it_excludes(m
         source = StaticCredentials(Credentials("http://api.example", proxy_url=proxy))
         async with Transport(source) as transport:
             assert (await transport.request(Call("GET", "/x"))).endswith(b"http://api.example/x")
+
+
+async def test_close_leaves_no_socket_of_a_handshake_given_up():
+    """A request cancelled while TLS is agreed on: a program may end its loop right after `close`."""
+    accepted = asyncio.Event()
+    released = asyncio.Event()
+
+    async def says_nothing(_reader, writer):
+        accepted.set()
+        await released.wait()
+        writer.close()
+
+    server = await asyncio.start_server(says_nothing, "127.0.0.1", 0)
+    before = _sockets()
+    transport = _transport(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    request = asyncio.create_task(transport.request(Call("GET", "/version")))
+    await accepted.wait()
+    opened_by_the_server = 1
+    request.cancel()
+    await transport.close()
+    assert len(_sockets() - before) <= opened_by_the_server
+    released.set()
+    server.close()
+    await server.wait_closed()
+
+
+def _sockets():
+    """The sockets that this process has open."""
+    return {
+        target
+        for each in Path("/proc/self/fd").iterdir()
+        if each.is_symlink() and (target := str(each.readlink())).startswith("socket:")
+    }
