@@ -14,7 +14,7 @@ _TICK = 0.001
 class OpenSockets:
     """Opens sockets for aiohttp's connector and knows which of them are still open.
 
-    aiohttp's ``close`` has asked for the end of each connection when it returns; under TLS, and for a handshake that was
+    When aiohttp's ``close`` returns, it has asked for the end of each connection; under TLS, or in a handshake that was
     given up, the socket itself is closed some turns of the event loop later. A program that ends its loop at once would
     leave it open, with a ``ResourceWarning``.
     """
