@@ -9,7 +9,7 @@ import pytest
 from pykb.api import CustomResource, Field, GroupVersion, Struct
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import ControllerBuilder, Reconciler, patch_status
-from pykb.runtime.errors import ApiError, Invalid
+from pykb.runtime.errors import ApiError, Invalid, NoKindMatch
 from pykb.testing import eventually
 from pykb.testing.running import running
 
@@ -79,7 +79,7 @@ async def client(control_plane, namespace):
         async def stored() -> bool:
             try:
                 await client.apply(load(namespace, "big", 50), force=True)
-            except ApiError:
+            except (ApiError, NoKindMatch):
                 return False  # not served yet, or still judged by the rules of the test before
             return True
 
