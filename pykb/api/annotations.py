@@ -170,6 +170,30 @@ class RawSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class SchemaPatch:
+    """What a schema says beyond, or other than, what follows from the type; not checked in Python.
+
+    A merge patch (RFC 7386): keywords are added or replaced, ``None`` takes one away, and ``properties``, ``items`` and
+    ``additionalProperties`` reach into the parts. ``required`` names all required fields.
+
+    ``@annotate(SchemaPatch({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}))`` on a class,
+    ``Annotated[PodSpec, SchemaPatch({"properties": {"hostUsers": None}})]`` on a field.
+    """
+
+    schema: Mapping[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """How a kind's versions are converted, ``spec.conversion`` of its CRD word for word; for `annotate`.
+
+    Not needed in a project with a conversion webhook, whose stanza is generated.
+    """
+
+    spec: Mapping[str, Any] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
 class XIntOrString:
     """Either an integer or a string (``x-kubernetes-int-or-string``)."""
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from pykb.api.annotations import Conversion, SchemaPatch, annotations_of
 from pykb.diagnostics import Diagnostic, Diagnostics, Label, Span
 from pykb.diagnostics.codes.crd import (
     CONFLICTING_VERSIONS,
@@ -14,9 +15,10 @@ from pykb.diagnostics.codes.crd import (
     STORAGE_VERSION,
 )
 from pykb.diagnostics.codes.generate import DUPLICATE_KIND
-from pykb.gen.ir import Crd, CrdVersion, Names, PrinterColumn, Scale
+from pykb.gen.ir import Crd, CrdVersion, Names, PrinterColumn, Scale, SchemaNode
 from pykb.gen.kinds import Kind
 from pykb.gen.lower.builtins import TOP_LEVEL_METADATA
+from pykb.gen.lower.patch import patched
 from pykb.gen.passes.resolve import Resolver
 from pykb.markers.model import Marker
 from pykb.meta.gvk import GroupKind
@@ -80,7 +82,7 @@ def _crd(kinds: list[Kind], resolver: Resolver, diagnostics: Diagnostics, *, con
         span=resource.span if resource else span,
         annotations=metadata.annotations,
         labels=metadata.labels,
-        conversion=_CONVERSION if converted and len(versions) > 1 else None,
+        conversion=_conversion(kept) or (_CONVERSION if converted and len(versions) > 1 else None),
     )
 
 
@@ -103,15 +105,31 @@ _CONVERSION: dict[str, object] = {
 }
 
 
+def _conversion(kinds: list[Kind]) -> dict[str, object] | None:
+    """What a class says with `Conversion`; one of the versions is enough."""
+    said = [item for kind in kinds for item in annotations_of(kind.python) if isinstance(item, Conversion)]
+    return dict(said[0].spec) if said else None
+
+
 def _version(kind: Kind, resolver: Resolver) -> CrdVersion:
     schema = resolver.schema_of(kind.python)
     properties = dict(schema.properties or {})
-    properties["metadata"] = replace(properties["metadata"], schema=TOP_LEVEL_METADATA)
+    if "metadata" in properties:
+        properties["metadata"] = replace(properties["metadata"], schema=_metadata(kind))
     schema = replace(schema, properties=properties)
     version = CrdVersion(kind.gvk.version, schema, kind.named.span)
     for marker in kind.named.markers:
         version = _applied(version, marker)
     return version
+
+
+def _metadata(kind: Kind) -> SchemaNode:
+    """The schema of ``metadata``: bare, but for constraints on the name, which the apiserver allows."""
+    said = [item.schema.get("properties") for item in annotations_of(kind.python) if isinstance(item, SchemaPatch)]
+    for patch in said:
+        if isinstance(patch, Mapping) and isinstance(patch.get("metadata"), Mapping):
+            return patched(TOP_LEVEL_METADATA, patch["metadata"])
+    return TOP_LEVEL_METADATA
 
 
 def _applied(version: CrdVersion, marker: Marker) -> CrdVersion:

@@ -27,7 +27,11 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
         out["properties"] = {
             name: schema_object(prop.schema, describe=describe) for name, prop in node.properties.items()
         }
-        required = sorted(name for name, prop in node.properties.items() if prop.required)
+        extra = out.pop("required", None)
+        required = sorted(
+            {name for name, prop in node.properties.items() if prop.required}
+            | {str(name) for name in (extra if isinstance(extra, list) else ())}
+        )
         if required:
             out["required"] = required
     if node.items is not None:

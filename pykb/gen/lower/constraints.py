@@ -15,6 +15,7 @@ from pykb.api.time import MicroTimeFormat
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import CONSTRAINT
 from pykb.gen.ir import Keyword, SchemaNode
+from pykb.gen.lower.patch import patched
 from pykb.gen.lower.place import Place
 
 _BOUNDS: tuple[tuple[type, str, str, str], ...] = (
@@ -68,7 +69,11 @@ def constrain(
     """
     found: dict[str, Keyword] = {}
     rules: list[object] = []
-    for item in flatten(metadata):
+    items = tuple(flatten(metadata))
+    patches = [item for item in items if isinstance(item, api.SchemaPatch)]
+    if patches and node.reference is not None:
+        node = effective  # a patch may take away what the type says
+    for item in items:
         if isinstance(item, api.CEL):
             rules.append(cel_rule(item))
         elif isinstance(item, api.Immutable):
@@ -91,7 +96,10 @@ def constrain(
     if rules:
         old = node.get("x-kubernetes-validations")
         found["x-kubernetes-validations"] = Keyword([*(old if isinstance(old, list) else []), *rules], place.span)
-    return node.put_all(found)
+    node = node.put_all(found)
+    for patch in patches:
+        node = patched(node, patch.schema, place.span)
+    return node
 
 
 IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "field is immutable"}
