@@ -148,7 +148,7 @@ def write(root: Path, changes: Iterable[Change]) -> list[Change]:
 
 
 def _stage(target: Path, text: str) -> Path:
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:200]}.", suffix=".tmp")
     path = Path(name)
     with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
         file.write(text)

@@ -18,6 +18,7 @@ SUBDOMAIN_LENGTH = 253
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _RFC_1035_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
+_YAML_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 PROTECTED_DOMAINS = ("k8s.io", "kubernetes.io")
@@ -70,6 +71,14 @@ def is_standard_module(text: str) -> bool:
 def is_python_name(text: str) -> bool:
     """Whether a class of this name would hide a keyword or a builtin (``None``, ``Warning``)."""
     return keyword.iskeyword(text) or hasattr(builtins, text)
+
+
+def is_yaml_word(text: str) -> bool:
+    """Whether YAML 1.1 reads it as something else than text, when it is not quoted (``on``, ``null``).
+
+    Numbers are left out: no name of Kubernetes that is meant here begins with a digit.
+    """
+    return text.lower() in _YAML_WORDS
 
 
 def as_label(text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.names import CONTROLLER_NAME, FLAG_CONFLICT, FLAG_REQUIRED
+from pykb.diagnostics.codes.names import CONTROLLER_NAME, FLAG_CONFLICT, FLAG_REQUIRED, GROUP_NAME
 from pykb.diagnostics.codes.project import (
     CONTROLLER_EXISTS,
     MULTIGROUP_OFF,
@@ -19,6 +19,9 @@ from pykb.scaffold.resource import Resource
 
 if TYPE_CHECKING:
     from pykb.plugins.new_api import NewApi
+
+FILE_NAME_LENGTH = 255
+"""What file systems take (NAME_MAX of Linux)."""
 
 _NOTHING = ("nothing was written",)
 
@@ -51,6 +54,7 @@ def check_resource(options: NewApi, resource: Resource, project: Project, found:
     """What PROJECT says against it."""
     known = project.find(resource)
     if options.resource:
+        _check_crd_name(resource, found)
         _check_exists(options, resource, known, project, found)
         _check_groups(resource, project, found)
         _check_kinds(resource, project, found)
@@ -66,6 +70,15 @@ def check_resource(options: NewApi, resource: Resource, project: Project, found:
         )
     if options.controller:
         _check_controller(options, resource, known, project, found)
+
+
+def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
+    """The CRD is named `<plural>.<group>`, and its file too; the file's name is the longer one."""
+    file = f"{resource.api_group}_{resource.plural}.yaml"
+    if len(file) <= FILE_NAME_LENGTH:
+        return
+    message = f"the CRD's file `{file}` would have a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
+    found.add(GROUP_NAME.at(None, message, notes=_NOTHING, help=("take a shorter `--group` or `--plural`",)))
 
 
 def _check_exists(
@@ -135,7 +148,10 @@ def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
     if new.kind.lower() == old.kind.lower():
         yield f"`--kind {new.kind}` differs from `{old.kind}` in upper and lower case only", f"`--kind {old.kind}`"
     elif new.plural == old.plural:
-        yield f"`{new.kind}` would have the plural of `{old.kind}`, `{old.plural}`", f"`--plural {new.plural}-list`"
+        yield (
+            f"`{new.kind}` would have the plural of `{old.kind}`, `{old.plural}`",
+            f"`--plural {new.plural[:58]}-list`",
+        )
     for one, other in ((new, old), (old, new)):
         if one.kind == f"{other.kind}List":
             message = f"`{one.kind}` is the kind of lists of `{other.kind}`"

@@ -63,6 +63,11 @@ def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -
         note = "it is the prefix of the name of every object that the project deploys"
         found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {near}`",)))
         return
+    if names.is_yaml_word(name):
+        message = f"{source} is a word that YAML does not read as text"
+        note = "it stands in every manifest, and in those that people write themselves it would be quoted nowhere"
+        found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {name}-operator`",)))
+        return
     if len(name) > PROJECT_NAME_LENGTH:
         message = f"{source} has {len(name)} characters, at most {PROJECT_NAME_LENGTH} fit"
         note = f"the Service `{name}-controller-manager-metrics-service` may have at most {names.LABEL_LENGTH}"

@@ -30,6 +30,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(anyio_fixtures, "pykb-anyio")
 
 
+def pytest_pycollect_makeitem(obj: object) -> list[pytest.Item] | None:
+    """Take no kind and no reconciler for a class of tests, though it be called ``TestRun``."""
+    bases = obj.__mro__ if isinstance(obj, type) else ()
+    return [] if any(base.__module__.startswith("pykb.") for base in bases) else None
+
+
 @pytest.fixture(scope="session")
 def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | ExistingCluster]:
     """A real control plane for the whole run: etcd and kube-apiserver, RBAC on, ready in seconds.

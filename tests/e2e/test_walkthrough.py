@@ -81,6 +81,22 @@ def test_fresh_project_passes_its_own_checks(shell: Shell) -> None:
     shell.run("make", "test")
 
 
+def test_types_are_checked_where_an_object_is_made(shell: Shell) -> None:
+    """A misspelt field, or a value of another type, fails `make typecheck`: in the project's types and in Kubernetes' own."""
+    module = shell.directory / "sealvm" / "slips.py"
+    module.write_text(
+        "from pykb.api.core.v1 import Container\n"
+        "from sealvm.api.v1.virtulmachine_types import VirtulMachineSpec\n"
+        'VirtulMachineSpec(fo="bar")\n'
+        "VirtulMachineSpec(foo=1)\n"
+        'Container(name="main", imag="nginx")\n',
+        encoding="utf-8",
+    )
+    found = shell.run(".venv/bin/mypy", code=1)
+    module.unlink()
+    assert re.findall(r"slips\.py:(\d+): error", found) == ["3", "4", "5"]
+
+
 def test_install_and_run(shell: Shell) -> None:
     """`make install run` brings the CRD into the cluster and reconciles the sample."""
     probes = f"127.0.0.1:{free_port()}"
