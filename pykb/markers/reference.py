@@ -51,7 +51,8 @@ Single quotes are no quotes. Tags that start with `+k8s:` have a grammar of thei
 Schema markers `+kubebuilder:validation:X` also exist as `+kubebuilder:validation:items:X`, for the elements of a list;
 `items:` can be repeated for lists of lists.
 
-`pykb explain +<marker>` shows one of them; `pykb explain markers` lists all.
+`pykb explain +<marker>` shows one of them; `pykb explain markers` lists all. What each one does to the manifests, and
+what is said when it is wrong, is shown in [a table that a test makes](marker-coverage.md).
 """
 
 
@@ -59,6 +60,7 @@ def render_reference(registry: MarkerRegistry) -> str:
     """``docs/reference/markers.md``: every marker by category, with its arguments and an example."""
     out = [_INTRODUCTION.rstrip()]
     categories: dict[str, list[MarkerDefinition]] = {}
+    of_elements = {d.base_name: d for d in registry if d.items_depth}
     for definition in registry:
         if not definition.items_depth:
             categories.setdefault(definition.category, []).append(definition)
@@ -69,16 +71,17 @@ def render_reference(registry: MarkerRegistry) -> str:
             out += [f"- `+{d.name}`: {d.summary}" for d in categories[category]]
             out.append("")
             continue
-        out += [_section(d) for d in categories[category]]
+        out += [_section(d, of_elements.get(d.name)) for d in categories[category]]
     return "\n".join(out).rstrip("\n") + "\n"
 
 
-def _section(definition: MarkerDefinition) -> str:
+def _section(definition: MarkerDefinition, of_elements: MarkerDefinition | None) -> str:
+    elements = f" For the elements of a list: `+{of_elements.name}`." if of_elements else ""
     lines = [
         f"### `+{definition.name}`\n",
         definition.summary,
         "",
-        f"On {describe_targets(definition)}{_remarks(definition)}.",
+        f"On {describe_targets(definition)}{_remarks(definition)}.{elements}",
     ]
     lines += ["", "```", f"# {definition.example}", "```"]
     if definition.arguments:

@@ -255,7 +255,7 @@ DEFINITIONS = (
         example='(since: "1.36")=+k8s:minimum=1',
         repeatable=True,
     ),
-    _tag("opaqueType", "Validations of the field's type are not inherited."),
+    _tag("opaqueType", "Validations of the field's type are not inherited.", targets=_FIELD),
     _tag(
         "ifEnabled",
         "A tag that holds while an option of Kubernetes' own API server is on.",
