@@ -1,6 +1,6 @@
 """`Object`: the base of every kind, and `CustomResource`: that of the user's own."""
 
-from __future__ import annotations
+# Annotations are objects here, not text: Pydantic evaluates those of each base for every kind.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Object(Struct):
     kind: str = ""
     metadata: ObjectMeta = Field(default_factory=ObjectMeta)
 
-    __wire_always__: ClassVar[frozenset[str]] = frozenset({"api_version", "kind"})
+    __wire_always__ = frozenset({"api_version", "kind"})
 
     def __init_subclass__(
         cls,

@@ -39,10 +39,13 @@ class Struct(BaseModel):
         validate_by_name=True,
     )
 
-    __wire_plan__: ClassVar[tuple[FieldPlan, ...] | None] = None
-    __wire_always__: ClassVar[frozenset[str]] = frozenset()
-
-    if not TYPE_CHECKING:  # type checkers synthesise __init__ from the fields, and must not see these
+    if TYPE_CHECKING:
+        __wire_plan__: ClassVar[tuple[FieldPlan, ...] | None]
+        __wire_always__: ClassVar[frozenset[str]]
+    else:  # type checkers synthesise __init__ from the fields, and must not see these
+        # Without annotations: Pydantic evaluates those of each base for every class, which tripled the cost of one.
+        __wire_plan__ = None
+        __wire_always__ = frozenset()
 
         def __init__(self, /, **fields: Any) -> None:
             self.__pydantic_validator__.validate_python(fields, self_instance=self)
