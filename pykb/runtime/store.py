@@ -35,14 +35,14 @@ def key_of(obj: Mapping[str, Any]) -> NamespacedName:
 class Stored:
     """One object as it was last seen."""
 
-    __slots__ = ("_json", "labels", "resource_version", "uid", "values")
+    __slots__ = ("_json", "labels", "resource_version", "values")
 
     def __init__(self, obj: dict[str, Any], values: tuple[tuple[str, ...], ...]) -> None:
         metadata = obj["metadata"]
-        self._json = orjson.dumps(obj)
+        # A copy: what orjson gives keeps the room that it was written in, several times its length.
+        self._json = bytes(memoryview(orjson.dumps(obj)))
         self.labels: dict[str, str] | None = metadata.get("labels")
         self.resource_version: str = metadata.get("resourceVersion", "")
-        self.uid: str = metadata.get("uid", "")
         self.values = values
 
     def load(self) -> dict[str, Any]:

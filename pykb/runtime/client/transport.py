@@ -11,9 +11,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import lru_cache
 from types import TracebackType
 from typing import Any, Self
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import aiohttp
 import orjson
@@ -106,6 +107,7 @@ class Transport:
         self._streams: set[aiohttp.ClientResponse] = set()
         self._slots = asyncio.Semaphore(self._options.max_connections)
         self._tls: tuple[Credentials, ssl.SSLContext | bool] | None = None
+        self._server = _Server("")
         self._renewal = asyncio.Lock()
         self._warnings: set[str] = set()
 
@@ -211,17 +213,19 @@ class Transport:
     async def _attempt(
         self, call: Call, credentials: Credentials, limits: aiohttp.ClientTimeout, *, read_body: bool
     ) -> aiohttp.ClientResponse:
+        if self._server.url != credentials.server:
+            self._server = _Server(credentials.server)
         started = self._clock.now()
         code = 0
         try:
             response = await self._open_session().request(
                 call.method,
-                URL(f"{credentials.server}{call.path}", encoded=True).update_query(call.query),
+                URL(f"{credentials.server}{call.path}{_query(call.query)}", encoded=True),
                 data=call.body,
                 headers=request_headers(call, credentials),
                 timeout=limits,
                 ssl=self._tls_for(credentials),
-                proxy=credentials.proxy_url or environment_proxy(credentials.server),
+                proxy=credentials.proxy_url or self._server.proxy,
                 server_hostname=credentials.tls_server_name,
                 allow_redirects=False,
             )
@@ -236,8 +240,8 @@ class Transport:
             raise self._unreachable(credentials.server, credentials.origin, error, connected=connected) from error
         finally:
             if self.observer is not None:
-                host = urlsplit(credentials.server).netloc
-                self.observer(RequestRecord(call.method, host, code, self._clock.now() - started))
+                seconds = self._clock.now() - started
+                self.observer(RequestRecord(call.method, self._server.host, code, seconds))
         return response
 
     def _open_session(self) -> aiohttp.ClientSession:
@@ -281,6 +285,22 @@ class Transport:
             help=(help_text,),
         )
         return ServerUnreachable(diagnostic, connected=connected)
+
+
+class _Server:
+    """What follows from a server's URL; found once, since reading the environment costs as much as a request."""
+
+    __slots__ = ("host", "proxy", "url")
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.host = urlsplit(url).netloc
+        self.proxy = environment_proxy(url) if url else None
+
+
+@lru_cache(maxsize=256)
+def _query(pairs: tuple[tuple[str, str], ...]) -> str:
+    return f"?{urlencode(pairs)}" if pairs else ""
 
 
 def _may_repeat(call: Call, error: ApiError | ServerUnreachable) -> bool:
