@@ -209,6 +209,12 @@ PROJECTS: dict[str, list[Step]] = {
         ),
         pykb("generate"),
     ],
+    "pod-watcher": [
+        init("--domain", "example.com"),
+        create_api("core", "v1", "Pod", "--no-resource", "--controller"),
+        own("pod_watcher/controllers/pod_controller.py", "tests/controllers/test_pod_controller.py"),
+        pykb("generate"),
+    ],
 }
 """Every project of testdata/ and how it came to be."""
 
