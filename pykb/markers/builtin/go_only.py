@@ -5,13 +5,18 @@ from __future__ import annotations
 from pykb.markers.definition import BOOLEAN, RAW, STRING, ArgumentDefinition, MarkerDefinition, MarkerTarget, ValueType
 
 _ALL = frozenset(MarkerTarget)
+_TYPE = frozenset({MarkerTarget.TYPE})
+_PACKAGE = frozenset({MarkerTarget.PACKAGE})
 
 
-def _go(name: str, summary: str, kind: ValueType | None = RAW) -> MarkerDefinition:
-    arguments = (ArgumentDefinition("", kind, optional=True),) if kind else ()
+def _go(
+    name: str, summary: str, kind: ValueType | None = RAW, *, targets: frozenset[MarkerTarget] = _ALL
+) -> MarkerDefinition:
+    # Those that controller-gen registers have their places and need their value, as there.
+    arguments = (ArgumentDefinition("", kind, optional=targets is _ALL),) if kind else ()
     return MarkerDefinition(
         name,
-        _ALL,
+        targets,
         arguments,
         summary=summary,
         example=f"+{name}" + ("=true" if kind in {BOOLEAN, RAW} else "=value" if kind else ""),
@@ -24,13 +29,13 @@ def _go(name: str, summary: str, kind: ValueType | None = RAW) -> MarkerDefiniti
 
 _CLIENT = "Steers client-gen."
 DEFINITIONS = (
-    _go("kubebuilder:object:root", "Steers deepcopy generation of a kind.", BOOLEAN),
-    _go("kubebuilder:object:generate", "Steers deepcopy generation.", BOOLEAN),
-    _go("k8s:deepcopy-gen", "Steers deepcopy-gen."),
-    _go("k8s:deepcopy-gen:interfaces", "Steers deepcopy-gen.", STRING),
+    _go("kubebuilder:object:root", "Steers deepcopy generation of a kind.", BOOLEAN, targets=_TYPE),
+    _go("kubebuilder:object:generate", "Steers deepcopy generation.", BOOLEAN, targets=_PACKAGE | _TYPE),
+    _go("k8s:deepcopy-gen", "Steers deepcopy-gen.", targets=_PACKAGE | _TYPE),
+    _go("k8s:deepcopy-gen:interfaces", "Steers deepcopy-gen.", STRING, targets=_TYPE),
     _go("k8s:deepcopy-gen:nonpointer-interfaces", "Steers deepcopy-gen."),
-    _go("kubebuilder:ac:generate", "Steers apply configurations.", BOOLEAN),
-    _go("kubebuilder:ac:output:package", "Steers apply configurations.", STRING),
+    _go("kubebuilder:ac:generate", "Steers apply configurations.", BOOLEAN, targets=_PACKAGE | _TYPE),
+    _go("kubebuilder:ac:output:package", "Steers apply configurations.", STRING, targets=_PACKAGE),
     _go("kubebuilder:conversion:hub", "Marks the hub of a conversion.", None),
     _go("genclient", _CLIENT),
     _go("genclient:nonNamespaced", _CLIENT),

@@ -249,8 +249,8 @@ def bad_markers(definition: MarkerDefinition) -> Iterator[str]:
     if value is not None:
         if value.type.kind is not ValueKind.RAW:
             yield from (f"{name}={bad}" for bad in bad_values(value))
-        if not value.optional:
-            yield name
+            if not value.optional:
+                yield name
         yield f"{name}:nosuch=1"
         return
     if not definition.arguments:
