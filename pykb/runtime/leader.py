@@ -36,6 +36,7 @@ from pykb.meta.gvk import NamespacedName
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, Conflict, ServerUnreachable
+from pykb.runtime.fence import fenced
 from pykb.runtime.recorder import EventRecorder
 
 logger = logging.getLogger(__name__)
@@ -138,12 +139,14 @@ class LeaderElector:
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
         """Wait for the lease, do ``lead`` while renewing, give the lease back.
 
+        Whatever ``lead`` starts writes nothing once the lease has run out: see :mod:`pykb.runtime.fence`.
+
         Raises:
             LeadershipLost: The lease was lost; ``lead`` was cancelled and has ended.
         """
         self._observer(False)
         await self.acquire()
-        work = asyncio.ensure_future(lead())
+        work = asyncio.create_task(_awaited(lead), name="leader", context=fenced(self._check))
         renewal = asyncio.create_task(self._renew_until_lost(), name="leader-election")
         try:
             await asyncio.wait({work, renewal}, return_when=asyncio.FIRST_COMPLETED)
@@ -276,6 +279,10 @@ class LeaderElector:
             lease_transitions=transitions if mine or before is None else transitions + 1,
         )
 
+    def _check(self) -> None:
+        if not self.is_leader:
+            raise LeadershipLost(f"lease `{self._key}` has run out: another replica may lead")
+
     def _report(self, what: str) -> None:
         if self._recorder is not None and self._seen is not None:
             self._recorder.event(self._seen, "Normal", "LeaderElection", f"{self.identity} {what}")
@@ -286,6 +293,10 @@ class LeaderElector:
     @property
     def _key(self) -> NamespacedName:
         return NamespacedName(self._options.namespace, self._options.name)
+
+
+async def _awaited(lead: Callable[[], Awaitable[None]]) -> None:
+    await lead()
 
 
 async def _stop(task: asyncio.Future[Any]) -> None:

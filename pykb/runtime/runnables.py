@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -36,6 +37,7 @@ class RunnableGroup:
         self._waiting: list[tuple[str, RunFunction]] = []
         self._tasks: set[asyncio.Task[None]] = set()
         self._running = False
+        self._context = contextvars.Context()
 
     def add(self, function: RunFunction, *, name: str) -> None:
         """Run this with the group."""
@@ -47,6 +49,7 @@ class RunnableGroup:
     def start(self) -> None:
         """Start what was added."""
         self._running = True
+        self._context = contextvars.copy_context()
         waiting, self._waiting = self._waiting, []
         for name, function in waiting:
             self._spawn(function, name)
@@ -75,7 +78,12 @@ class RunnableGroup:
         return False
 
     def _spawn(self, function: RunFunction, name: str) -> None:
-        task: asyncio.Task[None] = asyncio.create_task(_awaited(function), name=name)
+        task: asyncio.Task[None] = asyncio.create_task(
+            _awaited(function),
+            name=name,
+            # What is added later belongs to the group too, and not to whoever happened to add it.
+            context=self._context.copy(),
+        )
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 

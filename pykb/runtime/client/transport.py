@@ -27,6 +27,7 @@ from pykb.runtime.client.sockets import OpenSockets
 from pykb.runtime.client.tls import tls_context
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
+from pykb.runtime.fence import check_fence
 from pykb.runtime.login.credentials import Credentials, CredentialSource
 
 logger = logging.getLogger(__name__)
@@ -215,6 +216,8 @@ class Transport:
     ) -> aiohttp.ClientResponse:
         if self._server.url != credentials.server:
             self._server = _Server(credentials.server)
+        if call.method != "GET":
+            check_fence()
         started = self._clock.now()
         code = 0
         try:

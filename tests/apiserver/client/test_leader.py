@@ -6,6 +6,8 @@ from datetime import timedelta
 import pytest
 
 from pykb.api.coordination.v1 import Lease
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import MergePatch
 from pykb.runtime.clock import SystemClock
 from pykb.runtime.leader import LeaderElectionOptions, LeaderElector, LeadershipLost
@@ -199,3 +201,40 @@ def test_durations_must_fit_together(client, lease, renew, retry):
     """Durations with which two could lead are refused at once."""
     with pytest.raises(ValueError, match="lease_duration > renew_deadline"):
         _elector(client, "n", "i", lease=lease, renew=renew, retry=retry)
+
+
+class _SkippingClock(SystemClock):
+    """The clock of a process that the system gave no time for a while: it has gone on, and no timer has fired."""
+
+    def __init__(self):
+        self.skipped = 0.0
+
+    def now(self):
+        return super().now() + self.skipped
+
+
+async def test_a_leader_that_stood_still_writes_nothing_when_it_goes_on(client, namespace):
+    """Work that continues after the lease has run out may read but not write, also in tasks that it started before."""
+    clock = _SkippingClock()
+    going, going_on = asyncio.Event(), asyncio.Event()
+    outcomes = []
+
+    async def write(name):
+        await client.create(ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace)))
+
+    async def lead():
+        await write("before")
+        going.set()
+        await going_on.wait()
+        await client.get(ConfigMap, f"{namespace}/before")
+        outcomes.extend(await asyncio.gather(write("after"), return_exceptions=True))
+
+    run = asyncio.create_task(
+        _elector(client, namespace, "sleeper", lease=60, renew=50, retry=30, clock=clock).run(lead)
+    )
+    await _soon(going)
+    clock.skipped = 50
+    going_on.set()
+    await run
+    assert [type(outcome) for outcome in outcomes] == [LeadershipLost]
+    assert await client.find(ConfigMap, f"{namespace}/after") is None
