@@ -26,6 +26,7 @@ from kopf._cogs.structs import references
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.headers import environment_proxy, request_headers
+from pykb.runtime.client.listwatch import accepted
 from pykb.runtime.client.tls import tls_context
 from pykb.runtime.login import Credentials, CredentialSource
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
@@ -48,11 +49,6 @@ INTERNALS = {
 }
 """What is used of kopf beyond its public names."""
 
-METADATA_ONLY = ",".join(
-    f"application/json;as={kind};g=meta.k8s.io;v=v1" for kind in ("PartialObjectMetadataList", "PartialObjectMetadata")
-)
-"""Asks for metadata only (https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-metadata-only)."""
-
 RETRIES = (0.2, 0.5, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0)
 """Pauses in seconds between kopf's tries of one request; short, since reflectors have pauses of their own."""
 
@@ -68,7 +64,7 @@ class Engine:
 
     def __init__(self, source: CredentialSource, *, silence: timedelta = SILENCE) -> None:
         self._source = source
-        self._logins: dict[str, _Login] = {}
+        self._logins: dict[bool, _Login] = {}
         self._silence = silence
         self._tasks: asyncio.TaskGroup | None = None
 
@@ -79,11 +75,11 @@ class Engine:
                 self._tasks.create_task(login.run())
             await asyncio.get_running_loop().create_future()
 
-    def _login(self, accept: str) -> _Login:
-        """The login for a media type: kopf knows no headers by request, so each type has sessions of its own."""
-        login = self._logins.get(accept)
+    def _login(self, *, metadata_only: bool) -> _Login:
+        """The login for a form of objects: kopf knows no headers by request, so each form has sessions of its own."""
+        login = self._logins.get(metadata_only)
         if login is None:
-            login = self._logins[accept] = _Login(self._source, accept)
+            login = self._logins[metadata_only] = _Login(self._source, metadata_only=metadata_only)
             if self._tasks is not None:
                 self._tasks.create_task(login.run())
         return login
@@ -95,7 +91,7 @@ class Engine:
             WatchFailed: See :class:`~pykb.runtime.reflector.ListWatch`.
         """
         # kopf finds credentials by a context variable: each reflector's task has its own context to set it in.
-        auth.vault_var.set(self._login(METADATA_ONLY if target.metadata_only else "application/json").vault)
+        auth.vault_var.set(self._login(metadata_only=target.metadata_only).vault)
         never: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         events = _continuous_watch(
             settings=self._settings(target),
@@ -136,10 +132,10 @@ class Engine:
 class _Login:
     """Fills a kopf vault with sessions, first and after each 401."""
 
-    def __init__(self, source: CredentialSource, accept: str) -> None:
+    def __init__(self, source: CredentialSource, *, metadata_only: bool) -> None:
         self.vault = kopf_credentials.Vault()
         self._source = source
-        self._accept = accept
+        self._metadata_only = metadata_only
         self._session: aiohttp.ClientSession | None = None
 
     async def run(self) -> None:
@@ -159,7 +155,7 @@ class _Login:
             except EnvironmentProblem as problem:
                 logger.warning("cannot log in", extra={"error": problem.diagnostic.message})
             else:
-                self._session = new_session(credentials, accept=self._accept)
+                self._session = new_session(credentials, metadata_only=self._metadata_only)
                 # A session is new at every login, so kopf never takes it for one of those it saw fail.
                 await self.vault.populate({"pykb": _kopf_session(credentials, self._session)})
                 populated = asyncio.get_running_loop().time()
@@ -260,7 +256,7 @@ def _give_login(registry: kopf.OperatorRegistry) -> None:
         source = _login_source.get()
         credentials = await (source.refresh() if _logged_in.get(source) else source.current())
         _logged_in[source] = True
-        return _kopf_session(credentials, new_session(credentials, accept="application/json"))
+        return _kopf_session(credentials, new_session(credentials))
 
 
 _logged_in: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
@@ -299,21 +295,25 @@ class _Response(aiohttp.ClientResponse):
         return orjson.loads(await self.read())
 
 
-def new_session(credentials: Credentials, *, accept: str) -> aiohttp.ClientSession:
+def new_session(credentials: Credentials, *, metadata_only: bool = False) -> aiohttp.ClientSession:
     """A session that is admitted by the API server. The number of connections is that of the streams."""
 
-    async def name_server(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-        request.server_hostname = credentials.tls_server_name
+    async def complete(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        if credentials.tls_server_name:
+            request.server_hostname = credentials.tls_server_name
+        if metadata_only:
+            watch = request.url.query.get("watch") == "true"
+            request.headers["Accept"] = accepted(metadata_only=True, watch=watch)
         return await handler(request)
 
     plain = credentials.server.startswith("http://")
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, ssl=True if plain else tls_context(credentials)),
         cookie_jar=aiohttp.DummyCookieJar(),
-        headers=request_headers(Call("GET", "/", accept=accept), credentials),
+        headers=request_headers(Call("GET", "/"), credentials),
         proxy=credentials.proxy_url or environment_proxy(credentials.server),
         response_class=_Response,
-        middlewares=(name_server,) if credentials.tls_server_name else (),
+        middlewares=(complete,) if metadata_only or credentials.tls_server_name else (),
     )
 
 

@@ -57,6 +57,7 @@ class ControllerBuilder:
         self._filters: tuple[EventFilter, ...] = ()
         self._name: str | None = None
         self._options: ControllerOptions | None = None
+        self._says_concurrency = False
 
     def for_(self, kind: Kind, *, predicates: Sequence[EventFilter] = (), metadata_only: bool = False) -> Self:
         """Reconcile objects of this kind: each is woken by its own events.
@@ -116,6 +117,7 @@ class ControllerBuilder:
     def with_options(self, options: ControllerOptions | None = None, **changes: Any) -> Self:
         """Work so: all options, or single ones by name (``max_concurrent_reconciles=4``)."""
         self._options = replace(options or self._options or ControllerOptions(), **changes)
+        self._says_concurrency = self._says_concurrency or options is not None or "max_concurrent_reconciles" in changes
         return self
 
     def with_event_filter(self, predicate: EventFilter) -> Self:
@@ -152,10 +154,11 @@ class ControllerBuilder:
         )
 
     def _controller_options(self) -> ControllerOptions:
-        if self._options is not None or self._for is None:
-            return self._options or ControllerOptions()
+        options = self._options or ControllerOptions()
+        if self._says_concurrency or self._for is None:
+            return options
         wanted = self._manager.options.group_kind_concurrency.get(str(gvk_of(self._for.kind).group_kind))
-        return ControllerOptions() if wanted is None else ControllerOptions(max_concurrent_reconciles=wanted)
+        return options if wanted is None else replace(options, max_concurrent_reconciles=wanted)
 
     def _sources(self) -> list[Source]:
         if self._for is None and not self._watched and not self._raw:

@@ -145,6 +145,12 @@ class Controller:
         self._metrics.active.inc()
         try:
             result = await self._call(request)
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # the worker is to end
+            # Something that the reconciler waited for had been cancelled: its failure, not our end.
+            self._failed(work, error)
         except Exception as error:  # noqa: BLE001 - whatever it is, it is logged, counted and retried
             self._failed(work, error)
         else:
@@ -156,14 +162,20 @@ class Controller:
 
     async def _call(self, request: Request) -> Result:
         reconcile = self._reconciler.reconcile
-        if not inspect.iscoroutinefunction(reconcile):
-            return _checked(await self._call_in_thread(request))
+        answer: object
+        if inspect.iscoroutinefunction(reconcile):
+            answer = reconcile(request)
+        else:
+            answer = await self._call_in_thread(request)
+        # A reconciler whose method is plain but gives a coroutine (a wrapper) is awaited here like an async one.
+        if not inspect.isawaitable(answer):
+            return _checked(answer)
         limit = self.options.timeout
         if limit is None:
-            return _checked(await reconcile(request))
+            return _checked(await answer)
         try:
             async with asyncio.timeout(limit.total_seconds()) as timeout:
-                return _checked(await reconcile(request))
+                return _checked(await answer)
         except TimeoutError as error:
             if not timeout.expired():
                 raise
@@ -181,9 +193,7 @@ class Controller:
             # A thread cannot be broken off, and the object must not get a second one: wait, and report it late.
             await asyncio.wait({running})
             raise ReconcileTimeout(f"took longer than {limit.total_seconds() if limit else 0:g} s")
-        answer = running.result()
-        # A reconciler whose method is plain but gives a coroutine (a wrapper) is awaited here.
-        return await answer if inspect.isawaitable(answer) else answer
+        return running.result()
 
     def _succeeded(self, work: Work[Request], result: Result) -> None:
         self.queue.forget(work.key)
@@ -194,7 +204,7 @@ class Controller:
             return
         self._metrics.results["success"].inc()
 
-    def _failed(self, work: Work[Request], error: Exception) -> None:
+    def _failed(self, work: Work[Request], error: BaseException) -> None:
         self._metrics.errors.inc()
         self._metrics.results["error"].inc()
         if isinstance(error, ReconcileTimeout):

@@ -158,8 +158,7 @@ class Informer(Generic[T]):
 
     def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
         """An object exists and looks like this."""
-        obj.setdefault("apiVersion", self.gvk.api_version)
-        obj.setdefault("kind", self.gvk.kind)
+        self._identify(obj)
         if self.options.transform is not None:
             obj = self.options.transform(obj)
         old = self.store.put(key, obj)
@@ -184,8 +183,10 @@ class Informer(Generic[T]):
             return
         if obj is None:
             obj = old.load()
-        elif self.options.transform is not None:
-            obj = self.options.transform(obj)
+        else:
+            self._identify(obj)
+            if self.options.transform is not None:
+                obj = self.options.transform(obj)
         self._tell(self.registrations, Event(EventType.DELETE, obj, parse=self._parse))
 
     def known(self, namespace: str | None) -> list[NamespacedName]:
@@ -205,6 +206,12 @@ class Informer(Generic[T]):
         self.problem = f"{target}: {problem}"
 
     # -- inside
+
+    def _identify(self, obj: dict[str, Any]) -> None:
+        # Lists of built-in kinds leave it out; and where metadata only was asked for, the server calls each object
+        # `PartialObjectMetadata`, which is nothing that could be read or written again.
+        if obj.get("kind") != self.gvk.kind or "apiVersion" not in obj:
+            obj["apiVersion"], obj["kind"] = self.gvk.api_version, self.gvk.kind
 
     def _tell(self, registrations: Iterable[Registration], event: Event[Any]) -> None:
         for registration in tuple(registrations):

@@ -7,7 +7,8 @@ import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, TypeVar, overload
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from pykb.api.object import Object
 from pykb.api.resource_info import ResourceInfo
@@ -22,6 +23,9 @@ from pykb.runtime.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
 from pykb.runtime.selector import LabelSelector
 from pykb.runtime.store import Indexer
+
+if TYPE_CHECKING:
+    from pykb.runtime.client.client import Client
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +50,12 @@ class CacheOptions:
 class InformerCache:
     """Informers by kind; while :meth:`run` runs, those asked for later start at once.
 
-    It needs no manager: with an engine and a client's discovery it serves any program.
+    A manager has one, on kopf. A program without a manager makes one of its client::
+
+        async with Client.from_environment() as client, InformerCache.of(client) as informers:
+            foos = informers.lister(Foo)
+            await informers.wait_for_sync()
+            foos.list(namespace="default", labels="app=web")
     """
 
     def __init__(
@@ -63,6 +72,29 @@ class InformerCache:
         self._clock: Clock = clock or SystemClock()
         self._informers: dict[tuple[GroupVersionKind, bool], tuple[Informer[Any], ResourceInfo | None]] = {}
         self._tasks: asyncio.TaskGroup | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    @classmethod
+    def of(cls, client: Client, options: CacheOptions | None = None, *, clock: Clock | None = None) -> Self:
+        """A cache that lists and watches by a client's own requests; run it by ``async with``, or by :meth:`run`."""
+        from pykb.runtime.client.listwatch import ClientListWatch
+
+        return cls(ClientListWatch(client), client.mapper, options, clock=clock)
+
+    async def __aenter__(self) -> Self:
+        self._running = asyncio.create_task(self.run(), name="informers")
+        await asyncio.sleep(0)  # so that `has` is true, and informers asked for in the block start at once
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.cancel()
+            await asyncio.wait({running})
+            if not running.cancelled():
+                running.result()
 
     # -- informers
 

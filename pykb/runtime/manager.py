@@ -17,6 +17,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.client import Client
+from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.health import Check, Checks, ping
@@ -48,6 +49,7 @@ class Manager:
         options: ManagerOptions | None = None,
         *,
         credentials: CredentialSource | None = None,
+        client: Client | None = None,
         clock: Clock | None = None,
     ) -> None:
         """Put a manager together; nothing is read or connected to before it starts.
@@ -55,6 +57,8 @@ class Manager:
         Args:
             options: How it works.
             credentials: How to log in; found as the options say when ``None``.
+            client: Everything goes through this client, lists and watches too, and it is not closed at the end: for
+                tests with :func:`pykb.runtime.fake.fake_client`. Such a manager runs no kopf handlers.
             clock: What the controllers wait with.
         """
         self.options = options or ManagerOptions()
@@ -65,15 +69,12 @@ class Manager:
         self.probe_server: HttpServer | None = None
         self.metrics_server: HttpServer | None = None
         self._credentials: CredentialSource = credentials or _Discovered(self.options)
-        transport = Transport(
-            self._credentials,
-            TransportOptions(max_connections=self.options.max_connections),
-            observer=self.metrics.observe_request,
-        )
-        self.api_reader = Client(transport, options=self.options.client)
+        self._given = client
+        self.api_reader = client.live if client is not None else self._own_client()
         """The same client without the cache: every read is a request."""
         self._engine: Engine | None = None
-        self.cache = InformerCache(_LazyEngine(self), self.api_reader.mapper, self._cache_options(), clock=self.clock)
+        source = _LazyEngine(self) if client is None else ClientListWatch(client)
+        self.cache = InformerCache(source, self.api_reader.mapper, self._cache_options(), clock=self.clock)
         """The informers; shared by the controllers and the client."""
         self.client = self.api_reader.with_cache(self.cache)
         """Reads watched kinds from the cache, everything else by request; writes by request."""
@@ -125,7 +126,12 @@ class Manager:
         """Run kopf handlers, on the leader, next to the controllers.
 
         Those that plain ``@kopf.on...`` decorators have registered are run anyway.
+
+        Raises:
+            ValueError: The manager was given a client: kopf needs credentials.
         """
+        if self._given is not None:
+            raise ValueError("kopf handlers log in by themselves: they cannot run in a manager that was given a client")
         self._kopf_registries.append(registry)
 
     def add_healthz_check(self, name: str, check: Check) -> None:
@@ -165,7 +171,8 @@ class Manager:
             EnvironmentProblem: The cluster cannot be reached, an address not listened on, leadership was lost.
             Exception: What a runnable ended with.
         """
-        await self._credentials.current()  # says at once what is wrong with the configuration
+        if self._given is None:
+            await self._credentials.current()  # says at once what is wrong with the configuration
         try:
             self._start_groups()
             await self._stopping.wait()
@@ -184,8 +191,9 @@ class Manager:
 
     def _start_groups(self) -> None:
         self._add_servers()
-        self._add_kopf_handlers()
-        self._caches.add(self._run_engine, name="engine")
+        if self._given is None:
+            self._add_kopf_handlers()
+            self._caches.add(self._run_engine, name="engine")
         self._caches.add(self.cache.run, name="cache")
         for group in (self._servers, self._webhooks, self._caches, self._others):
             group.start()
@@ -205,7 +213,8 @@ class Manager:
         # The lease is given back only when nothing works under it any more.
         for group in (self._elected, self._election, self._others, self._caches, self._webhooks, self._servers):
             await group.stop(deadline)
-        await self.api_reader.close()
+        if self._given is None:
+            await self.api_reader.close()
         logger.info("stopped")
 
     def _fail(self, error: BaseException) -> None:
@@ -230,10 +239,10 @@ class Manager:
         from pykb.runtime.recorder import EventRecorder
 
         options = self.options
-        credentials = await self._credentials.current()
+        own = "" if self._given is not None else (await self._credentials.current()).namespace
         election = LeaderElectionOptions(
             options.leader_election_id,
-            options.leader_election_namespace or credentials.namespace or "default",
+            options.leader_election_namespace or own or "default",
             lease_duration=options.lease_duration,
             renew_deadline=options.renew_deadline,
             retry_period=options.retry_period,
@@ -295,6 +304,11 @@ class Manager:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(certificate.run())
             tasks.create_task(self.metrics_server.run())
+
+    def _own_client(self) -> Client:
+        limits = TransportOptions(max_connections=self.options.max_connections)
+        transport = Transport(self._credentials, limits, observer=self.metrics.observe_request)
+        return Client(transport, options=self.options.client)
 
     def _cache_options(self) -> CacheOptions:
         cache = self.options.cache

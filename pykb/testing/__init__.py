@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pykb.runtime.clock import VirtualClock
-    from pykb.testing.running import RunManager, running
+    from pykb.testing.managers import RunManager, running
     from pykb.testing.waiting import eventually
 
 _PLACES = {
-    "RunManager": "pykb.testing.running",
+    "RunManager": "pykb.testing.managers",
     "VirtualClock": "pykb.runtime.clock",
     "eventually": "pykb.testing.waiting",
-    "running": "pykb.testing.running",
+    "running": "pykb.testing.managers",
 }
 
 __all__ = ["RunManager", "VirtualClock", "eventually", "running"]

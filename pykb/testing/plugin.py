@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pykb.envtest import ControlPlane
     from pykb.envtest.existing import ExistingCluster
     from pykb.runtime.clock import VirtualClock
-    from pykb.testing.running import RunManager
+    from pykb.testing.managers import RunManager
 
 CRD_FOLDER = "config/crd/bases"
 
@@ -95,7 +95,7 @@ def namespace(control_plane: ControlPlane | ExistingCluster, request: pytest.Fix
 @pytest.fixture
 def run_manager(control_plane: ControlPlane | ExistingCluster) -> RunManager:
     """Runs reconcilers against the control plane for as long as an ``async with`` block takes."""
-    from pykb.testing.running import RunManager
+    from pykb.testing.managers import RunManager
 
     return RunManager(control_plane.kubeconfig)
 

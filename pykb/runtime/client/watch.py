@@ -68,8 +68,10 @@ class Watch(Generic[ItemT]):
         resource_version: str | None,
         *,
         bookmarks: bool,
+        accept: str = "application/json",
         clock: Clock | None = None,
     ) -> None:
+        self._accept = accept
         self._exchange = exchange
         self._kind = kind
         self._namespace = namespace
@@ -137,7 +139,8 @@ class Watch(Generic[ItemT]):
             ("resourceVersion", self.resource_version),
             ("timeoutSeconds", str(int(seconds))),
         )
-        call = Call("GET", endpoint.path, query=query, impersonate=self._exchange.options.impersonate)
+        impersonate = self._exchange.options.impersonate
+        call = Call("GET", endpoint.path, query=query, accept=self._accept, impersonate=impersonate)
         async with self._exchange.connection.stream(call) as lines:
             async for line in lines:
                 raw = orjson.loads(line)

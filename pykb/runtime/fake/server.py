@@ -18,6 +18,7 @@ from pykb.meta.gvk import GroupVersion
 from pykb.runtime.client.codec import AnyObject, gvk_of, namespace_of, to_wire
 from pykb.runtime.client.connection import Call
 from pykb.runtime.fake.listing import Listing
+from pykb.runtime.fake.partial import metadata_lines, metadata_of, wants_metadata
 from pykb.runtime.fake.refusal import no_resource, not_found, refuse
 from pykb.runtime.fake.resources import CRD, Resource, Resources
 from pykb.runtime.fake.route import Parameters, Route, parse_path
@@ -73,7 +74,8 @@ class FakeApiServer:
     async def request(self, call: Call) -> bytes:
         """Do a request; see :class:`~pykb.runtime.client.connection.Connection`."""
         await self._arrive(call)
-        return orjson.dumps(await self._answer(call))
+        answer = await self._answer(call)
+        return orjson.dumps(metadata_of(answer) if wants_metadata(call) else answer)
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -82,7 +84,7 @@ class FakeApiServer:
         resource, route = self._locate(call.path)
         lines: AsyncGenerator[bytes] = self._listing.watch(resource, route.namespace, Parameters.of(call))
         try:
-            yield lines
+            yield metadata_lines(lines) if wants_metadata(call) else lines
         finally:
             await lines.aclose()
 

@@ -8,8 +8,7 @@ import pytest
 
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import ControllerBuilder, Reconciler
-from pykb.testing import eventually
-from pykb.testing.running import running
+from pykb.testing import eventually, running
 
 from .conftest import Etcd, Widget, client_for, manager_for  # noqa: TID252 - shared by this folder only
 

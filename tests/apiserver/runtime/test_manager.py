@@ -12,8 +12,7 @@ from pykb.runtime import ControllerBuilder, Reconciler, Request, Result, Termina
 from pykb.runtime.errors import NotFound
 from pykb.runtime.finalizer import add_finalizer, has_finalizer, remove_finalizer
 from pykb.runtime.owner import set_controller_reference
-from pykb.testing import eventually
-from pykb.testing.running import running
+from pykb.testing import eventually, running
 
 from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only
 

@@ -331,3 +331,40 @@ def test_a_controller_without_workers_is_refused():
     """It would never do anything."""
     with pytest.raises(ValueError, match="at least one worker"):
         ControllerOptions(max_concurrent_reconciles=0)
+
+
+async def test_a_cancellation_inside_of_a_reconcile_is_an_error_like_any_other(rig):
+    """Something that was awaited had been cancelled: the worker lives on, and the request comes back."""
+
+    async def awaits_the_cancelled(request):
+        lost = asyncio.ensure_future(asyncio.sleep(3600))
+        lost.cancel()
+        await lost
+
+    reconciler = Scripted(awaits_the_cancelled)
+    r = rig(reconciler)
+    r.queue.add(A)
+    r.queue.add(B)
+    await turn()
+    assert reconciler.requests == [A, B]
+    await r.after(milliseconds=5)
+    assert reconciler.requests == [A, B, A]
+    assert not r.task.done()
+    assert r.value("controller_runtime_reconcile_errors_total") == 1
+
+
+async def test_a_wrapped_coroutine_has_a_timeout_too(rig):
+    """A plain method that gives a coroutine, as decorators do, is broken off like an async one."""
+
+    class Wrapped(Scripted):
+        def reconcile(self, request):
+            return super().reconcile(request)
+
+    async def hangs(request):
+        await asyncio.get_running_loop().create_future()
+
+    reconciler = Wrapped(hangs)
+    r = rig(reconciler, timeout=timedelta(milliseconds=20))
+    r.queue.add(A)
+    await eventually(lambda: r.value("controller_runtime_reconcile_timeouts_total") == 1)
+    assert r.queue.failures(A) == 1

@@ -1,0 +1,188 @@
+"""What a manager mirrors through its engine: metadata only, selections, indexes; and who else wakes a controller."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from pykb.api.core.v1 import ConfigMap, Secret
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.meta.gvk import NamespacedName
+from pykb.runtime import (
+    CacheOptions,
+    Channel,
+    ChannelSource,
+    ControllerBuilder,
+    EnqueueRequestForObject,
+    GenerationChanged,
+    InformerOptions,
+    LabelChanged,
+    MergePatch,
+    Reconciler,
+    Request,
+)
+from pykb.testing import eventually, running
+
+from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only
+
+pytestmark = pytest.mark.apiserver
+
+
+class Noting(Reconciler):
+    """Notes its requests."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self.names = []
+
+    async def reconcile(self, request: Request) -> None:
+        """Note one."""
+        self.names.append(request.name)
+
+
+@pytest.fixture
+async def client(widgets):
+    """A client without a cache."""
+    async with client_for(widgets) as client:
+        yield client
+
+
+def widget(namespace, name, **labels):
+    """An object."""
+    return Widget(metadata=ObjectMeta(name=name, namespace=namespace, labels=labels or None), spec=WidgetSpec(size=1))
+
+
+def config_map(namespace, name, **labels):
+    """An object."""
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace=namespace, labels=labels or None), data={"heavy": "x"})
+
+
+async def test_metadata_of_a_kind_can_be_watched_without_the_rest(widgets, client, namespace):
+    """The list and the watch bring metadata only, under the real kind; reads of the kind are requests still."""
+    await client.create(config_map(namespace, "early"))
+    manager = manager_for(widgets, namespaces=(namespace,))
+    reconciler = Noting(manager.client)
+    ControllerBuilder(manager).for_(ConfigMap, metadata_only=True).complete(reconciler)
+    informer = manager.cache.informer(ConfigMap, metadata_only=True)
+    async with running(manager):
+        await eventually(lambda: "early" in reconciler.names)
+        await client.create(config_map(namespace, "late"))
+        await eventually(lambda: "late" in reconciler.names)
+        found = informer.lister.get("late", namespace=namespace)
+        assert found.gvk == ConfigMap.gvk
+        assert "data" not in found.data
+        assert (await manager.client.get(ConfigMap, f"{namespace}/late")).data == {"heavy": "x"}
+        reconciler.names.clear()
+        await client.delete(ConfigMap, f"{namespace}/late")
+        await eventually(lambda: reconciler.names == ["late"])
+
+
+async def test_each_kind_has_its_own_selection_and_trim(widgets, client, namespace):
+    """Selectors are the server's work; a transform comes before everything else."""
+
+    def trim(raw):
+        raw["data"] = {}
+        return raw
+
+    for name, tier in (("web", "web"), ("db", "db")):
+        await client.create(config_map(namespace, name, tier=tier))
+        await client.create(widget(namespace, name, tier=tier))
+    selected = InformerOptions(namespaces=(namespace,), labels="tier=web", transform=trim)
+    default = InformerOptions(namespaces=(namespace,), fields="metadata.name!=db")
+    manager = manager_for(widgets, cache=CacheOptions(default=default, by_kind={ConfigMap.gvk: selected}))
+    for kind in (ConfigMap, Widget):
+        ControllerBuilder(manager).for_(kind).complete(Noting(manager.client))
+    async with running(manager):
+        assert [(found.metadata.name, found.data) for found in await manager.client.list(ConfigMap)] == [("web", {})]
+        assert [found.metadata.name for found in await manager.client.list(Widget)] == ["web"]
+
+
+async def test_an_index_finds_the_objects_that_name_another(widgets, client, namespace):
+    """Cached lists select by what an index gives; a map function uses it to wake whom a Secret concerns."""
+    manager = manager_for(widgets, namespaces=(namespace,))
+    manager.cache.add_index(Widget, "secret", lambda raw: [raw["metadata"].get("annotations", {}).get("secret", "")])
+    reconciler = Noting(manager.client)
+
+    async def users(secret):
+        return [
+            Request(found.metadata.namespace, found.metadata.name)
+            for found in await manager.client.list(
+                Widget, namespace=secret.metadata.namespace, fields={"secret": secret.metadata.name}
+            )
+        ]
+
+    ControllerBuilder(manager).for_(Widget).watches(Secret, users).complete(reconciler)
+    for name, secret in (("a", "password"), ("b", "other")):
+        made = widget(namespace, name)
+        made.metadata.annotations = {"secret": secret}
+        await client.create(made)
+    async with running(manager):
+        await eventually(lambda: sorted(reconciler.names) == ["a", "b"])
+        reconciler.names.clear()
+        await client.create(Secret(metadata=ObjectMeta(name="password", namespace=namespace)))
+        await eventually(lambda: reconciler.names == ["a"])
+
+
+async def test_predicates_keep_a_controllers_own_writes_from_waking_it(widgets, client, namespace):
+    """A status write raises no generation; a change of a label passes because it is asked for."""
+    manager = manager_for(widgets, namespaces=(namespace,))
+    reconciler = Noting(manager.client)
+    ControllerBuilder(manager).for_(Widget).with_event_filter(GenerationChanged() | LabelChanged()).complete(reconciler)
+    async with running(manager):
+        made = await client.create(widget(namespace, "a"))
+        await eventually(lambda: reconciler.names == ["a"])
+        await client.status.patch(made, MergePatch({"status": {"phase": "Ready"}}))
+        await client.patch(made, MergePatch({"metadata": {"annotations": {"note": "x"}}}))
+        await client.patch(made, MergePatch({"metadata": {"labels": {"tier": "web"}}}))
+        await eventually(lambda: reconciler.names == ["a", "a"])
+        await client.patch(made, MergePatch({"spec": {"size": 2}}))
+        await eventually(lambda: reconciler.names == ["a", "a", "a"])
+        lister = manager.cache.lister(Widget)
+        assert lister.get("a", namespace=namespace).metadata.annotations == {"note": "x"}
+
+
+async def test_events_from_outside_the_cluster_wake_a_controller(widgets, client, namespace):
+    """A channel next to the watched kind: what a program hears elsewhere."""
+    manager = manager_for(widgets, namespaces=(namespace,))
+    reconciler, channel = Noting(manager.client), Channel()
+    source = ChannelSource(channel, EnqueueRequestForObject())
+    ControllerBuilder(manager).for_(Widget).watches_raw(source).complete(reconciler)
+    channel.send_key(NamespacedName(namespace, "before"))
+    async with running(manager):
+        await eventually(lambda: reconciler.names == ["before"])
+        channel.send_key(NamespacedName(namespace, "after"))
+        await eventually(lambda: reconciler.names == ["before", "after"])
+
+
+async def test_a_resync_brings_every_object_back_and_predicates_can_tell(widgets, client, namespace):
+    """Without a change in the cluster, from memory, as an update of the same version."""
+    await client.create(widget(namespace, "a"))
+    resync = InformerOptions(namespaces=(namespace,), resync=timedelta(milliseconds=200))
+    manager = manager_for(widgets, cache=CacheOptions(default=resync))
+    reconciler, unchanged = Noting(manager.client), []
+    manager.cache.informer(Widget).add_handler(lambda event: unchanged.append(event.unchanged))
+    ControllerBuilder(manager).for_(Widget).complete(reconciler)
+    async with running(manager):
+        await eventually(lambda: len(reconciler.names) >= 3)
+    assert unchanged[:2] == [False, True]
+
+
+async def test_a_sync_reconciler_works_on_a_real_cluster(widgets, client, namespace):
+    """A plain method runs in a thread; it may call the client through the loop that runs the manager."""
+    loop = asyncio.get_running_loop()
+
+    class Plain(Reconciler):
+        def reconcile(self, request):
+            stored = asyncio.run_coroutine_threadsafe(self.client.get(Widget, request), loop).result(10)
+            change = self.client.status.patch(stored, MergePatch({"status": {"phase": "Ready"}}))
+            asyncio.run_coroutine_threadsafe(change, loop).result(10)
+
+    manager = manager_for(widgets, namespaces=(namespace,))
+    ControllerBuilder(manager).for_(Widget, predicates=[GenerationChanged()]).complete(Plain(manager.client))
+    async with running(manager):
+        await client.create(widget(namespace, "a"))
+
+        async def ready():
+            assert (await client.get(Widget, f"{namespace}/a")).status.phase == "Ready"
+
+        await eventually(ready)

@@ -1,0 +1,335 @@
+"""A whole manager on the API server in memory: order of starting and stopping, failures, election, readiness."""
+
+import asyncio
+import logging
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+
+import aiohttp
+import pytest
+
+from pykb.api.coordination.v1 import Lease
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import Client, ControllerBuilder, LeadershipLost, Manager, ManagerOptions, Reconciler, Request
+from pykb.runtime.errors import error_from_status
+from pykb.runtime.fake import FakeApiServer, fake_client
+from pykb.testing import eventually, running
+
+QUICK = {"lease_duration": timedelta(seconds=3), "renew_deadline": timedelta(seconds=2)}
+
+
+def config_map(name, **labels):
+    """An object."""
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default", labels=labels or None), data={"a": "b"})
+
+
+class Labeller(Reconciler):
+    """Marks every ConfigMap."""
+
+    async def reconcile(self, request: Request) -> None:
+        """Mark one."""
+        found = await self.client.find(ConfigMap, request)
+        if found is not None and (found.metadata.labels or {}).get("seen") != "yes":
+            found.metadata.labels = {"seen": "yes"}
+            await self.client.update(found)
+
+
+class Noting(Reconciler):
+    """Notes its requests."""
+
+    def __init__(self, client, noted):
+        super().__init__(client)
+        self._noted = noted
+
+    async def reconcile(self, request: Request) -> None:
+        """Note one."""
+        self._noted.append(request.name)
+
+
+async def seen(client, name):
+    """Whether one is marked."""
+    assert ((await client.get(ConfigMap, f"default/{name}")).metadata.labels or {}).get("seen") == "yes"
+
+
+async def test_reconcilers_run_without_a_cluster():
+    """Lists, watches, cached reads and writes all go through the given client, which stays open."""
+    client = fake_client(config_map("early"))
+    manager = Manager(client=client)
+    ControllerBuilder(manager).for_(ConfigMap).complete(Labeller(manager.client))
+    async with running(manager):
+        await client.create(config_map("late"))
+        await eventually(lambda: seen(client, "early"))
+        await eventually(lambda: seen(client, "late"))
+        assert manager.cache.unsynced == []
+    await seen(client, "late")
+
+
+async def test_what_starts_earlier_stops_later():
+    """Servers, caches, what every replica runs, what the leader runs; each may still use what started before it."""
+    manager = Manager(ManagerOptions(health_probe_bind_address="127.0.0.1:0"), client=fake_client(config_map("a")))
+    order = []
+
+    async def healthy():
+        await manager.probe_server.listening()
+        address = f"http://127.0.0.1:{manager.probe_server.port}/healthz"
+        async with aiohttp.ClientSession() as session, session.get(address) as answer:
+            return await answer.text()
+
+    class Everywhere:
+        needs_leader_election = False
+
+        async def run(self):
+            order.append("others start")
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                order.append(f"others stop while probes say {await healthy()}")
+
+    async def leader():
+        order.append("leader starts")
+        manager.cache.informer(ConfigMap)
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            assert (await manager.client.get(ConfigMap, "default/a")).data == {"a": "b"}
+            assert manager.cache.has(ConfigMap.gvk)
+            order.append("leader stops while the cache answers")
+
+    manager.add(leader)
+    manager.add(Everywhere())
+    async with running(manager):
+        assert await healthy() == "ok"
+    assert order == [
+        "others start",
+        "leader starts",
+        "leader stops while the cache answers",
+        "others stop while probes say ok",
+    ]
+
+
+async def test_a_runnable_that_is_added_late_starts_at_once():
+    """Controllers may be made while the manager runs."""
+    client = fake_client(config_map("a"))
+    manager = Manager(client=client)
+    async with running(manager):
+        ControllerBuilder(manager).for_(ConfigMap).complete(Labeller(manager.client))
+        await eventually(lambda: seen(client, "a"))
+
+
+async def test_a_runnable_that_fails_ends_the_manager():
+    """With its own error; the others are stopped first. One that merely ends is no failure."""
+    manager = Manager(client=fake_client())
+    ended = []
+
+    async def done():
+        """Nothing."""
+
+    async def bystander():
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ended.append("bystander")
+
+    async def fails():
+        await asyncio.sleep(0.05)
+        raise RuntimeError("broken")
+
+    for runnable in (done, bystander, fails):
+        manager.add(runnable)
+    with pytest.raises(RuntimeError, match="broken"):
+        await manager.start()
+    assert ended == ["bystander"]
+
+
+async def test_what_does_not_stop_in_time_is_broken_off_and_named(caplog):
+    """The graceful timeout is 30 s unless the options say otherwise; then the stop goes on without it."""
+    assert ManagerOptions().graceful_shutdown_timeout == timedelta(seconds=30)
+    manager = Manager(ManagerOptions(graceful_shutdown_timeout=timedelta(milliseconds=100)), client=fake_client())
+    broken_off = []
+
+    async def stubborn():
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                broken_off.append("stubborn")
+                raise
+
+    manager.add(stubborn, name="stubborn")
+    async with running(manager):
+        await asyncio.sleep(0)
+    assert broken_off == ["stubborn"]
+    [record] = [record for record in caplog.records if record.msg == "not stopped in time"]
+    assert (record.levelno, record.runnables) == (logging.ERROR, "stubborn")
+
+
+async def test_readiness_waits_for_the_first_lists():
+    """`/readyz` names the check, `/readyz/caches` is it; `/healthz` does not depend on it."""
+    server = FakeApiServer()
+    refusing = True
+
+    def refuse(call):
+        if refusing and call.path.endswith("/configmaps"):
+            raise error_from_status(403, {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "not you"})
+
+    server.react = refuse
+    manager = Manager(ManagerOptions(health_probe_bind_address="127.0.0.1:0"), client=Client(server))
+    manager.cache.informer(ConfigMap)
+    task = asyncio.create_task(manager.start())
+    await asyncio.wait_for(manager.elected.wait(), 10)
+    await manager.probe_server.listening()
+    base = f"http://127.0.0.1:{manager.probe_server.port}"
+    async with aiohttp.ClientSession() as session:
+
+        async def status(path):
+            async with session.get(base + path) as answer:
+                return answer.status
+
+        assert [await status(path) for path in ("/readyz", "/readyz/caches", "/healthz")] == [500, 500, 200]
+        refusing = False
+
+        async def ready():
+            assert [await status(path) for path in ("/readyz", "/readyz/caches")] == [200, 200]
+
+        await eventually(ready)
+    manager.stop()
+    await task
+
+
+async def test_a_standby_has_warm_caches_and_takes_over_when_the_leader_stops():
+    """It lists and watches all the time and works only as the leader; a regular stop gives the lease back at once."""
+    server = FakeApiServer()
+    options = ManagerOptions(leader_elect=True, **QUICK, retry_period=timedelta(milliseconds=100))
+    calls = {"first": [], "second": []}
+    managers = {name: Manager(options, client=Client(server)) for name in calls}
+    for name, manager in managers.items():
+        ControllerBuilder(manager).for_(ConfigMap).complete(Noting(manager.client, calls[name]))
+    first = asyncio.create_task(managers["first"].start())
+    await asyncio.wait_for(managers["first"].elected.wait(), 10)
+    second = asyncio.create_task(managers["second"].start())
+    await Client(server).create(config_map("a"))
+    standby = managers["second"]
+    await eventually(lambda: standby.cache.informer(ConfigMap).lister.get("a", namespace="default") is not None)
+    await eventually(lambda: calls["first"] == ["a"])
+    assert calls["second"] == []
+    assert not standby.elected.is_set()
+    managers["first"].stop()
+    await first
+    await eventually(lambda: calls["second"] == ["a"])
+    lease = await Client(server).get(Lease, f"default/{options.leader_election_id}")
+    assert lease.spec.lease_transitions == 1
+    standby.stop()
+    await second
+
+
+async def test_losing_the_lease_ends_the_manager():
+    """Another may work already: what runs is broken off and `start` raises, so that the process ends."""
+    server = FakeApiServer()
+    manager = Manager(
+        ManagerOptions(leader_elect=True, **QUICK, retry_period=timedelta(milliseconds=100)), client=Client(server)
+    )
+    broken_off = []
+
+    async def work():
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            broken_off.append("work")
+
+    manager.add(work)
+    task = asyncio.create_task(manager.start())
+    await asyncio.wait_for(manager.elected.wait(), 10)
+    client = Client(server)
+
+    async def steal():
+        lease = await client.get(Lease, f"default/{manager.options.leader_election_id}")
+        lease.spec.holder_identity = "someone else"
+        await client.update(lease)
+
+    await eventually(steal)
+    with pytest.raises(LeadershipLost):
+        await asyncio.wait_for(task, 20)
+    assert broken_off == ["work"]
+
+
+async def test_every_replica_runs_what_needs_no_leader():
+    """Servers of webhooks, controllers with `needs_leader_election=False`."""
+    server = FakeApiServer()
+    leader = Client(server)
+    options = ManagerOptions(leader_elect=True)
+    await leader.create(
+        Lease.from_wire(
+            {
+                "apiVersion": "coordination.k8s.io/v1",
+                "kind": "Lease",
+                "metadata": {"name": options.leader_election_id, "namespace": "default"},
+                "spec": {"holderIdentity": "another", "leaseDurationSeconds": 15},
+            }
+        )
+    )
+    manager = Manager(options, client=leader)
+    ControllerBuilder(manager).for_(ConfigMap).with_options(needs_leader_election=False).complete(
+        Labeller(manager.client)
+    )
+    task = asyncio.create_task(manager.start())
+    await leader.create(config_map("a"))
+    await eventually(lambda: seen(leader, "a"))
+    assert not manager.elected.is_set()
+    manager.stop()
+    await task
+
+
+def test_a_manager_with_a_client_runs_no_kopf_handlers():
+    """Kopf logs in by itself, so it needs credentials; that is said at once."""
+    with pytest.raises(ValueError, match="kopf handlers log in by themselves"):
+        Manager(client=fake_client()).add_kopf_handlers()
+
+
+PROGRAM = """
+import asyncio, sys
+from pykb.runtime import Manager
+from pykb.runtime.errors import error_from_status
+from pykb.runtime.fake import fake_client
+
+async def work():
+    print("working", flush=True)
+    try:
+        await asyncio.get_running_loop().create_future()
+    finally:
+        print("stopping", flush=True)
+        await asyncio.sleep(float(sys.argv[1]))
+
+manager = Manager(client=fake_client())
+manager.add(work)
+manager.run()
+print("stopped", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "last_moments", "signals", "code", "last"),
+    [
+        (signal.SIGTERM, "0", 1, 0, "stopped"),
+        (signal.SIGINT, "0", 1, 0, "stopped"),
+        (signal.SIGTERM, "60", 2, 1, "stopping"),
+    ],
+)
+def test_a_signal_stops_gracefully_and_a_second_one_at_once(number, last_moments, signals, code, last):
+    """As in any Go manager: SIGTERM and Ctrl-C let what runs finish, unless they come twice."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, last_moments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    with program:
+        assert program.stdout.readline() == "working\n"
+        program.send_signal(number)
+        said = program.stdout.readline()
+        if signals == 2:
+            program.send_signal(number)
+        said += program.stdout.read()
+    assert program.returncode == code
+    assert said.split()[-1] == last
