@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import Diagnostics, Severity
+from pykb.diagnostics.codes.crd import CRD_TOO_LARGE
 from pykb.gen.artifact import Artifact
+from pykb.gen.ir import Crd
 from pykb.gen.options import GenerateOptions
 from pykb.gen.sources import Sources
 
@@ -14,10 +16,57 @@ def generate_crds(
     """The CRD files of all kinds, and their groups."""
     if not sources.modules:
         return (), frozenset()
+    from pykb.gen.emit.crd import crd_object
+
+    crds = find_crds(sources, options, diagnostics)
+    groups = frozenset(crd.group for crd in crds)
+    if diagnostics.has_errors:
+        return (), groups
+    found: list[Artifact] = []
+    for crd in crds:
+        document = crd_object(
+            crd,
+            compatible_with=options.compatible_with,
+            max_description=options.max_description,
+            preserve_unknown_fields=options.preserve_unknown_fields,
+        )
+        _check_size(document, crd, diagnostics)
+        found.append(Artifact(crd.file_name, (document,), header))
+    return tuple(found), groups
+
+
+_ANNOTATION_LIMIT = 262_144
+_ETCD_LIMIT = 1_572_864
+
+
+def _check_size(document: dict[str, object], crd: Crd, diagnostics: Diagnostics) -> None:
+    """Client-side apply keeps a copy in an annotation; etcd takes requests of 1.5 MiB."""
+    import orjson
+
+    size = len(orjson.dumps(document))
+    if size <= _ANNOTATION_LIMIT:
+        return
+    too_large = size > _ETCD_LIMIT
+    consequence = (
+        f"etcd stores at most {_ETCD_LIMIT}" if too_large else "client-side `kubectl apply` fails: use `--server-side`"
+    )
+    diagnostics.add(
+        CRD_TOO_LARGE.at(
+            crd.span,
+            f"the CRD of `{crd.names.kind}` has {size} bytes of JSON, more than "
+            f"{_ETCD_LIMIT if too_large else _ANNOTATION_LIMIT}",
+            notes=(consequence,),
+            help=("--max-desc-len 0", "or keep embedded types open: `PreserveUnknown()`"),
+            severity=Severity.ERROR if too_large else None,
+        ),
+    )
+
+
+def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnostics) -> list[Crd]:
+    """The CRDs of all kinds, checked; with an error among the findings they are as right as could be made out."""
     from pykb.gen.assemble import assemble
     from pykb.gen.checks import check
     from pykb.gen.defaults import converted_kinds
-    from pykb.gen.emit.crd import crd_object
     from pykb.gen.kinds import find_kinds
     from pykb.gen.load import importing, load
     from pykb.gen.passes.resolve import Options, Resolver
@@ -34,23 +83,4 @@ def generate_crds(
         )
         crds = assemble(kinds, resolver, diagnostics, converted=converted_kinds(root))
         check(crds, diagnostics)
-    if diagnostics.has_errors:
-        return (), frozenset(crd.group for crd in crds)
-    return (
-        tuple(
-            Artifact(
-                crd.file_name,
-                (
-                    crd_object(
-                        crd,
-                        compatible_with=options.compatible_with,
-                        max_description=options.max_description,
-                        preserve_unknown_fields=options.preserve_unknown_fields,
-                    ),
-                ),
-                header,
-            )
-            for crd in crds
-        ),
-        frozenset(crd.group for crd in crds),
-    )
+    return crds

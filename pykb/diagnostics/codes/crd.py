@@ -52,18 +52,10 @@ PROTECTED_GROUP = Code(
 )
 COLUMN_TYPE = Code(
     "column-type",
-    "A printer column has a type that is not known",
-    "The API server knows integer, number, string, boolean and date.",
-)
-COLUMN_FORMAT = Code(
-    "column-format",
-    "A printer column has a format that is not known",
-    "The API server knows int32, int64, float, double, byte, date, date-time and password.",
-)
-SCOPE = Code(
-    "scope",
-    "The scope is neither `Namespaced` nor `Cluster`",
-    "The API server knows exactly these two.",
+    "A printer column does not fit the field that it shows",
+    "A column of type integer, number or boolean shows such values only, one of type date a time as text; other cells "
+    "stay empty. A column of type string shows any value.",
+    Severity.WARNING,
 )
 JSON_PATH = Code(
     "json-path",
@@ -141,10 +133,10 @@ CEL_NAME = Code(
 )
 CEL_COST = Code(
     "cel-cost",
-    "A CEL rule runs over lists or maps without a bound",
-    "The API server estimates the worst-case cost of each rule. Inside lists and maps without `maxItems`, "
-    "`maxProperties` "
-    "or `maxLength` it soon exceeds the budget, and the CRD is refused.",
+    "A CEL rule may cost more than the API server allows",
+    "The API server estimates the worst case of each rule and refuses a CRD beyond its budgets, 10 million units for a "
+    "rule and 100 million for all. What has no `maxItems`, `maxProperties` or `maxLength` counts as long as a request "
+    "can be. The estimate made here is the same in most cases; servers differ by version.",
     Severity.WARNING,
 )
 CEL_REASON = Code(
@@ -176,9 +168,9 @@ CRD_NAME = Code(
 )
 CEL_TYPE = Code(
     "cel-type",
-    "A CEL rule calls a function on a value that does not have it",
-    "Objects with fixed fields have no size, and only texts start with something: the API server type-checks rules and "
-    "refuses the CRD.",
+    "A CEL rule does not fit the types of its values",
+    "The API server knows the type of each field from the schema, checks rules by it, and refuses the CRD where an "
+    "operator or function does not take what it is given. A rule gives `bool`, a `messageExpression` gives `string`.",
 )
 CEL_OLD_SELF = Code(
     "cel-old-self",
@@ -198,4 +190,15 @@ EXTERNAL_DOCS = Code(
     "external-docs",
     "The address of external documentation is no URL",
     "`externalDocs` points to documentation by an absolute URL, such as `https://example.com/docs`.",
+)
+CEL_MESSAGE = Code(
+    "cel-message",
+    "The message of a CEL rule is refused by the API server",
+    "A message is one line and not blank; a rule that has several lines needs one.",
+)
+DEPRECATION_WARNING = Code(
+    "deprecation-warning",
+    "The warning of a deprecated version is refused by the API server",
+    "The warning is shown by kubectl: one line of printable characters, 1 to 256 bytes. Without it the server writes "
+    "its own.",
 )

@@ -66,9 +66,3 @@ NOTHING_FOUND = Code(
     "Nothing below the paths declares a kind or carries an RBAC or webhook marker.",
     Severity.WARNING,
 )
-ENVIRONMENT_MISMATCH = Code(
-    "environment-version",
-    "The project's pykb is another version",
-    "`pykb generate` runs in the project's own environment, where its types can be imported.",
-    Severity.NOTE,
-)

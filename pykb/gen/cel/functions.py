@@ -22,19 +22,17 @@ TYPES = frozenset(
         "uint",
     ]
 )
-NAMESPACES = frozenset(["base64", "cel", "format", "google", "ip", "lists", "math", "optional", "sets", "strings"])
+NAMESPACES = frozenset(["base64", "format", "google", "ip", "lists", "math", "optional", "sets", "strings"])
 ONE_VARIABLE = frozenset(
     [
         *("all", "exists", "exists_one", "existsOne", "filter", "map", "optFlatMap", "optMap", "sortBy"),
         *("transformList", "transformMap", "transformMapEntry"),
     ],
 )
-# Their cost grows with the length of the text they are called on.
-UNBOUNDED_TEXT = frozenset(["find", "findAll", "matches", "replace", "split"])
 FUNCTIONS = frozenset(
     [
         *ONE_VARIABLE,
-        *("has", "size", "type", "dyn", "bind", "in"),
+        *("has", "size", "type", "dyn", "in"),
         *("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint"),
         *("contains", "endsWith", "matches", "startsWith"),
         *("charAt", "format", "indexOf", "join", "lastIndexOf", "lowerAscii", "quote", "replace", "reverse", "split"),

@@ -110,7 +110,7 @@ class _Reader:
             if optional:
                 self._take()
             if opening.text == "[":
-                found = Index(found, self.expression(), opening.offset)
+                found = Index(found, self.expression(), opening.offset, optional=optional)
                 self.expect("]")
                 continue
             field = self._take()
@@ -127,7 +127,7 @@ class _Reader:
     def _primary(self) -> Expression:
         token = self._take()
         if token.kind in {"number", "string"}:
-            return Literal(token.kind, token.offset)
+            return Literal(token.kind, token.offset, token.text)
         if token.kind == "name":
             if token.text in _LITERALS:
                 return Literal(_LITERALS[token.text], token.offset)

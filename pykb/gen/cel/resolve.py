@@ -1,14 +1,29 @@
-"""What the names of a rule mean in a schema: unknown fields, variables and functions, and how often it loops."""
+"""What a rule means on a schema: its names, its types, and what it costs at worst."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from pykb.diagnostics.suggest import closest
-from pykb.gen.cel.functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TYPES, UNBOUNDED_TEXT
+from pykb.gen.cel.cost import LIST_COST, LOOP_COSTS, MAP_COST, MESSAGE_COST, add, call_cost, sized, times
+from pykb.gen.cel.findings import Findings, Mistype, Unknown
+from pykb.gen.cel.functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TYPES
+from pykb.gen.cel.overloads import is_same, result_of
 from pykb.gen.cel.parser import RESERVED
-from pykb.gen.cel.syntax import Call, Expression, Index, Name, Select, Sequence
+from pykb.gen.cel.syntax import Call, Expression, Index, Literal, Name, Select, Sequence
+from pykb.gen.cel.types import (
+    BOOL,
+    DYN,
+    INT,
+    METADATA,
+    SCALARS,
+    CelType,
+    fields_of,
+    text,
+    type_of_schema,
+)
 from pykb.gen.ir import SchemaNode
 
 # Field names that are words of the language, or have characters that names cannot have, are written escaped.
@@ -17,55 +32,35 @@ _KEYWORDS = RESERVED | {"true", "false", "null", "in"}
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """A name that means nothing, with the nearest that does."""
+class Value:
+    """The type of a part of a rule, and its cost."""
 
-    what: str  # "field", "variable", "function"
-    name: str
-    offset: int
-    near: str | None = None
-    owner: str = ""
+    type: CelType
+    cost: int
 
 
-@dataclass(frozen=True, slots=True)
-class Misuse:
-    """A function on a value that does not have it."""
-
-    function: str
-    kind: str
-    offset: int
+Scope = Mapping[str, CelType]
 
 
-@dataclass(slots=True)
-class Findings:
-    """What was seen in a rule.
-
-    Attributes:
-        unknown: Names that mean nothing.
-        misused: Functions on values that do not have them.
-        uses_old_self: Whether the value before the update is named.
-        loops: The deepest nesting of loops over lists, maps or texts without a bound.
-    """
-
-    unknown: list[Unknown] = field(default_factory=list)
-    misused: list[Misuse] = field(default_factory=list)
-    loops: int = 0
-    uses_old_self: bool = False
-
-
-Scope = Mapping[str, SchemaNode | None]
-
-
-def resolve_names(tree: Expression, schema: SchemaNode, *, is_root: bool) -> Findings:
-    """Look up every name of a rule.
+def resolve(tree: Expression, schema: SchemaNode, *, is_root: bool, optional_old_self: bool = False) -> Findings | None:
+    """Look up every name of a rule, and work out its type and cost.
 
     Args:
         tree: The rule.
         schema: The value that ``self`` is.
         is_root: Whether that is a whole object, whose metadata has a name and nothing else.
+        optional_old_self: Whether ``oldSelf`` may be missing, and is an optional value.
+
+    Returns:
+        ``None`` where the schema says too little of the value for any rule.
     """
-    walk = _Walk(schema, is_root)
-    walk.type_of(tree, {"self": schema, "oldSelf": schema}, 0)
+    own = type_of_schema(schema, has_metadata=is_root)
+    if own is None:
+        return None
+    walk = _Walk()
+    old = CelType("optional", (own,)) if optional_old_self else own
+    found = walk.visit(tree, {"self": own, "oldSelf": old})
+    walk.findings.type, walk.findings.cost = found.type, found.cost
     return walk.findings
 
 
@@ -83,155 +78,233 @@ def unescape(name: str) -> str:
 
 
 class _Walk:
-    def __init__(self, root: SchemaNode, is_root: bool) -> None:
-        self._root = root if is_root else None
+    def __init__(self) -> None:
         self.findings = Findings()
 
-    def type_of(self, tree: Expression, scope: Scope, loops: int) -> SchemaNode | None:
-        """The schema of a value; ``None`` where it is not known."""
+    def visit(self, tree: Expression, scope: Scope) -> Value:
         match tree:
+            case Literal():
+                return Value(_literal_type(tree), 0)
             case Name():
                 return self._name(tree, scope)
             case Select():
-                return self._select(tree, scope, loops)
+                return self._select(tree, scope)
             case Index():
-                owner = self.type_of(tree.operand, scope, loops)
-                self.type_of(tree.index, scope, loops)
-                return _element(owner)
-            case Call():
-                return self._call(tree, scope, loops)
+                return self._index(tree, scope)
             case Sequence():
-                for item in tree.items:
-                    self.type_of(item, scope, loops)
-        return None
+                return self._sequence(tree, scope)
+        return self._call(tree, scope)
 
-    def _name(self, tree: Name, scope: Scope) -> SchemaNode | None:
+    def _name(self, tree: Name, scope: Scope) -> Value:
         if tree.name == "oldSelf":
             self.findings.uses_old_self = True
-        if tree.name not in scope and tree.name not in TYPES:
-            near = closest(tree.name, scope)
-            self.findings.unknown.append(Unknown("variable", tree.name, tree.offset, near))
-        return scope.get(tree.name)
+        if tree.name in scope:
+            return Value(scope[tree.name], 1)
+        if tree.name not in TYPES:
+            self._unknown("variable", tree.name, tree.offset, scope)
+            return Value(DYN, 1)
+        return Value(SCALARS["type"], 1)
 
-    def _select(self, tree: Select, scope: Scope, loops: int) -> SchemaNode | None:
-        if isinstance(tree.operand, Name) and tree.operand.name in NAMESPACES and tree.operand.name not in scope:
-            return None
-        owner = self.type_of(tree.operand, scope, loops)
-        if owner is None:
-            return None
-        known = self._fields(owner)
-        if known is None:
-            return owner.values
+    def _unknown(self, what: str, name: str, offset: int, known: Mapping[str, object] | frozenset[str]) -> None:
+        self.findings.unknown.append(Unknown(what, name, offset, closest(name, known)))
+
+    def _select(self, tree: Select, scope: Scope) -> Value:
+        if _is_namespace(tree.operand, scope):
+            return Value(DYN, 1)
+        owner = self.visit(tree.operand, scope)
+        return Value(self._member(owner.type, tree), owner.cost + 1)
+
+    def _member(self, owner: CelType, tree: Select) -> CelType:
+        if owner.kind == "optional":
+            inner = self._member(owner.of[0], tree)
+            return inner if inner.kind == "optional" else CelType("optional", (inner,))
+        found = self._field(owner, tree)
+        return CelType("optional", (found,)) if tree.optional else found
+
+    def _field(self, owner: CelType, tree: Select) -> CelType:
         name = unescape(tree.field)
+        known: Mapping[str, CelType | None]
+        match owner.kind:
+            case "dyn":
+                return DYN
+            case "map":
+                return owner.of[1]
+            case "metadata":
+                known = METADATA
+            case "object":
+                known = fields_of(owner)
+            case _:
+                known = {}
         if tree.field in _KEYWORDS and tree.field in known:
-            near = f"__{tree.field}__"
-            self.findings.unknown.append(Unknown("field", tree.field, tree.offset, near, owner.type_name))
-            return known[name]
-        if name not in known:
-            self.findings.unknown.append(Unknown("field", name, tree.offset, closest(name, known), owner.type_name))
-            return None
-        return known[name]
+            self.findings.reserved.append(Unknown("field", tree.field, tree.offset, f"__{tree.field}__"))
+        found = known.get(name)
+        if found is None:
+            self._unknown("field", name, tree.offset, frozenset(k for k, v in known.items() if v and k != name))
+            return DYN
+        return found
 
-    def _fields(self, owner: SchemaNode) -> Mapping[str, SchemaNode | None] | None:
-        """The fields of a value; ``None`` where any name may be right."""
-        if owner.is_int_or_string or owner.type is None or owner.values is not None:
-            return None
-        if owner.type == "object":
-            open_ = owner.get("x-kubernetes-preserve-unknown-fields")
-            fields: dict[str, SchemaNode | None] = {n: p.schema for n, p in (owner.properties or {}).items()}
-            # Rules cannot look into fields that the schema does not list, even where they are kept.
-            if not fields and open_:
-                return None
-            if owner.get("x-kubernetes-embedded-resource") or owner is self._root:
-                fields = {"apiVersion": None, "kind": None, **fields, "metadata": _METADATA}
-            return fields
-        return {}
+    def _index(self, tree: Index, scope: Scope) -> Value:
+        owner, index = self.visit(tree.operand, scope), self.visit(tree.index, scope)
+        found, kind = DYN, owner.type
+        wrapped = kind.kind == "optional"
+        kind = kind.of[0] if wrapped else kind
+        if kind.kind in {"list", "map"}:
+            wanted = SCALARS["int"] if kind.kind == "list" else kind.of[0]
+            found = kind.of[-1]
+            if not is_same(wanted, index.type):
+                self._mistype(f"`{kind}` is indexed by `{wanted}`, found `{index.type}`", tree.offset, 1)
+        elif kind.kind not in {"dyn", "object"}:
+            self._mistype(f"`{kind}` has no elements", tree.offset, 1)
+        result = CelType("optional", (found,)) if (tree.optional or wrapped) and found.kind != "optional" else found
+        return Value(result, add(owner.cost, index.cost, 1))
 
-    def _call(self, tree: Call, scope: Scope, loops: int) -> SchemaNode | None:
-        if tree.function in ONE_VARIABLE and tree.target is not None and not self._is_namespace(tree.target, scope):
-            return self._macro(tree, scope, loops)
-        if tree.function == "bind" and len(tree.arguments) == 3 and isinstance(tree.arguments[0], Name):
-            value = self.type_of(tree.arguments[1], scope, loops)
-            return self.type_of(tree.arguments[2], {**scope, tree.arguments[0].name: value}, loops)
-        owner = None
-        if tree.target is not None and not self._is_namespace(tree.target, scope):
-            owner = self.type_of(tree.target, scope, loops)
-        found = [self.type_of(argument, scope, loops) for argument in tree.arguments]
-        if tree.function in UNBOUNDED_TEXT and owner is not None and owner.is_unbounded:
-            self._loop(loops + 1)
-        if tree.function[0].isalpha() and tree.function not in FUNCTIONS and tree.function != "in":
-            near = closest(tree.function, FUNCTIONS)
-            self.findings.unknown.append(Unknown("function", tree.function, tree.offset, near))
-        if tree.function in {"==", "!="} and any(value is not None and value.is_unbounded for value in found):
-            self._loop(loops + 1)  # texts and lists are compared to their end
-        measured = owner if tree.target is not None else found[0] if found else None
-        if tree.function == "size" and measured is not None and not _has_size(measured):
-            self.findings.misused.append(Misuse("size", measured.type_name, tree.offset))
-        if tree.function in _TEXT_ONLY and owner is not None and owner.type not in {"string", None}:
-            self.findings.misused.append(Misuse(tree.function, owner.type_name, tree.offset))
-        if tree.function == "?:" and len(found) == 3:
-            return found[1] or found[2]
-        return owner if tree.function in {"orValue", "or", "value"} else None
+    def _sequence(self, tree: Sequence, scope: Scope) -> Value:
+        found = [self.visit(item, scope) for item in tree.items]
+        cost = add(*(value.cost for value in found))
+        match tree.kind:
+            case "list":
+                element = self._common(tree, [value.type for value in found])
+                return Value(CelType("list", (element,), size=len(found)), add(cost, LIST_COST))
+            case "map":
+                keys, values = found[::2], found[1::2]
+                of = (self._common(tree, [k.type for k in keys]), self._common(tree, [v.type for v in values]))
+                return Value(CelType("map", of, size=len(keys)), add(cost, MAP_COST))
+        return Value(DYN, add(cost, MESSAGE_COST))
 
-    def _is_namespace(self, target: Expression, scope: Scope) -> bool:
-        return isinstance(target, Name) and target.name in NAMESPACES and target.name not in scope
+    def _common(self, tree: Sequence, types: list[CelType]) -> CelType:
+        """The one type of the elements of a list; ``[1, 'a']`` has none."""
+        known = [kind for kind in types if kind.kind not in {"dyn", "optional"}]
+        for other in known[1:]:
+            if not is_same(known[0], other):
+                self._mistype(f"the elements of a list have one type, found `{known[0]}` and `{other}`", tree.offset, 1)
+                return DYN
+        if len(known) < len(types) or not known:
+            return DYN
+        if known[0].kind == "string":
+            return text(max(kind.size for kind in known))
+        return known[0]
 
-    def _macro(self, tree: Call, scope: Scope, loops: int) -> SchemaNode | None:
+    def _mistype(self, message: str, offset: int, length: int) -> None:
+        self.findings.mistyped.append(Mistype(message, offset, length))
+
+    def _call(self, tree: Call, scope: Scope) -> Value:
+        in_namespace = tree.target is not None and _is_namespace(tree.target, scope)
+        if tree.function == "has" and tree.target is None:
+            return self._has(tree, scope)
+        if tree.function in ONE_VARIABLE and tree.target is not None and not in_namespace:
+            return self._macro(tree, tree.target, scope)
+        operands = [*([tree.target] if tree.target is not None and not in_namespace else []), *tree.arguments]
+        found = [self.visit(operand, scope) for operand in operands]
+        types = [value.type for value in found]
+        key = _key(tree, in_namespace=in_namespace)
+        if not key.startswith("_") and tree.function not in FUNCTIONS:
+            self._unknown("function", tree.function, tree.offset, FUNCTIONS)
+        if tree.function in {"matches", "find", "findAll"} and operands:
+            self._pattern(tree.arguments[-1 if tree.function == "matches" else 0] if tree.arguments else tree)
+        result = result_of(key, types)
+        if result is None:
+            self._mistype(_misfit(tree, types), tree.offset, len(tree.function.strip("_")))
+            result = DYN
+        return Value(sized(key, types, result), call_cost(key, types, [value.cost for value in found]))
+
+    def _has(self, tree: Call, scope: Scope) -> Value:
+        (argument, *more) = tree.arguments or (Literal("null", tree.offset),)
+        if more or not isinstance(argument, Select):
+            self._mistype("`has` takes one field, as in `has(self.spec)`", tree.offset, len("has"))
+            return Value(BOOL, 1)
+        return Value(BOOL, self.visit(argument, scope).cost)
+
+    def _pattern(self, tree: Expression) -> None:
+        if not isinstance(tree, Literal) or tree.kind != "string":
+            return
+        try:
+            value = ast.literal_eval(tree.text)
+        except (ValueError, SyntaxError):
+            return
+        if isinstance(value, str):
+            self.findings.patterns.append((value, tree.offset))
+
+    def _macro(self, tree: Call, target: Expression, scope: Scope) -> Value:
         """``list.all(x, ...)``: the first arguments name variables, the last is evaluated for each element."""
-        owner = self.type_of(tree.target, scope, loops) if tree.target else None
-        *names, last = tree.arguments or (Name("", 0),)
-        variables = [name.name for name in names if isinstance(name, Name)]
-        if len(variables) != len(names):  # map(x, filter, value), or `optional.map`: names come first
-            variables = [names[0].name] if names and isinstance(names[0], Name) else []
+        owner = self.visit(target, scope)
         is_optional = tree.function in {"optMap", "optFlatMap"}
-        inner = dict(scope)
-        elements = [owner] if is_optional else list(_variables(owner, len(variables)))
-        inner.update(zip(variables, elements, strict=False))
-        deeper = loops + 1 if not is_optional and owner is not None and owner.is_unbounded else loops
-        self._loop(deeper)
-        for extra in names[len(variables) :]:
-            self.type_of(extra, inner, deeper)
-        self.type_of(last, inner, deeper)
-        return owner if tree.function in {"filter", "sortBy"} else None
-
-    def _loop(self, depth: int) -> None:
-        self.findings.loops = max(self.findings.loops, depth)
-
-
-_TEXT_ONLY = frozenset({"startsWith", "endsWith", "matches", "lowerAscii", "upperAscii", "trim", "charAt"})
-
-
-def _has_size(node: SchemaNode) -> bool:
-    if node.type == "object":
-        return node.values is not None or node.properties is None
-    return node.type in {"string", "array", None}
+        if owner.type.kind not in {"list", "map", "dyn", *(["optional"] if is_optional else [])}:
+            message = f"`{tree.function}` ranges over lists and maps, found `{owner.type}`"
+            self._mistype(message, tree.offset, len(tree.function))
+        *names, last = tree.arguments or (Name("", tree.offset),)
+        variables = [name.name for name in names if isinstance(name, Name)]
+        if len(variables) != len(names):  # map(x, condition, value): names come first
+            variables = [names[0].name] if names and isinstance(names[0], Name) else []
+        inner = {**scope, **dict(zip(variables, _loop_types(owner.type, len(variables)), strict=False))}
+        conditions = [self.visit(extra, inner) for extra in names[len(variables) :]]
+        value = self.visit(last, inner)
+        for condition in [*conditions, *([value] if tree.function in _CONDITIONS else [])]:
+            if not is_same(BOOL, condition.type):
+                self._mistype(f"`{tree.function}` takes a condition, found `{condition.type}`", tree.offset, 1)
+        if is_optional:
+            return Value(CelType("optional", (value.type,)), add(owner.cost, value.cost, 2))
+        each = add(value.cost, *(condition.cost for condition in conditions), LOOP_COSTS.get(tree.function, 2))
+        cost = add(owner.cost, times(owner.type.size, each), 1, LIST_COST if tree.function in _LISTS else 0)
+        return Value(_macro_type(tree.function, owner.type, value.type), cost)
 
 
-def _variables(owner: SchemaNode | None, count: int) -> Iterator[SchemaNode | None]:
-    element = _element(owner)
-    if owner is not None and owner.type == "object":
-        yield None  # the key, a text
-        if count > 1:
-            yield element
-    else:
-        if count > 1:
-            yield None  # the index
-        yield element
+_CONDITIONS = frozenset({"all", "exists", "exists_one", "existsOne", "filter"})
+_LISTS = frozenset({"filter", "map"})
 
 
-def _element(owner: SchemaNode | None) -> SchemaNode | None:
-    if owner is None:
-        return None
-    return owner.items if owner.type == "array" else owner.values
+def _loop_types(owner: CelType, count: int) -> tuple[CelType, ...]:
+    match owner.kind:
+        case "list":
+            return (INT, owner.of[0]) if count > 1 else owner.of
+        case "map":
+            return owner.of if count > 1 else owner.of[:1]
+        case "optional":
+            return owner.of
+    return (DYN,) * count
 
 
-def _metadata() -> SchemaNode:
-    from pykb.gen.ir import PropertyNode, object_node
-    from pykb.gen.lower.scalars import node_of
+def _macro_type(function: str, owner: CelType, value: CelType) -> CelType:
+    if function == "filter":
+        return replace(owner, kind="list", of=owner.of[:1]) if owner.of else owner
+    if function == "map":
+        return CelType("list", (value,), size=owner.size)
+    return BOOL if function in _CONDITIONS else DYN
 
-    text = node_of({"type": "string", "maxLength": 253})
-    names = [PropertyNode(name, name, text, required=False) for name in ("name", "generateName")]
-    return object_node(names, None)
+
+def _literal_type(tree: Literal) -> CelType:
+    match tree.kind:
+        case "string":
+            inner = tree.text.lstrip("bBrR").strip("\"'")
+            prefix = tree.text[: len(tree.text) - len(tree.text.lstrip("bBrR"))].lower()
+            kind = "bytes" if "b" in prefix else "string"
+            return CelType(kind, size=len(inner.encode()))
+        case "number":
+            lower = tree.text.lower()
+            if lower.endswith("u"):
+                return SCALARS["uint"]
+            is_fraction = not lower.startswith("0x") and any(mark in lower for mark in ".e")
+            return SCALARS["double" if is_fraction else "int"]
+    return SCALARS.get(tree.kind, DYN)
 
 
-_METADATA = _metadata()
+def _is_namespace(target: Expression, scope: Scope) -> bool:
+    return isinstance(target, Name) and target.name in NAMESPACES and target.name not in scope
+
+
+def _key(tree: Call, *, in_namespace: bool) -> str:
+    if not tree.function[0].isalpha():
+        return f"_{tree.function.removesuffix('_')}_"
+    if tree.function == "in" and tree.target is None:
+        return "_in_"
+    if in_namespace and isinstance(tree.target, Name):
+        return f"{tree.target.name}.{tree.function}"
+    return f".{tree.function}" if tree.target is not None else tree.function
+
+
+def _misfit(tree: Call, types: list[CelType]) -> str:
+    shown = [f"`{kind}`" for kind in types]
+    name = tree.function.removesuffix("_")
+    if tree.target is not None:
+        given = f" with {', '.join(shown[1:])}" if shown[1:] else ""
+        return f"`{name}` does not apply to {shown[0] if shown else 'this'}{given}"
+    return f"`{name}` does not apply to {' and '.join(shown) or 'nothing'}"

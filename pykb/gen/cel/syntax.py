@@ -31,6 +31,7 @@ class Literal:
 
     kind: str
     offset: int
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Index:
     operand: Expression
     index: Expression
     offset: int
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,4 +19,8 @@ def check(crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
         check_definition(crd, diagnostics)
         for version in crd.versions:
             check_paths(version, diagnostics)
-            schemas.check_root(version.schema)
+            cost = schemas.check_root(version.schema)
+            if cost:
+                from pykb.gen.checks.expressions import check_total
+
+                check_total(cost, version.name, version.span, diagnostics)

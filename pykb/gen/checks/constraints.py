@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from functools import cache
 
 from pykb.diagnostics import Diagnostics, Label
 from pykb.diagnostics.codes.crd import (
@@ -17,9 +17,11 @@ from pykb.diagnostics.codes.crd import (
     TYPE_NAME,
     UNIQUE_ITEMS,
 )
+from pykb.diagnostics.codes.markers import MARKER_CONFLICT
 from pykb.diagnostics.suggest import closest
+from pykb.gen.checks.patterns import pattern_problem
 from pykb.gen.checks.value import misfits
-from pykb.gen.ir import SchemaNode
+from pykb.gen.ir import Keyword, SchemaNode
 
 # kubernetes/apiextensions-apiserver, pkg/apiserver/validation/formats.go, and the number formats of OpenAPI.
 FORMATS = frozenset(
@@ -85,27 +87,26 @@ def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> 
 
 
 def _check_bounds(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+    parts = (node, *node.all_of)
     for least, most in _PAIRS:
-        low, high = node.keywords.get(least), node.keywords.get(most)
-        for bound in (low, high):
-            if bound is not None and least != "minimum" and isinstance(bound.value, int) and bound.value < 0:
-                name = least if bound is low else most
-                diagnostics.add(BOUNDS.at(bound.span or node.span, f"`{name}` of {what} is below zero: {bound.value}"))
-        if low is None or high is None or not isinstance(low.value, int | float):
-            continue
-        if low.spelling.startswith("+") and high.spelling.startswith("+"):
-            continue  # two markers: said where they were read
-        if isinstance(high.value, int | float) and (
-            low.value > high.value
-            or (low.value == high.value and (node.get("exclusiveMinimum") or node.get("exclusiveMaximum")))
-        ):
-            diagnostics.add(
-                BOUNDS.at(
-                    low.span or node.span,
-                    f"no value of {what} lies between `{least}: {low.value}` and `{most}: {high.value}`",
-                    labels=(Label(high.span, f"`{most}`"),) if high.span and high.span != low.span else (),
-                ),
-            )
+        lows = [part.keywords[least] for part in parts if least in part.keywords]
+        highs = [part.keywords[most] for part in parts if most in part.keywords]
+        for name, bounds in ((least, lows), (most, highs)):
+            for bound in bounds:
+                if least != "minimum" and isinstance(bound.value, int) and bound.value < 0:
+                    diagnostics.add(
+                        BOUNDS.at(bound.span or node.span, f"`{name}` of {what} is below zero: {bound.value}")
+                    )
+        if lows and highs:
+            low, high = max(lows, key=_number), min(highs, key=_number)
+            if _is_empty(low, high, least, node) and not _was_said((low, high), diagnostics):
+                diagnostics.add(
+                    BOUNDS.at(
+                        low.span or high.span or node.span,
+                        f"no value of {what} lies between `{least}: {low.value}` and `{most}: {high.value}`",
+                        labels=(Label(high.span, f"`{most}`"),) if high.span and high.span != low.span else (),
+                    ),
+                )
     for flag, bound_name in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         keyword = node.keywords.get(flag)
         if keyword is not None and keyword.value and bound_name not in node.keywords:
@@ -122,8 +123,26 @@ def _check_bounds(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None
         diagnostics.add(BOUNDS.at(step.span or node.span, f"`multipleOf` of {what} must be above zero: {step.value}"))
 
 
-# Where Python's and RE2's syntax agree, Python's own compiler is enough; anything with one of these goes to RE2.
-_DIFFERENT = re.compile(r"\(\?|\\[^dDsSwWbBAnrtfv.\-\[\](){}*+?^$|/\\]|\{\d{4,}|[*+?}]\+|\[\[|[^\x00-\x7f]")
+def _number(keyword: Keyword) -> float:
+    return keyword.value if isinstance(keyword.value, int | float) else 0
+
+
+def _is_empty(low: Keyword, high: Keyword, name: str, node: SchemaNode) -> bool:
+    least, most = _number(low), _number(high)
+    if name == "minimum":
+        over, under = node.get("exclusiveMinimum") is True, node.get("exclusiveMaximum") is True
+        if node.type == "integer":
+            first = math.floor(least) + 1 if over else math.ceil(least)
+            last = math.ceil(most) - 1 if under else math.floor(most)
+            return first > last
+        return least > most or (least == most and (over or under))
+    return least > most
+
+
+def _was_said(bounds: tuple[Keyword, ...], diagnostics: Diagnostics) -> bool:
+    """Two markers of one declaration that contradict each other are reported where they are read."""
+    places = {bound.span for bound in bounds}
+    return any(found.code is MARKER_CONFLICT and found.span in places for found in diagnostics)
 
 
 def _check_pattern(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
@@ -142,27 +161,6 @@ def _check_pattern(node: SchemaNode, what: str, diagnostics: Diagnostics) -> Non
 
 
 _PATTERN_HELP = ("RE2 has no look-around, back-references, possessive quantifiers or atomic groups: use a CEL rule",)
-
-
-@cache
-def pattern_problem(pattern: str) -> str | None:
-    """Why RE2 would not compile a pattern; ``None`` when it would."""
-    if not _DIFFERENT.search(pattern):
-        try:
-            re.compile(pattern)
-        except (re.error, OverflowError) as error:
-            return str(error)
-        return None
-    import re2
-
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        re2.compile(pattern, options=options)
-    except re2.error as error:
-        reason = error.args[0] if error.args else error
-        return reason.decode() if isinstance(reason, bytes) else str(reason)
-    return None
 
 
 def _check_docs(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.crd import CRD_NAME, EMPTY_STATUS, PROTECTED_GROUP
-from pykb.gen.ir import Crd
+from pykb.diagnostics.codes.crd import CRD_NAME, DEPRECATION_WARNING, EMPTY_STATUS, METADATA_FORM, PROTECTED_GROUP
+from pykb.gen.ir import Crd, CrdVersion
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
@@ -25,7 +25,9 @@ def check_definition(crd: Crd, diagnostics: Diagnostics) -> None:
                 help=(f'# +kubebuilder:metadata:annotations="{_APPROVAL}=unapproved, for tests only"',),
             ),
         )
+    _check_metadata(crd, diagnostics)
     for version in crd.versions:
+        _check_warning(version, diagnostics)
         if version.status and "status" not in (version.schema.properties or {}):
             diagnostics.add(
                 EMPTY_STATUS.at(
@@ -34,6 +36,46 @@ def check_definition(crd: Crd, diagnostics: Diagnostics) -> None:
                     help=(f"status: {crd.names.kind}Status | None = None",),
                 ),
             )
+
+
+_QUALIFIED = re.compile(r"(?:(?P<domain>[^/]+)/)?(?P<name>[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)\Z")
+_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?\Z")
+_LONGEST_WARNING = 256
+
+
+def _check_metadata(crd: Crd, diagnostics: Diagnostics) -> None:
+    for what, pairs in (("annotation", crd.annotations), ("label", crd.labels)):
+        for key, value in pairs.items():
+            match = _QUALIFIED.match(key)
+            if match is None or (match["domain"] is not None and not _SUBDOMAIN.match(match["domain"])):
+                reason = "expected letters, digits, `-`, `_` and `.`, with an optional `domain/` before it"
+                diagnostics.add(METADATA_FORM.at(crd.span, f"`{key}` is no name of a {what}: {reason}"))
+            elif what == "label" and not _VALUE.match(value):
+                diagnostics.add(
+                    METADATA_FORM.at(
+                        crd.span,
+                        f"`{value}` is no value of the label `{key}`: expected at most 63 letters, digits, `-`, `_` "
+                        "and `.`",
+                        help=("an annotation takes any text",),
+                    ),
+                )
+
+
+def _check_warning(version: CrdVersion, diagnostics: Diagnostics) -> None:
+    warning = version.deprecation_warning
+    if warning is None:
+        return
+    reason = ""
+    if not warning:
+        reason = "is empty"
+    elif len(warning.encode()) > _LONGEST_WARNING:
+        reason = f"has {len(warning.encode())} bytes, expected at most {_LONGEST_WARNING}"
+    elif not warning.isprintable():
+        reason = "has characters that cannot be printed"
+    if reason:
+        diagnostics.add(
+            DEPRECATION_WARNING.at(version.span, f"the deprecation warning of version `{version.name}` {reason}"),
+        )
 
 
 def _is_protected(group: str) -> bool:

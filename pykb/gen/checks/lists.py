@@ -43,8 +43,11 @@ def check_list(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
                 LIST_TOPOLOGY.at(span, f"{what} is a list of type `map` without a key", help=("+listMapKey=name",)),
             )
         else:
-            for key in keys.value if isinstance(keys.value, list) else ():
-                _check_key(str(key), node, items, what, diagnostics)
+            names = [str(key) for key in keys.value] if isinstance(keys.value, list) else []
+            for key in dict.fromkeys(names):
+                _check_key(key, node, items, what, diagnostics)
+                if names.count(key) > 1:
+                    diagnostics.add(LIST_TOPOLOGY.at(span, f"the list key `{key}` of {what} is named twice"))
 
 
 def _check_key(key: str, node: SchemaNode, items: SchemaNode, what: str, diagnostics: Diagnostics) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.crd import JSON_PATH
+from pykb.diagnostics import Diagnostics, Severity, Span
+from pykb.diagnostics.codes.crd import COLUMN_TYPE, JSON_PATH
 from pykb.diagnostics.suggest import closest
-from pykb.gen.ir import CrdVersion, SchemaNode
+from pykb.gen.ir import CrdVersion, PrinterColumn, SchemaNode
 
 # The parts of a path that can be followed in a schema: `.name`, `['name']`, `[0]`, `[*]`, a filter.
 _STEP = re.compile(
@@ -27,8 +27,17 @@ _METADATA = frozenset(
 def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
     """Check all paths of a version."""
     for column in version.columns:
-        _follow(version.schema, column.json_path, column.span, diagnostics)
+        node = _follow(version.schema, column.json_path, column.span, diagnostics)
+        _check_column(column, node, diagnostics)
+    seen: set[str] = set()
     for path, span in version.selectable:
+        if path in seen:
+            diagnostics.add(JSON_PATH.at(span, f"`{path}` is a selectable field twice"))
+        seen.add(path)
+        if len(seen) == _MOST_SELECTABLE + 1:
+            diagnostics.add(
+                JSON_PATH.at(span, f"a version has at most {_MOST_SELECTABLE} selectable fields, found one more"),
+            )
         node = _follow(version.schema, path, span, diagnostics, simple=True)
         if node is not None and node.type not in {"string", "boolean", "integer"}:
             diagnostics.add(
@@ -58,6 +67,33 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
                     scale.span, f"the scale subresource needs an {kind} at `{path}`, found `{node.type_name}`"
                 ),
             )
+
+
+_MOST_SELECTABLE = 8
+# What the server shows of a value in a column of each type; anything else leaves the cell empty.
+_SHOWN = {
+    "integer": ("integer", "number"),
+    "number": ("integer", "number"),
+    "boolean": ("boolean",),
+    "date": ("string",),
+}
+
+
+def _check_column(column: PrinterColumn, node: SchemaNode | None, diagnostics: Diagnostics) -> None:
+    if not column.name:
+        diagnostics.add(COLUMN_TYPE.at(column.span, "a printer column has no name", severity=Severity.ERROR))
+    shown = _SHOWN.get(column.type)
+    if shown is None or node is None or node.type is None or node.type in shown:
+        return
+    fitting = node.type if node.type in _SHOWN else "string"
+    diagnostics.add(
+        COLUMN_TYPE.at(
+            column.span,
+            f"the column `{column.name}` is of type `{column.type}`, but `{column.json_path}` is `{node.type_name}`: "
+            "its cells would be empty",
+            help=(f"type={fitting}",),
+        ),
+    )
 
 
 def _follow(

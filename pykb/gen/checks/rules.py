@@ -1,4 +1,4 @@
-"""CEL rules: they parse, their names mean something, and they do not loop over what has no end."""
+"""CEL rules: their message, reason, field path and use of old values; what they say is for `expressions`."""
 
 from __future__ import annotations
 
@@ -6,54 +6,93 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.crd import CEL_COST, CEL_NAME, CEL_OLD_SELF, CEL_REASON, CEL_SYNTAX, CEL_TYPE, JSON_PATH
-from pykb.diagnostics.model import Severity
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.crd import CEL_MESSAGE, CEL_OLD_SELF, CEL_REASON, JSON_PATH
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import SchemaNode
 
 if TYPE_CHECKING:
-    from pykb.gen.cel.resolve import Findings
+    from pykb.gen.cel.findings import Findings
 
 REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
-_LOOPS_TOO_DEEP = 2
 
 
 def check_rules(
-    node: SchemaNode, what: str, loops: int, diagnostics: Diagnostics, *, is_root: bool = False, has_old: bool = True
-) -> None:
+    node: SchemaNode,
+    what: str,
+    occurrences: int | None,
+    diagnostics: Diagnostics,
+    *,
+    is_root: bool = False,
+    has_old: bool = True,
+) -> int:
     """Check the rules of one schema.
 
     Args:
         node: The schema that has them.
         what: How messages call it.
-        loops: How many lists and maps without a bound it lies in.
+        occurrences: How many values of it an object can have; ``None`` when a list or map around it has no bound.
         diagnostics: Gets what is wrong.
         is_root: Whether it is a whole object.
         has_old: Whether the server can tell which old value belongs to it: not inside a list without keys.
+
+    Returns:
+        What all of them cost at worst.
     """
     keyword = node.keywords.get("x-kubernetes-validations")
     if keyword is None or not isinstance(keyword.value, list):
-        return
+        return 0
+    from pykb.gen.checks.expressions import Place, check_expression
+
     span = keyword.span or node.span
+    place = Place(node, what, span, occurrences, is_root=is_root)
+    total = 0
     for rule in keyword.value:
-        if rule.get("reason") not in {None, *REASONS}:
-            diagnostics.add(
-                CEL_REASON.at(
-                    span,
-                    f"`{rule['reason']}` is no reason of a rule: expected one of "
-                    + ", ".join(f"`{reason}`" for reason in REASONS),
-                ),
-            )
+        _check_reason(rule, span, diagnostics)
+        _check_message(rule, what, span, diagnostics)
         path = rule.get("fieldPath")
         if isinstance(path, str):
             _check_field_path(path, node, what, diagnostics)
         for part in ("rule", "messageExpression"):
             text = rule.get(part)
             if isinstance(text, str):
-                found = _check_text(text, node, what, loops, diagnostics, is_root=is_root)
+                optional = rule.get("optionalOldSelf") is True
+                found = check_expression(text, part, place, diagnostics, optional_old_self=optional)
+                total += found.cost if found is not None else 0
                 if part == "rule" and found is not None:
-                    _check_old_self(rule, found, node, what, diagnostics, has_old=has_old)
+                    _check_old_self(rule, found, what, span, diagnostics, has_old=has_old)
+    return total
+
+
+def _check_reason(rule: Mapping[str, object], span: Span | None, diagnostics: Diagnostics) -> None:
+    if rule.get("reason") not in {None, *REASONS}:
+        near = closest(str(rule["reason"]), REASONS)
+        diagnostics.add(
+            CEL_REASON.at(
+                span,
+                f"`{rule['reason']}` is no reason of a rule: expected one of "
+                + ", ".join(f"`{reason}`" for reason in REASONS),
+                help=(f"did you mean `{near}`?",) if near else (),
+            ),
+        )
+
+
+def _check_message(rule: Mapping[str, object], what: str, span: Span | None, diagnostics: Diagnostics) -> None:
+    message = rule.get("message")
+    text = rule.get("rule")
+    if isinstance(message, str) and message and not message.strip():
+        diagnostics.add(CEL_MESSAGE.at(span, f"the message of a rule of {what} is blank"))
+    elif isinstance(message, str) and "\n" in message.strip():
+        diagnostics.add(CEL_MESSAGE.at(span, f"the message of a rule of {what} has a line break, expected one line"))
+    elif isinstance(text, str) and "\n" in text.strip() and not message:
+        diagnostics.add(
+            CEL_MESSAGE.at(
+                span,
+                f"a rule of {what} has several lines and no message",
+                notes=("without a message the API server shows the rule itself, and takes only one line for that",),
+                help=('message="..."',),
+            ),
+        )
 
 
 def _check_field_path(path: str, node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
@@ -83,9 +122,14 @@ _PATH_STEP = re.compile(r"\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\['(?P<quoted>[^']+
 
 
 def _check_old_self(
-    rule: Mapping[str, object], found: Findings, node: SchemaNode, what: str, diagnostics: Diagnostics, *, has_old: bool
+    rule: Mapping[str, object],
+    found: Findings,
+    what: str,
+    span: Span | None,
+    diagnostics: Diagnostics,
+    *,
+    has_old: bool,
 ) -> None:
-    span = node.keywords["x-kubernetes-validations"].span or node.span
     optional = rule.get("optionalOldSelf") is True
     if optional and not found.uses_old_self:
         diagnostics.add(
@@ -104,56 +148,3 @@ def _check_old_self(
                 help=("+listType=map", "or put the rule on the list itself"),
             ),
         )
-
-
-def _check_text(
-    text: str, node: SchemaNode, what: str, loops: int, diagnostics: Diagnostics, *, is_root: bool
-) -> Findings | None:
-    from pykb.gen.cel.parser import parse
-    from pykb.gen.cel.resolve import resolve_names
-    from pykb.gen.cel.syntax import CelSyntaxError
-
-    span = node.keywords["x-kubernetes-validations"].span or node.span
-    try:
-        tree = parse(text)
-    except CelSyntaxError as error:
-        diagnostics.add(
-            CEL_SYNTAX.at(
-                span,
-                f"the rule of {what} is no CEL: {error}",
-                notes=(f"{text}\n{' ' * error.offset}{'^' * min(error.length, max(1, len(text) - error.offset))}",),
-            ),
-        )
-        return None
-    found = resolve_names(tree, node, is_root=is_root)
-    for unknown in found.unknown:
-        diagnostics.add(
-            CEL_NAME.at(
-                span,
-                f"the rule of {what} names the {unknown.what} `{unknown.name}`, which is not there",
-                notes=(f"{text}\n{' ' * unknown.offset}{'^' * len(unknown.name)}",),
-                help=(f"did you mean `{unknown.near}`?",) if unknown.near else (),
-                # A newer API server may know more functions than we do.
-                severity=Severity.WARNING if unknown.what == "function" else Severity.ERROR,
-            ),
-        )
-    for misuse in found.misused:
-        diagnostics.add(
-            CEL_TYPE.at(
-                span,
-                f"the rule of {what} asks for the `{misuse.function}` of a value that is `{misuse.kind}`",
-                notes=(f"{text}\n{' ' * misuse.offset}{'^' * len(misuse.function)}",),
-            ),
-        )
-    if loops + found.loops >= _LOOPS_TOO_DEEP:
-        diagnostics.add(
-            CEL_COST.at(
-                span,
-                f"the rule of {what} runs inside {loops + found.loops} nested lists, maps or texts that have no bound",
-                notes=(
-                    "the API server's estimate of its cost is likely to exceed the budget, and the CRD to be refused",
-                ),
-                help=("bound them: `MaxItems` on lists, `MaxProperties` on maps, `MaxLength` on strings",),
-            ),
-        )
-    return found

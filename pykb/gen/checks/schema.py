@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import STRUCTURAL
+from pykb.gen.cel.types import element_bound
 from pykb.gen.checks.constraints import check_constraints
 from pykb.gen.checks.lists import check_list
 from pykb.gen.checks.rules import check_rules
@@ -14,50 +15,57 @@ from pykb.gen.ir import SchemaNode
 
 @dataclass(frozen=True, slots=True)
 class _Context:
-    """Where a schema lies: inside how many lists and maps without a bound, and whether old values can be told."""
+    """Where a schema lies: how often it can occur (``None``: no bound), and whether old values can be told."""
 
-    loops: int = 0
+    occurrences: int | None = 1
     has_old: bool = True
+
+    def inside(self, node: SchemaNode) -> int | None:
+        """How often an element of a list or map in this place can occur."""
+        bound = element_bound(node)
+        return None if self.occurrences is None or bound is None else self.occurrences * bound
 
 
 @dataclass(slots=True)
 class SchemaChecks:
-    """Checks each part of a schema once, however often a type is used."""
+    """Checks each part of a schema once, however often a type is used; adds up what its rules cost."""
 
     diagnostics: Diagnostics
-    _seen: set[tuple[int, _Context]] = field(default_factory=set)
+    _seen: dict[tuple[int, _Context], int] = field(default_factory=dict)
     _kept: list[SchemaNode] = field(default_factory=list)
 
-    def check_root(self, schema: SchemaNode) -> None:
-        """Check the schema of a kind."""
-        check_rules(schema, "the object", 0, self.diagnostics, is_root=True)
-        self._children(schema, "", _Context())
+    def check_root(self, schema: SchemaNode) -> int:
+        """Check the schema of a kind; gives the worst-case cost of all its rules."""
+        cost = check_rules(schema, "the object", 1, self.diagnostics, is_root=True)
+        return cost + self._children(schema, "", _Context())
 
-    def _visit(self, node: SchemaNode, path: str, context: _Context) -> None:
-        # A type inside a list costs more than the same type outside, so the depth is part of what was seen.
+    def _visit(self, node: SchemaNode, path: str, context: _Context) -> int:
+        # A type inside a list costs more than the same type outside, so the place is part of what was seen.
         key = (id(node), context)
         if key in self._seen:
-            return
-        self._seen.add(key)
+            return self._seen[key]
+        self._seen[key] = 0
         self._kept.append(node)  # an identity is only one while its object lives
         what = f"`{path}`"
         check_constraints(node, what, self.diagnostics)
         if node.type == "array":
             check_list(node, what, self.diagnostics)
-        check_rules(node, what, context.loops, self.diagnostics, has_old=context.has_old)
+        cost = check_rules(node, what, context.occurrences, self.diagnostics, has_old=context.has_old)
         self._structure(node, what)
-        self._children(node, path, context)
+        self._seen[key] = cost + self._children(node, path, context)
+        return self._seen[key]
 
-    def _children(self, node: SchemaNode, path: str, context: _Context) -> None:
+    def _children(self, node: SchemaNode, path: str, context: _Context) -> int:
+        cost = 0
         for name, prop in (node.properties or {}).items():
             if prop.span is not None:  # built-in types are right by construction
-                self._visit(prop.schema, f"{path}.{name}".lstrip("."), context)
-        deeper = replace(context, loops=min(context.loops + 1, 2)) if node.is_unbounded else context
+                cost += self._visit(prop.schema, f"{path}.{name}".lstrip("."), context)
         if node.items is not None:
-            keyed = node.get("x-kubernetes-list-type") == "map"
-            self._visit(node.items, f"{path}[*]", replace(deeper, has_old=context.has_old and keyed))
+            has_old = context.has_old and node.get("x-kubernetes-list-type") == "map"
+            cost += self._visit(node.items, f"{path}[*]", _Context(context.inside(node), has_old))
         if node.values is not None:
-            self._visit(node.values, f"{path}.*", deeper)
+            cost += self._visit(node.values, f"{path}.*", _Context(context.inside(node), context.has_old))
+        return cost
 
     def _structure(self, node: SchemaNode, what: str) -> None:
         open_ = node.get("x-kubernetes-preserve-unknown-fields")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
+from pykb.api.formats import checker
+from pykb.gen.checks.patterns import is_match
 from pykb.gen.ir import SchemaNode
 
 
@@ -34,6 +35,7 @@ def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
         yield from _number(value, schema, where)
     elif isinstance(value, list):
         yield from _count(len(value), schema, "minItems", "maxItems", "elements", where)
+        yield from _unique(value, schema, where)
         if schema.items is not None:
             for index, item in enumerate(value):
                 yield from misfits(item, schema.items, f"{path}[{index}]")
@@ -41,6 +43,18 @@ def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
         yield from _object(value, schema, path, where)
     for part in schema.all_of:
         yield from misfits(value, part, path)
+
+
+def _unique(value: list[object], schema: SchemaNode, where: str) -> Iterator[str]:
+    kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys")
+    identities = value
+    if kind == "map" and isinstance(keys, list):
+        identities = [{key: item.get(key) for key in keys} for item in value if isinstance(item, Mapping)]
+    elif kind != "set":
+        return
+    for index, identity in enumerate(identities):
+        if any(_same(identity, other) for other in identities[:index]):
+            yield f"{_shown(identity)}{where} is in a list of type `{kind}` twice"
 
 
 def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: str) -> Iterator[str]:
@@ -84,13 +98,12 @@ def _is_type(value: object, found: str, schema: SchemaNode) -> bool:
 def _text(value: str, schema: SchemaNode, where: str) -> Iterator[str]:
     yield from _count(len(value), schema, "minLength", "maxLength", "characters", where)
     pattern = schema.get("pattern")
-    if isinstance(pattern, str):
-        try:
-            matches = re.search(pattern, value) is not None
-        except re.error:
-            matches = True  # said elsewhere
-        if not matches:
-            yield f"{_shown(value)}{where} does not match `{pattern}`"
+    if isinstance(pattern, str) and not is_match(pattern, value):
+        yield f"{_shown(value)}{where} does not match `{pattern}`"
+    form = schema.get("format")
+    check = checker(form) if isinstance(form, str) else None
+    if check is not None and not check(value):
+        yield f"{_shown(value)}{where} is no `{form}`"
 
 
 def _number(value: float, schema: SchemaNode, where: str) -> Iterator[str]:

@@ -44,7 +44,7 @@ CASES = [
     ("cel-syntax", "2:7", "expected a value, found the end of the rule", 'class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule="self.foo((("\n    a: str\n'),
     ("cel-name", "1:1", "names the field `zzz`", '# +kubebuilder:validation:XValidation:rule="self.zzz > 0"\nclass Spec(Struct):\n    a: str\n'),
     ("cel-name", "2:7", "names the variable `sel`", 'class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule="sel > 0"\n    a: int\n'),
-    ("cel-type", "2:7", "asks for the `size`", 'class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule="self.size() > 0"\n    a: int\n'),
+    ("cel-type", "2:7", "`size` does not apply to `int`", 'class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule="self.size() > 0"\n    a: int\n'),
     ("json-path", "2:7", "leads to no field", 'class Spec(Struct):\n    # +kubebuilder:validation:XValidation:rule="has(self.b)",fieldPath=".c"\n    a: Inner\n'),
     ("one-of-member", "1:40", "`zzz` is no field", "# +kubebuilder:validation:ExactlyOneOf=a;zzz\nclass Spec(Struct):\n    a: str | None = None\n"),
     ("one-of-member", "1:39", "is required, so it cannot be one of", "# +kubebuilder:validation:AtMostOneOf=a;b\nclass Spec(Struct):\n    a: str\n    b: str | None = None\n"),

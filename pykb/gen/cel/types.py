@@ -1,0 +1,151 @@
+"""CEL's types, as the apiserver makes them from a schema, each with how long its values can be.
+
+Sizes are worst cases: bytes of a text, elements of a list or map. Where a schema has no bound, a value is as long as a
+request allows. Source: apiserver's CEL declarations (KEP-2876).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pykb.gen.ir import SchemaNode
+
+MAX_REQUEST = 3 * 1024 * 1024
+"""Bytes of a request."""
+ENDLESS = 2**64 - 1
+"""The size and cost of what nothing bounds."""
+_BYTES_PER_CHARACTER = 4
+_TIME_SIZES = {"duration": 32, "date": 12, "date-time": 22}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CelType:
+    """A type.
+
+    Attributes:
+        kind: ``int``, ``string``, ``list``, ``object``, an opaque one such as ``quantity``; ``dyn`` is anything.
+        of: What it is made of: the element of a list, key and value of a map, the value of an optional.
+        size: The worst case of its length.
+        node: The schema of an object, which has the fields.
+        has_metadata: Whether an object is a whole resource, with apiVersion, kind and metadata.name.
+    """
+
+    kind: str
+    of: tuple[CelType, ...] = ()
+    size: int = ENDLESS
+    node: SchemaNode | None = None
+    has_metadata: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join(map(str, self.of))})" if self.of else self.kind
+
+
+DYN = CelType("dyn")
+SCALARS = {name: CelType(name, size=1) for name in ("bool", "int", "uint", "double", "null", "type")}
+_EITHER, _KEY = CelType("dyn", size=0), CelType("string", size=0)  # the server counts neither by its length
+BOOL, INT = SCALARS["bool"], SCALARS["int"]
+NUMBERS = frozenset({"int", "uint", "double"})
+
+
+def text(size: int = ENDLESS) -> CelType:
+    """A text of at most so many bytes."""
+    return CelType("string", size=size)
+
+
+def type_of_schema(node: SchemaNode, *, has_metadata: bool = False) -> CelType | None:
+    """The type of values of a schema; ``None`` where rules cannot see them."""
+    if node.is_int_or_string:
+        return _EITHER
+    match node.type:
+        case "boolean":
+            return BOOL
+        case "integer":
+            return INT
+        case "number":
+            return SCALARS["double"]
+        case "string":
+            return _text_type(node)
+        case "array":
+            element = type_of_schema(node.items) if node.items is not None else None
+            return None if element is None else CelType("list", (element,), size=_most_elements(node))
+        case "object" if node.values is not None:
+            value = type_of_schema(node.values)
+            return None if value is None else CelType("map", (_KEY, value), size=_most_entries(node))
+        case "object":
+            embedded = bool(node.get("x-kubernetes-embedded-resource"))
+            return CelType("object", size=0, node=node, has_metadata=has_metadata or embedded)
+    return None
+
+
+def fields_of(owner: CelType) -> Mapping[str, CelType | None]:
+    """The fields of an object by wire name; ``None`` for those that rules cannot see."""
+    properties = owner.node.properties or {} if owner.node is not None else {}
+    found = {name: type_of_schema(prop.schema) for name, prop in properties.items()}
+    if owner.has_metadata:
+        found = {"apiVersion": text(), "kind": text(), **found, "metadata": CelType("metadata")}
+    return found
+
+
+METADATA = {"name": text(), "generateName": text()}
+
+
+def _text_type(node: SchemaNode) -> CelType:
+    form, length, enum = node.get("format"), _bound(node, "maxLength"), node.get("enum")
+    if form == "byte":
+        return CelType("bytes", size=MAX_REQUEST - 2 if length is None else length)
+    if form in _TIME_SIZES:
+        return CelType("duration" if form == "duration" else "timestamp", size=_TIME_SIZES[str(form)])
+    if length is not None:
+        return text(length * _BYTES_PER_CHARACTER)
+    if isinstance(enum, list) and enum:
+        return text(max(len(str(value)) for value in enum))
+    return text(MAX_REQUEST - 2)
+
+
+def _bound(node: SchemaNode, keyword: str) -> int | None:
+    found = [part.get(keyword) for part in (node, *node.all_of)]
+    bounds = [max(value, 0) for value in found if isinstance(value, int)]
+    return min(bounds, default=None)
+
+
+def _most_elements(node: SchemaNode) -> int:
+    bound = _bound(node, "maxItems")
+    return (MAX_REQUEST - 2) // (_least_bytes(node.items) + 1) if bound is None else bound
+
+
+def _most_entries(node: SchemaNode) -> int:
+    bound = _bound(node, "maxProperties")
+    return (MAX_REQUEST - 2) // (_least_bytes(node.values) + 6) if bound is None else bound
+
+
+def most_occurrences(node: SchemaNode) -> int:
+    """How often a value of a schema can occur in a request."""
+    return MAX_REQUEST // (_least_bytes(node) + 1)
+
+
+def element_bound(node: SchemaNode) -> int | None:
+    """The bound of a list or map that the schema states."""
+    return _bound(node, "maxItems" if node.type == "array" else "maxProperties")
+
+
+def _least_bytes(node: SchemaNode | None) -> int:
+    """The length of the shortest JSON text of a value."""
+    if node is None or node.is_int_or_string:
+        return 1
+    match node.type:
+        case "boolean":
+            return 4
+        case "string" if node.get("format") in _TIME_SIZES:
+            return {"duration": 3, "date": 12, "date-time": 22}[str(node.get("format"))]
+        case "string" | "array":
+            return 2
+        case "object":
+            return 2 + sum(_member_bytes(node))
+    return 1
+
+
+def _member_bytes(node: SchemaNode) -> Iterator[int]:
+    for name, prop in (node.properties or {}).items():
+        if prop.required and prop.schema.get("default") is None:
+            yield len(name) + 4 + _least_bytes(prop.schema)

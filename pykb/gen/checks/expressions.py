@@ -1,0 +1,171 @@
+"""The text of a CEL rule: it parses, its names and types fit the schema, and it stays within the server's budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.crd import CEL_COST, CEL_NAME, CEL_SYNTAX, CEL_TYPE, PATTERN
+from pykb.diagnostics.model import Severity
+from pykb.gen.cel.cost import CRD_BUDGET, RULE_BUDGET, times
+from pykb.gen.cel.findings import Findings
+from pykb.gen.cel.parser import parse
+from pykb.gen.cel.resolve import resolve
+from pykb.gen.cel.syntax import CelSyntaxError
+from pykb.gen.cel.types import most_occurrences
+from pykb.gen.checks.patterns import pattern_problem
+from pykb.gen.ir import SchemaNode
+
+_RESULTS = {"rule": "bool", "messageExpression": "string"}
+_NAMES = {"rule": "rule", "messageExpression": "`messageExpression`"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an expression stands.
+
+    Attributes:
+        node: The schema whose values it is about.
+        what: How messages call it.
+        span: In the source.
+        occurrences: How many such values an object can have; ``None`` without a bound.
+        is_root: Whether it is a whole object.
+    """
+
+    node: SchemaNode
+    what: str
+    span: Span | None
+    occurrences: int | None
+    is_root: bool
+
+
+def check_expression(
+    text: str, part: str, place: Place, diagnostics: Diagnostics, *, optional_old_self: bool = False
+) -> Findings | None:
+    """Check a rule or the expression of its message; gives what was seen in it, its cost for a whole object."""
+    name = f"the {_NAMES[part]} of {place.what}"
+    try:
+        tree = parse(text)
+    except CelSyntaxError as error:
+        diagnostics.add(
+            CEL_SYNTAX.at(place.span, f"{name} is no CEL: {error}", notes=(_marked(text, error.offset, error.length),)),
+        )
+        return None
+    found = resolve(tree, place.node, is_root=place.is_root, optional_old_self=optional_old_self)
+    if found is None:
+        diagnostics.add(
+            CEL_TYPE.at(
+                place.span,
+                f"{name} is about a value of which the schema says nothing, and the API server can say nothing either",
+                help=("put the rule on a field that has a type",),
+            ),
+        )
+        return None
+    _check_names(found, text, name, place, diagnostics)
+    _check_types(found, text, part, name, place, diagnostics)
+    most = most_occurrences(place.node) if place.occurrences is None else place.occurrences
+    found = replace(found, cost=times(most, found.cost))
+    _check_cost(found, text, name, place, diagnostics)
+    return found
+
+
+def _marked(text: str, offset: int, length: int) -> str:
+    """The line of the text with the place marked below it."""
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    line = text[start : end if end >= 0 else len(text)]
+    at = offset - start
+    return f"{line}\n{' ' * at}{'^' * max(1, min(length, len(line) - at))}"
+
+
+def _check_names(found: Findings, text: str, name: str, place: Place, diagnostics: Diagnostics) -> None:
+    for unknown in found.unknown:
+        diagnostics.add(
+            CEL_NAME.at(
+                place.span,
+                f"{name} names the {unknown.what} `{unknown.name}`, which is not there",
+                notes=(_marked(text, unknown.offset, len(unknown.name)),),
+                help=(f"did you mean `{unknown.near}`?",) if unknown.near else (),
+                # A newer API server may know more functions than we do.
+                severity=Severity.WARNING if unknown.what == "function" else Severity.ERROR,
+            ),
+        )
+    for word in found.reserved:
+        diagnostics.add(
+            CEL_NAME.at(
+                place.span,
+                f"{name} names the field `{word.name}`, a word that older API servers reserve",
+                notes=(_marked(text, word.offset, len(word.name)),),
+                help=(f"write `{word.near}`, which all of them understand",),
+                severity=Severity.WARNING,
+            ),
+        )
+
+
+def _check_types(found: Findings, text: str, part: str, name: str, place: Place, diagnostics: Diagnostics) -> None:
+    for misfit in found.mistyped:
+        diagnostics.add(
+            CEL_TYPE.at(
+                place.span,
+                f"in {name}, {misfit.message}",
+                notes=(_marked(text, misfit.offset, misfit.length),),
+            ),
+        )
+    for pattern, offset in found.patterns:
+        problem = pattern_problem(pattern)
+        if problem is not None:
+            diagnostics.add(
+                PATTERN.at(
+                    place.span,
+                    f"`{pattern}` in {name} is no regular expression of the API server: {problem}",
+                    notes=(_marked(text, offset, len(pattern) + 2),),
+                ),
+            )
+    wanted = _RESULTS[part]
+    if found.type.kind != wanted and not found.mistyped and not found.unknown:
+        diagnostics.add(
+            CEL_TYPE.at(
+                place.span,
+                f"{name} gives `{found.type}`, expected `{wanted}`",
+                notes=(text,),
+                help=(f"{wanted}(...)",) if found.type.kind == "dyn" else (),
+            ),
+        )
+
+
+def _check_cost(found: Findings, text: str, name: str, place: Place, diagnostics: Diagnostics) -> None:
+    if found.cost <= RULE_BUDGET:
+        return
+    diagnostics.add(
+        CEL_COST.at(
+            place.span,
+            f"{name} may cost {factor(found.cost, RULE_BUDGET)} what the API server allows",
+            notes=(text, _WORST_CASE),
+            help=("bound them: `MaxItems` on lists, `MaxProperties` on maps, `MaxLength` on strings",),
+        ),
+    )
+
+
+_WORST_CASE = (
+    "the API server adds up the worst case: lists, maps and texts without a bound count as long as a request can be, "
+    "and it refuses the CRD"
+)
+
+
+def check_total(cost: int, version: str, span: Span | None, diagnostics: Diagnostics) -> None:
+    """All rules of a version together have a budget, too."""
+    if cost > CRD_BUDGET:
+        diagnostics.add(
+            CEL_COST.at(
+                span,
+                f"the rules of version `{version}` may cost {factor(cost, CRD_BUDGET)} what the API server allows for "
+                "all of them",
+                help=("bound the lists, maps and strings that they are about",),
+            ),
+        )
+
+
+def factor(cost: int, budget: int) -> str:
+    """How many times a budget is exceeded."""
+    times_ = cost / budget
+    return "more than 100 times" if times_ > 100 else f"{times_:.1f} times"

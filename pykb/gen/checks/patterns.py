@@ -1,0 +1,41 @@
+"""Regular expressions as the apiserver reads them: RE2, not Python."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+# Where Python's and RE2's syntax agree, Python's own compiler is enough; anything with one of these goes to RE2.
+_DIFFERENT = re.compile(r"\(\?|\\[^dDsSwWbBAnrtfv.\-\[\](){}*+?^$|/\\]|\{\d{4,}|\{.*\{|[*+?}]\+|\[\[|[^\x00-\x7f]")
+
+
+@cache
+def pattern_problem(pattern: str) -> str | None:
+    """Why RE2 would not compile a pattern; ``None`` when it would."""
+    if not _DIFFERENT.search(pattern):
+        try:
+            re.compile(pattern)
+        except (re.error, OverflowError) as error:
+            return str(error)
+        return None
+    return _compiled(pattern)[1]
+
+
+def is_match(pattern: str, text: str) -> bool:
+    """Whether a pattern is found in a text; one that does not compile is found in any."""
+    program = _compiled(pattern)[0]
+    return program is None or program.search(text) is not None
+
+
+@cache
+def _compiled(pattern: str) -> tuple[Any, str | None]:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options=options), None
+    except re2.error as error:
+        reason = error.args[0] if error.args else error
+        return None, reason.decode() if isinstance(reason, bytes) else str(reason)
