@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from pykb.api.object import Object
+from pykb.runtime.applied import contains, memory_of
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, AnyObjectT, gvk_of, key_of, replace_content, to_wire
 from pykb.runtime.client.patches import MergeFrom, MergePatch, merge_diff
@@ -85,8 +86,9 @@ async def ensure_applied(
 
     What is there is read first, from the cache where the kind is watched. Nothing is sent when every field that ``obj``
     sets has this value already and this manager owns those fields and no others; what the server or other managers
-    added does not count. (A quantity that the server spells otherwise, ``1000m`` for ``1``, is applied each time; the
-    server then finds that nothing changes.)
+    added does not count. A cache knows of no owners: there, each process applies once, and then on drift. (A quantity
+    that the server spells otherwise, ``1000m`` for ``1``, is applied each time; the server then finds that nothing
+    changes.)
 
     Args:
         client: The client.
@@ -100,14 +102,13 @@ async def ensure_applied(
     """
     found = await _find(client, obj)
     manager = field_manager or client.options.field_manager
-    if found is None:
-        await client.apply(obj, field_manager=manager, force=force)
-        return obj, OperationResult.CREATED
-    if holds_exactly(found, to_wire(obj), manager):
+    desired = to_wire(obj)
+    if found is not None and _is_applied(client, found, desired, manager):
         replace_content(obj, found)
         return obj, OperationResult.UNCHANGED
     await client.apply(obj, field_manager=manager, force=force)
-    return obj, _result(found, obj)
+    memory_of(client).remember(to_wire(obj)["metadata"]["uid"], manager, desired)
+    return obj, OperationResult.CREATED if found is None else _result(found, obj)
 
 
 async def patch_status(
@@ -161,6 +162,12 @@ async def _find(client: Client, obj: AnyObject) -> dict[str, Any] | None:
     kind = type(obj) if isinstance(obj, Object) else gvk_of(obj)
     found = await client.find(kind, key_of(obj))
     return None if found is None else to_wire(found)
+
+
+def _is_applied(client: Client, found: dict[str, Any], desired: dict[str, Any], manager: str) -> bool:
+    if found["metadata"].get("managedFields"):
+        return holds_exactly(found, desired, manager)
+    return memory_of(client).is_last(found["metadata"]["uid"], manager, desired) and contains(found, desired)
 
 
 def _result(before: dict[str, Any], obj: AnyObject) -> OperationResult:

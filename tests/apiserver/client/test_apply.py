@@ -11,6 +11,8 @@ from pykb.runtime.apply import OperationResult, create_or_patch, create_or_updat
 from pykb.runtime.client import MergePatch
 from pykb.runtime.errors import Conflict, NotFound
 from pykb.runtime.finalizer import ensure_finalizer, release_finalizer
+from pykb.runtime.informer_cache import InformerCache
+from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver
 
@@ -150,6 +152,44 @@ async def test_ensure_applied_writes_only_when_a_value_or_an_owner_would_change(
     assert len(applied) == 4
     found = await client.get(Deployment, f"{namespace}/d")
     assert (found.spec.template.spec.containers[0].image, found.metadata.labels) == ("img:2", {"theirs": "1"})
+
+
+async def test_ensure_applied_on_cached_reads_writes_once_and_on_drift(client, namespace, monkeypatch):
+    """A mirror has no `managedFields`: what this process applied, and what still holds, is not applied again."""
+    applied = []
+    apply = type(client).apply
+
+    async def counting(self, obj, **options):
+        applied.append(obj)
+        return await apply(self, obj, **options)
+
+    monkeypatch.setattr(type(client), "apply", counting)
+    async with InformerCache.of(client) as informers:
+        cached = client.with_cache(informers)
+
+        async def ensure(replicas=2, image="img:1"):
+            result = (await ensure_applied(cached, _deployment(namespace, replicas, image), field_manager="me"))[1]
+            await eventually(mirrored)
+            return result
+
+        async def mirrored():
+            live = await client.get(Deployment, f"{namespace}/d")
+            mirror = await cached.find(Deployment, f"{namespace}/d")
+            return mirror is not None and mirror.metadata.resource_version == live.metadata.resource_version
+
+        informers.informer(Deployment)
+        assert await ensure() is OperationResult.CREATED
+        assert await ensure() is OperationResult.UNCHANGED
+        deployment = await client.get(Deployment, f"{namespace}/d")
+        await client.patch(deployment, MergePatch({"metadata": {"labels": {"theirs": "1"}}}), field_manager="other")
+        await eventually(mirrored)
+        assert await ensure() is OperationResult.UNCHANGED
+        assert len(applied) == 1
+        await client.patch(deployment, MergePatch({"spec": {"replicas": 9}}), field_manager="other")
+        await eventually(mirrored)
+        assert await ensure() is OperationResult.UPDATED
+        assert await ensure(replicas=None) is OperationResult.UPDATED
+        assert len(applied) == 3
 
 
 async def test_a_status_is_patched_only_when_it_changed(client, namespace, widgets):
