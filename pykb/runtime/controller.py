@@ -15,6 +15,7 @@ from typing import Protocol
 
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable
+from pykb.runtime.fence import check_fence
 from pykb.runtime.logging import ReconcileContext, current_reconcile
 from pykb.runtime.metrics import ControllerMetrics, Metrics
 from pykb.runtime.queue import QueueShutDown, Work, WorkQueue
@@ -133,6 +134,7 @@ class Controller:
             except QueueShutDown:
                 return
             try:
+                check_fence()  # a leader that has lost its lease begins nothing more
                 await self._handle(work)
             finally:
                 self.queue.done(work.key)

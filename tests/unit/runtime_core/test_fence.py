@@ -1,0 +1,77 @@
+"""What a leader's work may still do when the lease has run out."""
+
+import asyncio
+
+import pytest
+
+from pykb.runtime.controller import Controller, ControllerOptions
+from pykb.runtime.fence import check_fence, fenced
+from pykb.runtime.reconcile import Reconciler, Request
+from pykb.runtime.runnables import RunnableGroup
+
+A, B = Request("default", "a"), Request("default", "b")
+
+
+class LeaseGoneError(Exception):
+    """The lease has run out."""
+
+
+class Lease:
+    """May be taken away."""
+
+    held = True
+
+    def check(self):
+        if not self.held:
+            raise LeaseGoneError
+
+
+class Loses(Reconciler):
+    """Loses the lease during its first call."""
+
+    def __init__(self, lease):
+        super().__init__(client=None)
+        self.lease = lease
+        self.requests = []
+
+    async def reconcile(self, request):
+        """Note it."""
+        self.requests.append(request)
+        self.lease.held = False
+
+
+async def test_without_a_fence_everything_may_write():
+    """A program without leader election is never held back."""
+    check_fence()
+
+
+async def test_a_controller_that_leads_no_more_begins_no_reconcile():
+    """A worker asks before each request; the controller then ends with what it heard, and so does the manager."""
+    lease = Lease()
+    reconciler = Loses(lease)
+    controller = Controller("widget", reconciler, ControllerOptions(max_concurrent_reconciles=1))
+    controller.queue.add(A)
+    controller.queue.add(B)
+    with pytest.raises(LeaseGoneError):
+        async with asyncio.timeout(10):
+            await asyncio.create_task(controller.run(), context=fenced(lease.check))
+    assert reconciler.requests == [A]
+
+
+async def test_what_is_added_to_the_leaders_group_later_is_fenced_too():
+    """A runnable belongs to its group, not to whoever added it."""
+    lease = Lease()
+    failure = asyncio.get_running_loop().create_future()
+    group = RunnableGroup("leader", failure.set_result)
+
+    async def start():
+        group.start()
+
+    await asyncio.create_task(start(), context=fenced(lease.check))
+    lease.held = False
+
+    async def write():
+        check_fence()
+
+    group.add(write, name="late")
+    assert isinstance(await asyncio.wait_for(failure, 10), LeaseGoneError)
