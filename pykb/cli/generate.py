@@ -9,8 +9,10 @@ import typer
 
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, finish, report
+from pykb.cli.memory import without_collection
 
 
+@without_collection()
 def generate(
     what: Annotated[
         list[str] | None,

@@ -63,6 +63,7 @@ class Declarations:
     _named: dict[int, NamedType] = field(default_factory=dict)
     _aliases: dict[int, NamedType] = field(default_factory=dict)
     _texts: dict[str, list[str]] = field(default_factory=dict)
+    _annotations: dict[type, frozenset[str]] = field(default_factory=dict)
 
     def read(self, path: Path, text: str, *, always: bool = True) -> SourceFile | None:
         """What is declared in a file; ``None`` for one without markers, unless it is ``always`` wanted."""
@@ -137,7 +138,7 @@ class Declarations:
     def field(self, owner: type, name: str) -> tuple[FieldDeclaration | None, type]:
         """The source of a field, and the class that declares it."""
         for base in owner.__mro__:
-            if name not in inspect.get_annotations(base):
+            if name not in self._annotated(base):
                 continue
             origin = generic_origin(base)
             if not isinstance(origin, type):
@@ -148,6 +149,12 @@ class Declarations:
             if origin is base:
                 return None, base
         return None, owner
+
+    def _annotated(self, cls: type) -> frozenset[str]:
+        found = self._annotations.get(cls)
+        if found is None:
+            found = self._annotations[cls] = frozenset(inspect.get_annotations(cls))
+        return found
 
     def _learn_aliases(self, source: SourceFile, module: types.ModuleType) -> None:
         for declaration in source.types.values():

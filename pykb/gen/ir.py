@@ -7,7 +7,7 @@ are the wire's (``minLength``, ``x-kubernetes-list-type``) and values are plain 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -84,15 +84,21 @@ class SchemaNode:
 
     def put(self, keyword: str, value: object, span: Span | None = None, spelling: str = "") -> SchemaNode:
         """The same schema with a keyword set."""
-        return replace(self, keywords={**self.keywords, keyword: Keyword(value, span, spelling)})
+        return self._with({**self.keywords, keyword: Keyword(value, span, spelling)})
 
     def put_all(self, keywords: Mapping[str, Keyword]) -> SchemaNode:
         """The same schema with keywords set."""
-        return replace(self, keywords={**self.keywords, **keywords}) if keywords else self
+        return self._with({**self.keywords, **keywords}) if keywords else self
 
     def without(self, *names: str) -> SchemaNode:
         """The same schema without some keywords."""
-        return replace(self, keywords={k: v for k, v in self.keywords.items() if k not in names})
+        if not any(name in self.keywords for name in names):
+            return self
+        return self._with({k: v for k, v in self.keywords.items() if k not in names})
+
+    def _with(self, keywords: Mapping[str, Keyword]) -> SchemaNode:
+        # A third of the time of `replace`, for what is done with every marker of every field.
+        return SchemaNode(keywords, self.span, self.properties, self.items, self.values, self.reference, self.all_of)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,10 @@ class MarkerReader:
         text = comment.text
         if text.startswith(_ANCHORS):
             return None
+        known = self._registry.readings.get(text)
+        if known is not None:
+            target = self._target(known[0], comment, place)
+            return None if target is None else _marker(*known, comment, target)
         definition, name_end = resolve(text, self._registry)
         if definition is None:
             self._misspellings.report(comment, place)
@@ -41,33 +45,28 @@ class MarkerReader:
         target = self._target(definition, comment, place)
         if target is None:
             return None
-        marker, _ = self._build(definition, comment, target, name_end)
         if definition.go_only:
             self._note_go_only(definition, comment)
-        return marker
+        if definition.grammar is Grammar.DECLARATIVE:
+            return self._tag(definition, comment, target, name_end)[0]
+        parsed = parse_arguments(definition, text)
+        self._report(parsed.problems, comment)
+        if parsed.problems:
+            return None
+        if not definition.go_only:
+            # The same few texts stand above thousands of fields; what was right and without a word to say stays known.
+            self._registry.readings[text] = (definition, parsed)
+        return _marker(definition, parsed, comment, target)
 
-    def _build(
+    def _tag(
         self, definition: MarkerDefinition, comment: MarkerComment, target: MarkerTarget, name_end: int, start: int = 0
     ) -> tuple[Marker | None, int]:
-        text = comment.text
-        parsed: ParsedArguments
-        if definition.grammar is Grammar.DECLARATIVE:
-            parsed, end = parse_tag(definition, text, name_end, lambda at: self._nested(comment, target, at))
-        else:
-            parsed, end = parse_arguments(definition, text), len(text)
+        """A declarative tag from an offset on, and where it ends."""
+        parsed, end = parse_tag(definition, comment.text, name_end, lambda at: self._nested(comment, target, at))
         self._report(parsed.problems, comment)
-        lost = definition.grammar is Grammar.DECLARATIVE and "" in parsed.values and parsed.values[""] is None
-        if parsed.problems or lost:
+        if parsed.problems or ("" in parsed.values and parsed.values[""] is None):
             return None, end
-        return Marker(
-            name=definition.name,
-            arguments=parsed.values,
-            span=comment.span(start, end),
-            argument_spans={name: comment.span(*place) for name, place in parsed.places.items()},
-            target=target,
-            definition=definition,
-            text=text[start:end],
-        ), end
+        return _marker(definition, parsed, comment, target, start, end), end
 
     def _nested(self, comment: MarkerComment, target: MarkerTarget, at: int) -> tuple[object, int]:
         """The tag that is the value of another tag."""
@@ -85,7 +84,7 @@ class MarkerReader:
                 )
             )
             return None, len(comment.text)
-        return self._build(definition, comment, target, match.end(), start=at)
+        return self._tag(definition, comment, target, match.end(), start=at)
 
     def _report(self, problems: Sequence[Problem], comment: MarkerComment) -> None:
         for problem in problems:
@@ -135,6 +134,25 @@ class MarkerReader:
                 help=("remove it, or keep it for comparison with the Go source",),
             )
         )
+
+
+def _marker(
+    definition: MarkerDefinition,
+    parsed: ParsedArguments,
+    comment: MarkerComment,
+    target: MarkerTarget,
+    start: int = 0,
+    end: int | None = None,
+) -> Marker:
+    return Marker(
+        name=definition.name,
+        arguments=parsed.values,
+        span=comment.span(start, end),
+        argument_spans={name: comment.span(*place) for name, place in parsed.places.items()},
+        target=target,
+        definition=definition,
+        text=comment.text[start:end],
+    )
 
 
 def _kinds(definition: MarkerDefinition) -> str:

@@ -5,19 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import TYPE_CHECKING
 
 from pykb.diagnostics.suggest import edit_distance
 from pykb.markers.definition import MarkerDefinition, MarkerTarget
+
+if TYPE_CHECKING:
+    from pykb.markers.parser import ParsedArguments
 
 _ITEMS = re.compile(r"(kubebuilder:validation:)((?:items:)+)(\w+)")
 
 
 class MarkerRegistry:
-    """Definitions by full name. Iterates over them in alphabetical order."""
+    """Definitions by full name. Iterates over them in alphabetical order.
+
+    Attributes:
+        readings: Markers read before, by their text; kept by the reader, and never changed.
+    """
 
     def __init__(self, definitions: Iterable[MarkerDefinition] = ()) -> None:
         self._by_name: dict[str, MarkerDefinition] = {}
         self._by_items: dict[str, MarkerDefinition] = {}
+        self.readings: dict[str, tuple[MarkerDefinition, ParsedArguments]] = {}
         for definition in definitions:
             self.define(definition)
 
@@ -30,6 +39,7 @@ class MarkerRegistry:
         if definition.name in self._by_name:
             raise ValueError(f"marker {definition.name} is defined twice")
         self._by_name[definition.name] = definition
+        self.readings.clear()
 
     def __iter__(self) -> Iterator[MarkerDefinition]:
         return iter(sorted(self._by_name.values(), key=lambda d: d.name))

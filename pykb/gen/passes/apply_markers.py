@@ -254,7 +254,7 @@ def _set(
     said[keyword] = new
     if keyword == "type":
         node = node.without("format", "x-kubernetes-preserve-unknown-fields")
-    return replace(node, keywords={**node.keywords, keyword: new})
+    return node.put_all({keyword: new})
 
 
 def _conflict(new: Keyword, old: Keyword) -> Diagnostic:

@@ -73,10 +73,10 @@ class Resolver:
 
     def resolve(self, node: SchemaNode) -> SchemaNode:
         """The schema with references replaced by what they stand for."""
-        if node.items is not None:
-            node = replace(node, items=self.resolve(node.items))
-        if node.values is not None:
-            node = replace(node, values=self.resolve(node.values))
+        items = None if node.items is None else self.resolve(node.items)
+        values = None if node.values is None else self.resolve(node.values)
+        if items is not node.items or values is not node.values:
+            node = replace(node, items=items, values=values)
         if node.reference is None:
             return node
         named = node.reference
@@ -164,8 +164,12 @@ class Resolver:
         return node
 
     def _children(self, node: SchemaNode) -> SchemaNode:
-        properties = {n: replace(p, schema=self.resolve(p.schema)) for n, p in (node.properties or {}).items()}
+        properties = {n: self._child(p) for n, p in (node.properties or {}).items()}
         return replace(self.resolve(node), properties=properties) if properties else self.resolve(node)
+
+    def _child(self, prop: PropertyNode) -> PropertyNode:
+        schema = self.resolve(prop.schema)
+        return prop if schema is prop.schema else replace(prop, schema=schema)
 
     def _fields(self, owner: type[BaseModel], node: SchemaNode, members: dict[type, Members]) -> SchemaNode:
         """The object with its fields' markers applied; what they say about the object is gathered in ``members``."""
@@ -186,7 +190,10 @@ class Resolver:
                 continue
             span = declaration.annotation_span if declaration else None
             schema = self._marked(prop, markers, Target(f"the field `{prop.attribute}`", span))
-            properties[name] = replace(prop, schema=self._frozen(prop, schema) if frozen else schema)
+            if frozen:
+                schema = self._frozen(prop, schema)
+            if schema is not prop.schema:
+                properties[name] = replace(prop, schema=schema)
             members.setdefault(declared_by, Members(properties, self.diagnostics)).read(prop, markers, frozen=frozen)
         return replace(node, properties=properties)
 
