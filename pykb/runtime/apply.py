@@ -107,8 +107,13 @@ async def ensure_applied(
         replace_content(obj, found)
         return obj, OperationResult.UNCHANGED
     await client.apply(obj, field_manager=manager, force=force)
-    memory_of(client).remember(to_wire(obj)["metadata"]["uid"], manager, desired)
-    return obj, OperationResult.CREATED if found is None else _result(found, obj)
+    memory, uid = memory_of(client), to_wire(obj)["metadata"]["uid"]
+    # What was created a moment ago may not have reached the cache yet.
+    unseen = found is None and memory.is_last(uid, manager, desired)
+    memory.remember(uid, manager, desired)
+    if found is None:
+        return obj, OperationResult.UNCHANGED if unseen else OperationResult.CREATED
+    return obj, _result(found, obj)
 
 
 async def patch_status(

@@ -1,0 +1,70 @@
+# Copyright fanux
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The App API. After a change here, `make` writes the CRD."""
+
+from typing import Annotated
+
+from pykb.api import CustomResource, Field, Int32, Struct
+from pykb.api.meta.v1 import Condition
+
+from app_operator.api.v1.groupversion import GROUP_VERSION
+
+
+class AppDeployment(Struct):
+    """What runs."""
+
+    name: Annotated[str, Field(max_length=63)]
+    """Name of the Deployment, and of its container."""
+
+    image: str
+    """The image of the container."""
+
+    replicas: Annotated[Int32, Field(ge=0)] = 1
+    """How many Pods run."""
+
+
+class AppService(Struct):
+    """How it is reached."""
+
+    name: Annotated[str, Field(max_length=63)]
+    """Name of the Service."""
+
+
+class AppSpec(Struct):
+    """Desired state of App."""
+
+    deployment: AppDeployment
+    """What runs."""
+
+    service: AppService
+    """How it is reached."""
+
+
+class AppStatus(Struct):
+    """Observed state of App."""
+
+    # +listType=map
+    # +listMapKey=type
+    conditions: list[Condition] | None = None
+    """The current state in conditions, one of a type."""
+
+
+# +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved"
+# +kubebuilder:subresource:status
+class App(CustomResource, group_version=GROUP_VERSION):
+    """App is the schema of the apps API."""
+
+    spec: AppSpec
+    status: AppStatus = Field(default_factory=AppStatus)

@@ -1,0 +1,113 @@
+# Copyright fanux
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The controller of App."""
+
+import copy
+
+from pykb.api.apps.v1 import Deployment, DeploymentSpec
+from pykb.api.conditions import set_condition
+from pykb.api.core.v1 import Container, ContainerPort, PodSpec, PodTemplateSpec, Service, ServicePort, ServiceSpec
+from pykb.api.meta.v1 import LabelSelector, ObjectMeta
+from pykb.runtime import (
+    ControllerBuilder,
+    Manager,
+    OperationResult,
+    Reconciler,
+    Request,
+    Result,
+    ensure_applied,
+    patch_status,
+    set_controller_reference,
+)
+
+from app_operator.api.v1 import App
+
+RETRIES = 10
+PORT = 80
+
+
+class AppReconciler(Reconciler):
+    """Keeps a Deployment and a Service for every App."""
+
+    # +kubebuilder:rbac:groups=appcontroller.k8s.io,resources=apps,verbs=get;list;watch
+    # +kubebuilder:rbac:groups=appcontroller.k8s.io,resources=apps/status,verbs=get;update;patch
+    # +kubebuilder:rbac:groups=appcontroller.k8s.io,resources=apps/finalizers,verbs=update
+    # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
+    # +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+    # +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+    async def reconcile(self, request: Request) -> Result:
+        """Apply both objects; what somebody changed in them by hand is changed back, and said."""
+        app = await self.client.find(App, request)
+        if app is None or app.metadata.deletion_timestamp is not None:
+            return Result()
+        for wanted in (deployment_of(app), service_of(app)):
+            _, result = await ensure_applied(self.client, wanted)
+            if result is not OperationResult.UNCHANGED:
+                self.recorder.event(app, "Normal", result.title(), f"{wanted.kind} {wanted.metadata.name} {result}")
+        await self.report(app)
+        return Result()
+
+    async def report(self, app: App) -> None:
+        """Say in the status that both are there."""
+        before = copy.deepcopy(app)
+        app.status.conditions = set_condition(
+            app.status.conditions, "Applied", True, reason="Applied", observed_generation=app.metadata.generation
+        )
+        await patch_status(self.client, app, before)
+
+    def setup(self, manager: Manager) -> None:
+        """Register with the manager; a change of either object wakes its App, which is tried ten times again."""
+        controller = ControllerBuilder(manager).for_(App).owns(Deployment).owns(Service)
+        controller.with_options(max_retries=RETRIES).complete(self)
+
+
+def labels_of(app: App) -> dict[str, str]:
+    """The labels by which the Service and the Deployment find the Pods."""
+    return {"app.kubernetes.io/name": app.spec.deployment.name, "app.kubernetes.io/instance": app.metadata.name or ""}
+
+
+def deployment_of(app: App) -> Deployment:
+    """The Deployment that an App asks for, and no field more."""
+    container = Container(
+        name=app.spec.deployment.name,
+        image=app.spec.deployment.image,
+        ports=[ContainerPort(container_port=PORT)],
+    )
+    deployment = Deployment(
+        metadata=ObjectMeta(name=app.spec.deployment.name, namespace=app.metadata.namespace),
+        spec=DeploymentSpec(
+            replicas=app.spec.deployment.replicas,
+            selector=LabelSelector(match_labels=labels_of(app)),
+            template=PodTemplateSpec(
+                metadata=ObjectMeta(labels=labels_of(app)),
+                spec=PodSpec(containers=[container]),
+            ),
+        ),
+    )
+    set_controller_reference(app, deployment)
+    return deployment
+
+
+def service_of(app: App) -> Service:
+    """The Service that an App asks for, and no field more."""
+    service = Service(
+        metadata=ObjectMeta(name=app.spec.service.name, namespace=app.metadata.namespace),
+        spec=ServiceSpec(
+            selector=labels_of(app),
+            ports=[ServicePort(port=PORT, target_port=PORT)],
+        ),
+    )
+    set_controller_reference(app, service)
+    return service
