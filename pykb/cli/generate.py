@@ -62,6 +62,37 @@ def generate(
             help="Give an embedded ObjectMeta its known fields.  [default: yes]",
         ),
     ] = None,
+    ignore_unexported_fields: Annotated[
+        bool | None,
+        typer.Option(
+            "--ignore-unexported-fields/--no-ignore-unexported-fields",
+            help="For command lines of controller-gen: Python has no unexported fields.",
+            show_default=False,
+        ),
+    ] = None,
+    crd_versions: Annotated[
+        list[str] | None,
+        typer.Option("--crd-versions", metavar="v1", help="For command lines of controller-gen: there is only one."),
+    ] = None,
+    preserve_unknown_fields: Annotated[
+        bool | None,
+        typer.Option(
+            "--preserve-unknown-fields/--no-preserve-unknown-fields",
+            help="Write the deprecated `preserveUnknownFields: false` into CRDs, where an old one had `true`.",
+            show_default=False,
+        ),
+    ] = None,
+    rbac_file_name: Annotated[
+        str | None, typer.Option("--rbac-file-name", metavar="NAME", help="File of roles.  [default: role.yaml]")
+    ] = None,
+    builtin_descriptions: Annotated[
+        str | None,
+        typer.Option(
+            "--builtin-descriptions",
+            metavar="FILE|cluster",
+            help="Describe built-in types by the OpenAPI of a cluster, or by a file with it.",
+        ),
+    ] = None,
     compat: Annotated[
         str | None,
         typer.Option("--compat", metavar="controller-gen=VERSION", help="Claim that version in an annotation of CRDs."),
@@ -79,8 +110,9 @@ def generate(
       pykb generate rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
     """
     from pykb.cli.environment import hand_over
+    from pykb.cli.project import find_root
 
-    root = Path.cwd()
+    root = find_root() or Path.cwd()
     hand_over(root)
 
     from pykb.diagnostics import Diagnostics
@@ -98,7 +130,13 @@ def generate(
         allow_dangerous_types=allow_dangerous_types,
         embedded_metadata=generate_embedded_object_meta,
         compat=compat,
+        crd_versions=tuple(crd_versions or ()),
+        preserve_unknown_fields=preserve_unknown_fields,
+        rbac_file_name=rbac_file_name,
+        builtin_descriptions=builtin_descriptions,
+        folder=Path.cwd(),
     )
+    del ignore_unexported_fields  # Python has none
     found = Diagnostics()
     request = make_request(root, given, found)
     finish(found, code=2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -10,17 +11,23 @@ from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.cli import NOT_ENCODED
 from pykb.diagnostics.codes.project import PROJECT_LAYOUT, PROJECT_MISSING
-from pykb.scaffold.project import FILE_NAME, Project, load
+
+if TYPE_CHECKING:
+    from pykb.scaffold.project import Project
+
+_FILE_NAME = "PROJECT"  # to look for it must not load the reader of the file
 
 
 def find_root() -> Path | None:
     """The folder of PROJECT: the working directory or the nearest one above."""
     here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / FILE_NAME).is_file()), None)
+    return next((folder for folder in (here, *here.parents) if (folder / _FILE_NAME).is_file()), None)
 
 
 def require_project() -> tuple[Path, Project]:
     """The project; ends the command with a finding when there is none, or its PROJECT cannot be used."""
+    from pykb.scaffold.project import FILE_NAME, load
+
     root = find_root()
     if root is None:
         finding = PROJECT_MISSING.at(

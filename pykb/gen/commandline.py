@@ -72,7 +72,7 @@ class RbacOptions:
     """Options of ``rbac``."""
 
     role_name: str | None = None
-    file_name: str = "role.yaml"
+    file_name: str | None = None
     header_file: str = ""
     year: str = ""
 
@@ -299,7 +299,7 @@ def _rbac(given: Mapping[str, object]) -> RbacOptions:
     name = given.get("roleName")
     return RbacOptions(
         role_name=str(name) if name else None,
-        file_name=str(given.get("fileName") or "role.yaml"),
+        file_name=str(given["fileName"]) if given.get("fileName") else None,
         header_file=header_file,
         year=year,
     )

@@ -5,12 +5,13 @@ A reader of its own: the command that grows projects owns PROJECT, and this pack
 
 from __future__ import annotations
 
+import json
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.diagnostics.suggest import closest
 from pykb.meta.gvk import GroupKind
@@ -24,7 +25,15 @@ KEYS: Mapping[str, tuple[type, ...]] = {
     "allow-dangerous-types": (bool,),
     "generate-embedded-object-meta": (bool,),
     "compat": (str,),
+    "crd-versions": (list,),
+    "ignore-unexported-fields": (bool,),
+    "output-dir": (str,),
+    "preserve-unknown-fields": (bool,),
+    "rbac-file-name": (str,),
+    "builtin-descriptions": (str,),
 }
+_TABLES = ("generate",)
+_NOUNS = {str: "text", int: "a whole number", bool: "`true` or `false`", list: "a list of texts"}
 
 
 def read_project(root: Path) -> Mapping[str, Any]:
@@ -74,40 +83,66 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     if "tool.pykb" not in text:
         return {}
     try:
-        table = tomllib.loads(text).get("tool", {}).get("pykb", {}).get("generate", {})
+        own = tomllib.loads(text).get("tool", {}).get("pykb", {})
     except tomllib.TOMLDecodeError as error:
         diagnostics.add(OPTION.at(Span("pyproject.toml", 1, 1), f"expected TOML: {error}"))
         return {}
+    for key in own:
+        if key not in _TABLES:
+            diagnostics.add(_unknown("tool.pykb", key, text))
     found: dict[str, Any] = {}
-    for key, value in table.items():
+    for key, value in own.get("generate", {}).items():
         kinds = KEYS.get(key)
         if kinds is None:
-            near = closest(key, KEYS)
-            diagnostics.add(
-                OPTION.at(
-                    _span(text, key),
-                    f"`[tool.pykb.generate]` has no key `{key}`",
-                    help=(f"did you mean `{near}`?",) if near else (f"known keys: {', '.join(sorted(KEYS))}",),
-                ),
-            )
-        elif not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            diagnostics.add(
-                OPTION.at(
-                    _span(text, key),
-                    f"`{key}` takes a {kinds[0].__name__}, found `{value!r}`",
-                ),
-            )
+            diagnostics.add(_unknown("tool.pykb.generate", key, text))
+        elif not _fits(value, kinds):
+            wanted = " or ".join(_NOUNS[kind] for kind in kinds)
+            place = _span(text, "tool.pykb.generate", key)
+            diagnostics.add(OPTION.at(place, f"`{key}` takes {wanted}, found `{_shown(value)}`"))
         else:
             found[key] = value
     return found
 
 
-def _span(text: str, key: str) -> Span:
+def _fits(value: object, kinds: tuple[type, ...]) -> bool:
+    if isinstance(value, bool):
+        return bool in kinds
+    if isinstance(value, list):
+        return list in kinds and all(isinstance(item, str) for item in value)
+    return isinstance(value, kinds)
+
+
+def _shown(value: object) -> str:
+    return json.dumps(value, default=str)
+
+
+def _unknown(table: str, key: str, text: str) -> Diagnostic:
+    if table == "tool.pykb" and key in KEYS:
+        return OPTION.at(
+            _span(text, table, key),
+            f"`[tool.pykb]` has no key `{key}`, but `[tool.pykb.generate]` has",
+            help=("[tool.pykb.generate]",),
+        )
+    known = _TABLES if table == "tool.pykb" else KEYS
+    near = closest(key, known)
+    return OPTION.at(
+        _span(text, table, key),
+        f"`[{table}]` has no key `{key}`",
+        help=(f"did you mean `{near}`?",) if near else (f"known keys: {', '.join(sorted(known))}",),
+    )
+
+
+def _span(text: str, table: str, key: str) -> Span:
+    """The place of a key, or of the table of that name."""
     inside = False
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith("["):
-            inside = line.strip() == "[tool.pykb.generate]"
-        elif inside and line.split("=")[0].strip().strip('"') == key:
+            header = line.strip().strip("[]").replace(" ", "")
+            inside = header == table
+            if header == f"{table}.{key}":
+                column = line.index(key) + 1
+                return Span("pyproject.toml", number, column, number, column + len(key))
+        elif inside and line.split("=")[0].strip().strip("\"'") == key:
             column = line.index(key) + 1
             return Span("pyproject.toml", number, column, number, column + len(key))
     return Span("pyproject.toml", 1, 1)

@@ -23,12 +23,14 @@ class GenerateOptions:
         rbac_file_name: The file for roles.
         header_file: A text put before the first document of each file; relative to the project.
         year: Stands for ``YEAR`` in it.
+        headers: Header file and year of single generators, which win over the two above.
         max_description: The length of a description in bytes; ``None`` for any, 0 for none at all.
         allow_dangerous_types: Whether floats are let through.
         embedded_metadata: Whether an embedded ObjectMeta has its known fields.
         compatible_with: The controller-gen version to write into CRDs, as ``v0.23.0``; none by default.
         preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields`` of CRDs, when it must be written.
-        ignore_unknown_exports: Accepted for old command lines: Python has no unexported fields.
+        builtin_descriptions: A file with the OpenAPI of a cluster, relative to the project; the descriptions of
+            built-in types come from there, and they have none without it.
     """
 
     root: Path
@@ -44,3 +46,4 @@ class GenerateOptions:
     embedded_metadata: bool = True
     compatible_with: str | None = None
     preserve_unknown_fields: bool | None = None
+    builtin_descriptions: str | None = None

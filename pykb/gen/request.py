@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +28,10 @@ _COMPAT = re.compile(r"controller-gen=(?P<version>v\d+\.\d+\.\d+\S*)")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The command line; ``None`` where it says nothing."""
+    """The command line; ``None`` where it says nothing.
+
+    ``folder`` is where it was typed: its paths are relative to that, those of the settings to the project.
+    """
 
     words: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -39,6 +44,11 @@ class Given:
     allow_dangerous_types: bool | None = None
     embedded_metadata: bool | None = None
     compat: str | None = None
+    crd_versions: tuple[str, ...] = ()
+    preserve_unknown_fields: bool | None = None
+    rbac_file_name: str | None = None
+    builtin_descriptions: str | None = None
+    folder: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +78,11 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     line = parse_command_line(given.words, diagnostics=diagnostics)
     crd, rbac, webhook = line.crd or CrdOptions(), line.rbac or RbacOptions(), line.webhook or WebhookOptions()
     generators = line.generators or (() if line.skipped else GENERATORS)
-    asked = (*given.paths, *(path.path for path in line.paths))
+    typed = _Typed(root, given.folder or root)
+    asked = tuple(map(typed.path, (*given.paths, *(path.path for path in line.paths))))
     paths = asked or tuple(str(path) for path in settings.get("paths", ()))
     headers = {
-        name: (own.header_file, own.year)
+        name: (typed.path(own.header_file), own.year)
         for name, own in (("crd", crd), ("rbac", rbac), ("webhook", webhook))
         if own.header_file
     }
@@ -80,9 +91,11 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
         generators=generators,
         paths=paths,
         role_name=_first(given.role_name, rbac.role_name, settings.get("role-name"), default="manager-role"),
-        rbac_file_name=rbac.file_name,
+        rbac_file_name=_first(
+            given.rbac_file_name, rbac.file_name, settings.get("rbac-file-name"), default="role.yaml"
+        ),
         headers=headers,
-        header_file=_first(given.header_file, settings.get("header-file"), default=None),
+        header_file=_first(typed.optional(given.header_file), settings.get("header-file"), default=None),
         year=str(_first(given.year, settings.get("year"), default="")),
         max_description=_first(given.max_description, crd.max_description, settings.get("max-desc-len"), default=None),
         allow_dangerous_types=_first(
@@ -97,10 +110,62 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
             settings.get("generate-embedded-object-meta"),
             default=True,
         ),
-        preserve_unknown_fields=crd.preserve_unknown_fields,
-        compatible_with=_compat(_first(given.compat, settings.get("compat"), default=None), diagnostics),
+        preserve_unknown_fields=_first(
+            given.preserve_unknown_fields,
+            crd.preserve_unknown_fields,
+            settings.get("preserve-unknown-fields"),
+            default=None,
+        ),
+        compatible_with=None
+        if crd.omit_tool_version
+        else _compat(_first(given.compat, settings.get("compat"), default=None), diagnostics),
+        builtin_descriptions=_first(
+            typed.optional(given.builtin_descriptions), settings.get("builtin-descriptions"), default=None
+        ),
     )
-    return Request(options, _rules(given, line), is_whole_project=_is_whole(root, asked))
+    _check_values(options, given, settings, diagnostics)
+    output_dir = _first(typed.optional(given.output_dir), settings.get("output-dir"), default=None)
+    return Request(options, _rules(output_dir, given, line, typed), is_whole_project=_is_whole(root, asked))
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """Paths as typed in a folder, made relative to the project."""
+
+    root: Path
+    folder: Path
+
+    def path(self, text: str) -> str:
+        if self.folder == self.root or not text:
+            return text
+        rest = "..." if text.endswith("...") else ""
+        moved = os.path.relpath(self.folder / text.removesuffix("..."), self.root)
+        return f"{Path(moved).as_posix()}/{rest}" if rest else Path(moved).as_posix()
+
+    def optional(self, text: str | None) -> str | None:
+        return None if text is None else self.path(text)
+
+
+def _check_values(
+    options: GenerateOptions, given: Given, settings: Mapping[str, Any], diagnostics: Diagnostics
+) -> None:
+    for version in (*given.crd_versions, *settings.get("crd-versions", ())):
+        if version != "v1":
+            diagnostics.add(
+                OPTION.at(
+                    None,
+                    f"`--crd-versions {version}`: API servers know `apiextensions.k8s.io/v1` only",
+                    help=("--crd-versions v1",),
+                ),
+            )
+    if options.preserve_unknown_fields:
+        diagnostics.add(
+            OPTION.at(
+                None,
+                "`preserveUnknownFields: true` is refused by the API server in `apiextensions.k8s.io/v1`",
+                help=("keep unknown fields where they are meant to be: `PreserveUnknown()`",),
+            ),
+        )
 
 
 def _first(*values: Any, default: Any) -> Any:
@@ -112,8 +177,8 @@ def _is_whole(root: Path, paths: tuple[str, ...]) -> bool:
     return not paths or any((root / path.removesuffix("...")).resolve() == root.resolve() for path in paths)
 
 
-def _rules(given: Given, line: CommandLine) -> OutputRules:
-    folders = dict(DEFAULT_FOLDERS) if given.output_dir is None else dict.fromkeys(GENERATORS, given.output_dir)
+def _rules(output_dir: str | None, given: Given, line: CommandLine, typed: _Typed) -> OutputRules:
+    folders = dict(DEFAULT_FOLDERS) if output_dir is None else dict.fromkeys(GENERATORS, output_dir)
     printed = set(GENERATORS if given.stdout else ())
     discarded: set[str] = set()
     for name in GENERATORS:
@@ -126,7 +191,7 @@ def _rules(given: Given, line: CommandLine) -> OutputRules:
             case OutputKind.NONE:
                 discarded.add(name)
             case _:
-                folders[name] = rule.directory
+                folders[name] = typed.path(rule.directory)
     return OutputRules(folders, printed=frozenset(printed), discarded=frozenset(discarded))
 
 

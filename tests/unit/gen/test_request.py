@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics
+from pykb.gen.defaults import KEYS
 from pykb.gen.request import Given, make_request
 
 
@@ -40,8 +41,9 @@ def test_the_command_line_wins_over_the_settings(tmp_path: Path) -> None:
     ("setting", "message", "column"),
     [
         ('role-nam = "x"', "has no key `role-nam`", 1),
-        ("role-name = 3", "takes a str, found `3`", 1),
-        ("max-desc-len = true", "takes a int, found `True`", 1),
+        ("role-name = 3", "takes text, found `3`", 1),
+        ("paths = [1]", "takes a list of texts, found `[1]`", 1),
+        ("max-desc-len = true", "takes a whole number, found `true`", 1),
     ],
 )
 def test_mistakes_in_the_settings_have_a_place(setting: str, message: str, column: int, tmp_path: Path) -> None:
@@ -61,3 +63,127 @@ def test_compat_names_a_version_of_controller_gen(tmp_path: Path) -> None:
     assert make_request(tmp_path, Given(compat="controller-gen=v0.23.0"), found).options.compatible_with == "v0.23.0"
     make_request(tmp_path, Given(compat="v0.23.0"), found)
     assert [d.code.slug for d in found] == ["generate-option"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "help_", "line"),
+    [
+        ("[tool.pykb]\nrole-name = 'x'\n", "but `[tool.pykb.generate]` has", "[tool.pykb.generate]", 2),
+        ("[tool.pykb.generat]\nrole-name = 'x'\n", "`[tool.pykb]` has no key `generat`", "did you mean `generate`?", 1),
+        ("[tool.pykb.generate]\nmax-desclen = 1\n", "has no key `max-desclen`", "did you mean `max-desc-len`?", 2),
+    ],
+)
+def test_unknown_settings_are_errors_that_name_the_nearest(
+    text: str, message: str, help_: str, line: int, tmp_path: Path
+) -> None:
+    """A setting that means nothing would be missed in silence."""
+    (tmp_path / "pyproject.toml").write_text(text)
+    found = Diagnostics()
+    make_request(tmp_path, Given(), found)
+    (diagnostic,) = found
+    assert message in diagnostic.message
+    assert diagnostic.help == (help_,)
+    assert diagnostic.span is not None
+    assert diagnostic.span.line == line
+
+
+SETTINGS = """
+[tool.pykb.generate]
+paths = ["shop"]
+role-name = "r"
+rbac-file-name = "roles.yaml"
+header-file = "h.txt"
+year = 2026
+max-desc-len = 7
+allow-dangerous-types = true
+generate-embedded-object-meta = false
+ignore-unexported-fields = true
+crd-versions = ["v1"]
+preserve-unknown-fields = false
+compat = "controller-gen=v0.23.0"
+builtin-descriptions = "openapi.json"
+output-dir = "out"
+"""
+
+
+def test_every_option_can_be_set_in_the_project(tmp_path: Path) -> None:
+    """What a command line can say, `[tool.pykb.generate]` can."""
+    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    found = Diagnostics()
+    request = make_request(tmp_path, Given(), found)
+    options = request.options
+    assert list(found) == []
+    assert (options.paths, options.role_name, options.rbac_file_name) == (("shop",), "r", "roles.yaml")
+    assert (options.header_file, options.year, options.max_description) == ("h.txt", "2026", 7)
+    assert (options.allow_dangerous_types, options.embedded_metadata) == (True, False)
+    assert (options.preserve_unknown_fields, options.compatible_with) == (False, "v0.23.0")
+    assert options.builtin_descriptions == "openapi.json"
+    assert set(request.rules.folders.values()) == {"out"}
+    assert {key for key in KEYS if f"{key} = " not in SETTINGS} == set()
+
+
+@pytest.mark.parametrize(
+    ("word", "folders", "printed", "discarded"),
+    [
+        ("output:dir=x", ("x", "x", "x"), (), ()),
+        ("output:stdout", None, ("crd", "rbac", "webhook"), ()),
+        ("output:none", None, (), ("crd", "rbac", "webhook")),
+        ("output:artifacts:config=x", ("x", "x", "x"), (), ()),
+        ("output:artifacts:config=x,code=y", ("x", "x", "x"), (), ()),
+        ("output:rbac:dir=x", ("config/crd/bases", "x", "config/webhook"), (), ()),
+        ("output:crd:artifacts:config=x", ("x", "config/rbac", "config/webhook"), (), ()),
+        ("output:webhook:stdout", None, ("webhook",), ()),
+        ("output:crd:none", None, (), ("crd",)),
+    ],
+)
+def test_every_output_rule_is_understood(
+    word: str,
+    folders: tuple[str, ...] | None,
+    printed: tuple[str, ...],
+    discarded: tuple[str, ...],
+    tmp_path: Path,
+) -> None:
+    """Of all generators, or of one."""
+    found = Diagnostics()
+    rules = make_request(tmp_path, Given(words=("crd", "rbac", "webhook", word)), found).rules
+    assert list(found) == []
+    assert tuple(rules.folders.values()) == (folders or ("config/crd/bases", "config/rbac", "config/webhook"))
+    assert (sorted(rules.printed), sorted(rules.discarded)) == (sorted(printed), sorted(discarded))
+
+
+def test_what_is_typed_in_a_folder_is_relative_to_it(tmp_path: Path) -> None:
+    """The project is found upward; the settings stay relative to it."""
+    (tmp_path / "pyproject.toml").write_text('[tool.pykb.generate]\nheader-file = "h.txt"\n')
+    here = tmp_path / "shop" / "api"
+    words = ("crd", "paths=./...", "output:crd:dir=out")
+    request = make_request(tmp_path, Given(words=words, paths=("v1",), output_dir="..", folder=here), Diagnostics())
+    assert request.options.paths == ("shop/api/v1", "shop/api")
+    assert dict(request.rules.folders) == {"crd": "shop/api/out", "rbac": "shop", "webhook": "shop"}
+    assert request.options.header_file == "h.txt"
+    assert not request.is_whole_project
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (Given(crd_versions=("v1beta1",)), "API servers know `apiextensions.k8s.io/v1` only"),
+        (Given(preserve_unknown_fields=True), "is refused by the API server"),
+        (
+            Given(words=("crd:deprecatedV1beta1CompatibilityPreserveUnknownFields=true",)),
+            "is refused by the API server",
+        ),
+    ],
+)
+def test_values_that_servers_no_longer_take_are_said(given: Given, message: str, tmp_path: Path) -> None:
+    """controller-gen writes them."""
+    found = Diagnostics()
+    make_request(tmp_path, given, found)
+    assert [d.code.slug for d in found] == ["generate-option"]
+    assert message in next(iter(found)).message
+
+
+def test_no_annotation_is_claimed_where_the_command_line_leaves_it_out(tmp_path: Path) -> None:
+    """`omitToolVersion` wins over the project's `compat`."""
+    (tmp_path / "pyproject.toml").write_text('[tool.pykb.generate]\ncompat = "controller-gen=v0.23.0"\n')
+    options = make_request(tmp_path, Given(words=("crd:omitToolVersion=true",)), Diagnostics()).options
+    assert options.compatible_with is None
