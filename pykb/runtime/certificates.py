@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import ipaddress
 import logging
-import os
 import ssl
-import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +13,7 @@ from typing import TYPE_CHECKING
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CERTIFICATE
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.secret_file import secret_file
 
 if TYPE_CHECKING:
     from pykb.runtime.metrics import Metrics
@@ -100,15 +98,9 @@ class ServingCertificate:
 
 
 def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Load a certificate and a key that are no files; they are in one (readable by us only) for a moment."""
-    handle, name = tempfile.mkstemp(prefix="pykb-serving-", suffix=".pem")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(certificate + key)
+    """Load a certificate and a key that are no files."""
+    with secret_file(certificate + key) as name:
         context.load_cert_chain(name)
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            Path(name).unlink()
 
 
 def self_signed(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import ssl
-import tempfile
-from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.login import KUBECONFIG
 from pykb.runtime.login.credentials import Credentials
+from pykb.runtime.secret_file import secret_file
 
 
 def tls_context(credentials: Credentials) -> ssl.SSLContext:
@@ -34,11 +32,6 @@ def tls_context(credentials: Credentials) -> ssl.SSLContext:
 
 
 def _load_client(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    # The ssl module reads key pairs from files only; mkstemp makes this one 0600, and it lives for this call.
-    handle, name = tempfile.mkstemp(prefix="pykb-client-", suffix=".pem")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(certificate.rstrip() + b"\n" + key)
+    # The ssl module reads key pairs from files only.
+    with secret_file(certificate.rstrip() + b"\n" + key) as name:
         context.load_cert_chain(name)
-    finally:
-        Path(name).unlink()
