@@ -6,8 +6,7 @@ import asyncio
 import contextvars
 import inspect
 import logging
-import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,6 +23,10 @@ from pykb.runtime.reconcile import Request, Result, TerminalError
 from pykb.runtime.source import Source
 
 logger = logging.getLogger(__name__)
+
+SLICE = 0.001
+"""Seconds of work after which a worker lets others run: a reconciler that only reads the cache never waits, and would
+keep watches and the renewal of the lease from running until the queue is empty."""
 
 BUGS = (
     *(TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError),
@@ -128,6 +131,7 @@ class Controller:
                 logger.info("controller stopped", extra={"controller": self.name})
 
     async def _work(self) -> None:
+        yielded = self._clock.now()
         while True:
             try:
                 work = await self.queue.get()
@@ -138,10 +142,13 @@ class Controller:
                 await self._handle(work)
             finally:
                 self.queue.done(work.key)
+            if self._clock.now() - yielded > SLICE:
+                await asyncio.sleep(0)
+                yielded = self._clock.now()
 
     async def _handle(self, work: Work[Request]) -> None:
         request = work.key
-        context = ReconcileContext(self.name, str(uuid.uuid4()), request.namespace, request.name)
+        context = ReconcileContext(self.name, "", request.namespace, request.name)
         token = current_reconcile.set(context)
         started = self._clock.now()
         self._metrics.active.inc()
@@ -164,20 +171,21 @@ class Controller:
 
     async def _call(self, request: Request) -> Result:
         reconcile = self._reconciler.reconcile
-        answer: object
+        running: Awaitable[object]
         if inspect.iscoroutinefunction(reconcile):
-            answer = reconcile(request)
+            running = reconcile(request)
         else:
             answer = await self._call_in_thread(request)
-        # A reconciler whose method is plain but gives a coroutine (a wrapper) is awaited here like an async one.
-        if not inspect.isawaitable(answer):
-            return _checked(answer)
+            # A reconciler whose method is plain but gives a coroutine (a wrapper) is awaited here like an async one.
+            if not inspect.isawaitable(answer):
+                return _checked(answer)
+            running = answer
         limit = self.options.timeout
         if limit is None:
-            return _checked(await answer)
+            return _checked(await running)
         try:
             async with asyncio.timeout(limit.total_seconds()) as timeout:
-                return _checked(await answer)
+                return _checked(await running)
         except TimeoutError as error:
             if not timeout.expired():
                 raise
@@ -231,9 +239,12 @@ class Controller:
         logger.error("reconcile failed, will retry", extra={"failures": failures, **shown}, exc_info=trace)
 
 
+_DONE = Result()
+
+
 def _checked(answer: object) -> Result:
     if answer is None:
-        return Result()
+        return _DONE
     if not isinstance(answer, Result):
         raise TypeError(f"a reconciler must return a Result or None, got {type(answer).__name__}")
     return answer

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import uuid
 from contextvars import ContextVar
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import IO, Any
@@ -27,14 +27,24 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-@dataclass(frozen=True, slots=True)
 class ReconcileContext:
-    """The identity of one call of a reconciler."""
+    """The identity of one call of a reconciler; its id is made when somebody asks for it, since most never do."""
 
-    controller: str
-    reconcile_id: str
-    namespace: str
-    name: str
+    __slots__ = ("_id", "controller", "name", "namespace")
+
+    def __init__(self, controller: str, reconcile_id: str, namespace: str, name: str) -> None:
+        """Remember who is reconciled; an empty ``reconcile_id`` stands for a new one."""
+        self.controller = controller
+        self.namespace = namespace
+        self.name = name
+        self._id = reconcile_id
+
+    @property
+    def reconcile_id(self) -> str:
+        """Tells this call from all others."""
+        if not self._id:
+            self._id = str(uuid.uuid4())
+        return self._id
 
 
 current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_reconcile", default=None)

@@ -24,6 +24,7 @@ from pykb.runtime.health import Check, Checks, ping
 from pykb.runtime.informer_cache import CacheOptions, InformerCache
 from pykb.runtime.logging import configure_logging
 from pykb.runtime.login import Credentials, CredentialSource, discover_credentials
+from pykb.runtime.memory import settle
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.reflector import Listed, RawEvent, WatchTarget
@@ -151,6 +152,7 @@ class Manager:
             SystemExit: With 1 after an error; a normal stop returns.
         """
         configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)
+        settle()
         try:
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
                 runner.run(self._main())

@@ -49,7 +49,7 @@ def gvk_of(what: Kind | AnyObject) -> GroupVersionKind:
         return what
     if isinstance(what, Unstructured):
         return what.gvk
-    if isinstance(what, Mapping):
+    if not isinstance(what, (type, Object)) and isinstance(what, Mapping):
         api_version, kind = str(what.get("apiVersion") or ""), str(what.get("kind") or "")
         if not api_version or not kind:
             raise ValueError(f"an untyped object needs `apiVersion` and `kind`, found {sorted(map(str, what))}")
