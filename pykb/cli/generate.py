@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -116,7 +117,7 @@ def generate(
     hand_over(root)
 
     from pykb.diagnostics import Diagnostics
-    from pykb.gen.request import Given, make_request
+    from pykb.gen.request import FROM_CLUSTER, Given, make_request
 
     given = Given(
         words=tuple(what or ()),
@@ -140,11 +141,16 @@ def generate(
     found = Diagnostics()
     request = make_request(root, given, found)
     finish(found, code=2)
+    options = request.options
+    if options.builtin_descriptions == FROM_CLUSTER:
+        from pykb.cli.openapi import fetch_openapi
+
+        options = replace(options, builtin_descriptions=fetch_openapi(root))
 
     from pykb.gen import output
     from pykb.gen.run import generate as run
 
-    result = run(request.options)
+    result = run(options)
     if result.diagnostics.has_errors:
         report(result.diagnostics)
         console.say("nothing was written")

@@ -76,10 +76,15 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
         loaded = [load(path, root, diagnostics) for path in sources.modules]
         modules = [module for module in loaded if module is not None]
         kinds = find_kinds(modules, sources.package_markers, sources.declarations, diagnostics)
+        texts = None
+        if options.builtin_descriptions is not None:
+            from pykb.gen.builtin_texts import read_builtin_texts
+
+            texts = read_builtin_texts(root, options.builtin_descriptions, diagnostics)
         resolver = Resolver(
             sources.declarations,
             diagnostics,
-            Options(options.allow_dangerous_types, options.embedded_metadata),
+            Options(options.allow_dangerous_types, options.embedded_metadata, texts),
         )
         crds = assemble(kinds, resolver, diagnostics, converted=converted_kinds(root))
         check(crds, diagnostics)

@@ -23,6 +23,8 @@ from pykb.gen.defaults import read_settings
 from pykb.gen.options import DEFAULT_FOLDERS, GENERATORS, GenerateOptions
 from pykb.gen.output import OutputRules
 
+FROM_CLUSTER = "cluster"
+"""Given for a file of descriptions, it means those of the cluster of the kubeconfig."""
 _COMPAT = re.compile(r"controller-gen=(?P<version>v\d+\.\d+\.\d+\S*)")
 
 
@@ -143,7 +145,7 @@ class _Typed:
         return f"{Path(moved).as_posix()}/{rest}" if rest else Path(moved).as_posix()
 
     def optional(self, text: str | None) -> str | None:
-        return None if text is None else self.path(text)
+        return text if text in {None, FROM_CLUSTER} else self.path(str(text))
 
 
 def _check_values(

@@ -60,6 +60,12 @@ OPTION = Code(
     "Options come from the command line, from `[tool.pykb.generate]` in pyproject.toml, or from a command line in "
     "controller-gen's form.",
 )
+OPENAPI_FILE = Code(
+    "openapi-file",
+    "The descriptions of built-in types cannot be read",
+    "`--builtin-descriptions` takes a file with the OpenAPI of a cluster (`kubectl get --raw /openapi/v2`), or "
+    "`cluster`, which reads it from the cluster of the kubeconfig and keeps it in `.pykb/openapi.json`.",
+)
 NOTHING_FOUND = Code(
     "nothing-to-generate",
     "No kinds and no markers were found",

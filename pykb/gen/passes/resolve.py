@@ -12,6 +12,7 @@ from pykb.api.object import CustomResource, Object
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import RECURSION
+from pykb.gen.builtin_texts import BuiltinTexts
 from pykb.gen.declare import Declarations, NamedType, generic_origin
 from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
 from pykb.gen.lower.annotation import PRESERVE, Lowering
@@ -40,10 +41,12 @@ class Options:
     Attributes:
         allow_dangerous_types: Whether floats are let through.
         embedded_metadata: Whether an embedded ObjectMeta has its known fields.
+        builtin_texts: The descriptions of built-in types; they have none without.
     """
 
     allow_dangerous_types: bool = False
     embedded_metadata: bool = True
+    builtin_texts: BuiltinTexts | None = None
 
 
 @dataclass(slots=True)
@@ -119,6 +122,8 @@ class Resolver:
             members: dict[type, Members] = {}
             if not named.built_in:
                 node = self._fields(python, node, members)
+            elif self.options.builtin_texts is not None:
+                node = self.options.builtin_texts.describe(python, node)
             return self._class(python, named, self._children(node), members)
         node = self.resolve(node)
         node = self._own(named, node)

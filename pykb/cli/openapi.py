@@ -1,0 +1,22 @@
+"""The OpenAPI of the cluster of the kubeconfig, kept in the project for runs without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_FILE = ".pykb/openapi.json"
+
+
+def fetch_openapi(root: Path) -> str:
+    """Read the cluster's OpenAPI into the project's git-ignored folder; gives the absolute path of the file.
+
+    Raises:
+        EnvironmentProblem: There is no kubectl, or it cannot reach the cluster.
+    """
+    from pykb.tools.kubectl import Kubectl
+
+    text = Kubectl.find()("get", "--raw", "/openapi/v2")
+    path = root / _FILE
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
