@@ -25,10 +25,10 @@ CASES = sorted({path.relative_to(ROOT).parts[0] for path in ROOT.rglob("*.go")})
 DEFAULT_OPTIONS = "crd:generateEmbeddedObjectMeta=true"
 
 
-def options_of(case: str) -> str:
-    """The word for the CRD generator that both sides get."""
+def options_of(case: str) -> list[str]:
+    """The words for the generators that both sides get."""
     file = ROOT / case / "options.txt"
-    return file.read_text(encoding="utf-8").strip() if file.exists() else DEFAULT_OPTIONS
+    return file.read_text(encoding="utf-8").split() if file.exists() else [DEFAULT_OPTIONS]
 
 
 def allowances() -> dict[tuple[str, str], tuple[Counter[str], str]]:
@@ -46,7 +46,7 @@ def allowances() -> dict[tuple[str, str], tuple[Counter[str], str]]:
 
 def from_go(controller_gen: ControllerGen, case: str, out: Path) -> dict[str, str]:
     """What controller-gen writes."""
-    done = controller_gen(ROOT, options_of(case), f"paths=./{case}/...", f"output:crd:dir={out}")
+    done = controller_gen(ROOT, *options_of(case), f"paths=./{case}/...", f"output:dir={out}")
     assert done.returncode == 0, done.stderr
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(out.glob("*"))}
 
@@ -55,12 +55,12 @@ def from_python(case: str) -> dict[str, str]:
     """What pykb writes."""
     found = Diagnostics()
     request = make_request(
-        ROOT, Given(words=(options_of(case),), paths=(case,), compat="controller-gen=v0.23.0"), found
+        ROOT, Given(words=tuple(options_of(case)), paths=(case,), compat="controller-gen=v0.23.0"), found
     )
     result = generate(request.options)
     found.extend(result.diagnostics)
     assert not found.has_errors, render(found, style=Format.CONCISE)
-    return {artifact.path: artifact.render() for artifact in result.artifacts["crd"]}
+    return {artifact.path: artifact.render() for files in result.artifacts.values() for artifact in files}
 
 
 @pytest.mark.parametrize("case", CASES)

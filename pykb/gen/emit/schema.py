@@ -8,6 +8,9 @@ from pykb.gen.ir import SchemaNode
 
 Describe = Callable[[str], str]
 
+# Kubernetes' own types write these only when they are true; `false` is what their absence means.
+_FLAGS = frozenset({"exclusiveMinimum", "exclusiveMaximum", "uniqueItems", "nullable"})
+
 
 def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict[str, object]:
     """The schema as it stands in a manifest; key order is the YAML writer's business.
@@ -16,7 +19,9 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
         node: A schema without references.
         describe: Applied to each description; one that becomes empty is left out.
     """
-    out: dict[str, object] = {name: keyword.value for name, keyword in node.keywords.items()}
+    out: dict[str, object] = {
+        name: keyword.value for name, keyword in node.keywords.items() if name not in _FLAGS or keyword.value
+    }
     if describe is not None and "description" in out:
         text = describe(str(out["description"]))
         if text:

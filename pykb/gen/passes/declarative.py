@@ -12,7 +12,7 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Label
 from pykb.diagnostics.codes.crd import MARKER_TYPE, TAG_NOT_EXPRESSIBLE
 from pykb.gen.ir import PropertyNode, SchemaNode
 from pykb.gen.passes.apply_markers import APPLIED, Target, apply_markers
-from pykb.gen.passes.expressions import FORMATS, expression, literal_text
+from pykb.gen.passes.expressions import FORMATS, expression, literal_text, selector
 from pykb.gen.passes.names import canonical, unwrap
 from pykb.markers.model import Marker
 
@@ -141,7 +141,7 @@ def _unique(node: SchemaNode, tag: _Tag) -> SchemaNode:
     if not keys:
         tag.refuse("`k8s:unique=map` needs the keys of the elements", "+k8s:listMapKey=name")
         return node
-    same = " && ".join(f"x.{key} == y.{key}" for key in keys)
+    same = " && ".join(f"x.{selector(key)} == y.{selector(key)}" for key in keys)
     message = f"elements must be unique by {', '.join(keys)}"
     return add_rule(node, f"self.all(x, self.exists_one(y, {same}))", message, tag.marker)
 
@@ -181,7 +181,7 @@ def _subfield(node: SchemaNode, tag: _Tag) -> SchemaNode:
     if not isinstance(inner, Marker):
         return node
     if inner.name == "k8s:forbidden":
-        return add_rule(node, f"!has(self.{name})", f"field {name} is forbidden", tag.marker)
+        return add_rule(node, f"!has(self.{selector(name)})", f"field {name} is forbidden", tag.marker)
     said = (node.properties or {}).get(name)
     refined = said or PropertyNode(name, prop.attribute, SchemaNode(), required=prop.required, span=prop.span)
     if inner.name in {"k8s:required", "k8s:optional"}:
@@ -199,7 +199,7 @@ def _item(node: SchemaNode, tag: _Tag) -> SchemaNode:
         return node
     if not isinstance(inner, Marker):
         return node
-    match = " && ".join(f"item.{name} == {literal_text(str(value))}" for name, value in keys.items())
+    match = " && ".join(f"item.{selector(name)} == {literal_text(str(value))}" for name, value in keys.items())
     which = ", ".join(f"{name}={value}" for name, value in keys.items())
     if inner.name == "k8s:immutable":
         rule = f"self.filter(item, {match}) == oldSelf.filter(item, {match})"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
+from pykb.gen.cel.parser import RESERVED
 from pykb.gen.passes.names import canonical
 from pykb.markers.model import Marker
 
@@ -76,6 +78,22 @@ def expression(marker: Marker, value: str) -> str | None:
         parts += [rule.rule.format(value)] if rule.rule else []
         return " && ".join(parts)
     return None
+
+
+# https://kubernetes.io/docs/reference/using-api/cel/#escaping
+_WORDS = RESERVED | {"true", "false", "null", "in"}
+_ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+
+
+def selector(name: str) -> str:
+    """A field's name as CEL selects it: words of the language and characters that names cannot have are escaped.
+
+    >>> selector("replicas"), selector("namespace"), selector("a-b")
+    ('replicas', '__namespace__', 'a__dash__b')
+    """
+    if name in _WORDS:
+        return f"__{name}__"
+    return re.sub(r"__|[./-]", lambda match: _ESCAPES[match[0]], name)
 
 
 def literal(raw: object) -> str:

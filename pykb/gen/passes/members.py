@@ -9,12 +9,15 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import ONE_OF_MEMBER, TAG_NOT_EXPRESSIBLE
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import PropertyNode
-from pykb.gen.passes.expressions import expression, literal_text
+from pykb.gen.passes.expressions import expression, literal_text, selector
 from pykb.gen.passes.names import unwrap
 from pykb.markers.model import Marker
 
 _DISCRIMINATORS = {"k8s:discriminator": "name", "k8s:modeDiscriminator": "modality"}
-_CONDITIONAL = {"k8s:member": ("discriminator", "memberName"), "k8s:ifMode": ("modality", "mode")}
+_CONDITIONAL = {
+    "k8s:member": ("k8s:discriminator", "discriminator", "memberName"),
+    "k8s:ifMode": ("k8s:modeDiscriminator", "modality", "mode"),
+}
 Rule = dict[str, object]
 
 
@@ -35,29 +38,27 @@ class Members:
     diagnostics: Diagnostics
     _rules: list[Rule] = field(default_factory=list)
     _unions: dict[str, _Union] = field(default_factory=dict)
-    _discriminators: dict[str, str] = field(default_factory=dict)
+    _discriminators: dict[tuple[str, str], str] = field(default_factory=dict)
     _conditional: list[tuple[PropertyNode, Marker]] = field(default_factory=list)
 
     def read(self, prop: PropertyNode, markers: Iterable[Marker], *, frozen: bool) -> None:
         """Take in what one field says."""
-        name = prop.name
+        name, at = prop.name, selector(prop.name)
         tags = tuple(unwrap(markers))
         if not prop.required and (frozen or any(tag.name == "k8s:immutable" for tag in tags)):
-            self._rules.append(
-                _rule(f"!has(oldSelf.{name}) || has(self.{name})", f"field {name} is immutable once set")
-            )
+            self._rules.append(_rule(f"!has(oldSelf.{at}) || has(self.{at})", f"field {name} is immutable once set"))
         for tag in tags:
             self._rules += self._tag(prop, tag)
 
     def _tag(self, prop: PropertyNode, tag: Marker) -> list[Rule]:
-        name = prop.name
+        name, at = prop.name, selector(prop.name)
         match tag.name:
             case "k8s:forbidden":
-                return [_rule(f"!has(self.{name})", f"field {name} is forbidden")]
+                return [_rule(f"!has(self.{at})", f"field {name} is forbidden")]
             case "k8s:update" if tag.value == "NoSet":
-                return [_rule(f"has(oldSelf.{name}) || !has(self.{name})", f"field {name} cannot be set later")]
+                return [_rule(f"has(oldSelf.{at}) || !has(self.{at})", f"field {name} cannot be set later")]
             case "k8s:update" if tag.value == "NoUnset":
-                return [_rule(f"!has(oldSelf.{name}) || has(self.{name})", f"field {name} cannot be removed")]
+                return [_rule(f"!has(oldSelf.{at}) || has(self.{at})", f"field {name} cannot be removed")]
             case "k8s:dependentRequired" | "k8s:dependentForbidden":
                 return self._dependency(prop, tag)
             case "k8s:unionDiscriminator":
@@ -75,7 +76,7 @@ class Members:
                         ),
                     )
             case _ if tag.name in _DISCRIMINATORS:
-                self._discriminators[str(tag.arguments.get(_DISCRIMINATORS[tag.name]) or "")] = name
+                self._discriminators[tag.name, str(tag.arguments.get(_DISCRIMINATORS[tag.name]) or "")] = name
             case _ if tag.name in _CONDITIONAL:
                 self._conditional.append((prop, tag))
         return []
@@ -96,9 +97,11 @@ class Members:
             )
             return []
         needed = tag.name == "k8s:dependentRequired"
-        wanted = f"has(self.{other})" if needed else f"!has(self.{other})"
+        wanted = f"has(self.{selector(other)})" if needed else f"!has(self.{selector(other)})"
         word = "required" if needed else "forbidden"
-        return [_rule(f"!has(self.{prop.name}) || {wanted}", f"field {other} is {word} when {prop.name} is set")]
+        return [
+            _rule(f"!has(self.{selector(prop.name)}) || {wanted}", f"field {other} is {word} when {prop.name} is set")
+        ]
 
     def finish(self) -> list[Rule]:
         """The rules of the object, once all fields were read: those of single fields first, then those of groups."""
@@ -112,41 +115,42 @@ class Members:
         if union.discriminator is None:
             if not union.members:
                 return []
-            count = "+".join(f"(has(self.{name})?1:0)" for name in union.members)
+            count = "+".join(f"(has(self.{selector(name)})?1:0)" for name in union.members)
             if union.may_be_none:
                 return [_rule(f"{count} <= 1", f"at most one of the fields in [{names}] may be set")]
             return [_rule(f"{count} == 1", f"exactly one of the fields in [{names}] must be set")]
         by = union.discriminator
         prop = self.properties[by]
-        is_set = "" if prop.required else f"has(self.{by}) && "
+        of = selector(by)
+        is_set = "" if prop.required else f"has(self.{of}) && "
         return [
             _rule(
-                f"({is_set}self.{by} == {literal_text(value)}) == has(self.{name})",
+                f"({is_set}self.{of} == {literal_text(value)}) == has(self.{selector(name)})",
                 f"field {name} must be set when {by} is {value}, and not otherwise",
             )
             for name, value in union.members.items()
         ]
 
     def _condition(self, prop: PropertyNode, tag: Marker) -> list[Rule]:
-        group_argument, value_argument = _CONDITIONAL[tag.name]
-        group = str(tag.arguments.get(group_argument) or "")
-        by = self._discriminators.get(group)
+        family, group_argument, value_argument = _CONDITIONAL[tag.name]
+        by = self._discriminators.get((family, str(tag.arguments.get(group_argument) or "")))
         if by is None:
             self.diagnostics.add(
                 ONE_OF_MEMBER.at(
                     tag.span,
                     f"no field beside `{prop.name}` is the discriminator of `+{tag.name}`",
-                    help=("+k8s:discriminator" if tag.name == "k8s:member" else "+k8s:modeDiscriminator",),
+                    help=(f"+{family}",),
                 ),
             )
             return []
         value, inner = str(tag.arguments.get("value") or tag.arguments.get(value_argument) or ""), tag.value
         if not isinstance(inner, Marker):
             return []
-        other = f"self.{by} != {literal_text(value)}"
+        of = selector(by)
+        other = f"self.{of} != {literal_text(value)}"
         if not self.properties[by].required:
-            other = f"!has(self.{by}) || {other}"
-        field_ = f"self.{prop.name}"
+            other = f"!has(self.{of}) || {other}"
+        field_ = f"self.{selector(prop.name)}"
         if inner.name == "k8s:required":
             return [_rule(f"{other} || has({field_})", f"field {prop.name} is required when {by} is {value}")]
         if inner.name == "k8s:forbidden":

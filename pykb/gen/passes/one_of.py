@@ -7,6 +7,7 @@ from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import ONE_OF_MEMBER
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import SchemaNode
+from pykb.gen.passes.expressions import selector
 
 _PREFIX = "kubebuilder:validation:"
 ONE_OF = {
@@ -64,7 +65,7 @@ def one_of_rule(
             )
     message, comparison = ONE_OF[name]
     if comparison:
-        rule = "+".join(f"(has(self.{m})?1:0)" for m in members) + comparison
+        rule = "+".join(f"(has(self.{selector(m)})?1:0)" for m in members) + comparison
     else:
-        rule = "||".join(f"has(self.{m})" for m in members)
+        rule = "||".join(f"has(self.{selector(m)})" for m in members)
     return [] if wrong else [{"rule": rule, "message": message.format(" ".join(members))}]
