@@ -1,0 +1,1 @@
+"""One kind in two versions, with a conversion webhook."""
