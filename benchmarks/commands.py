@@ -19,10 +19,10 @@ def main() -> None:
     pykb = str(Path(sys.executable).with_name("pykb"))
     with tempfile.TemporaryDirectory() as folder:
         scaffolded = Path(folder, "scaffolded")
-        _project(pykb, scaffolded, api=False)
+        new_project(pykb, scaffolded, api=False)
         fresh = Path(folder, "fresh")
         whole = Path(folder, "whole")
-        _project(pykb, whole, api=True)
+        new_project(pykb, whole, api=True)
 
         def renew() -> None:
             shutil.rmtree(fresh, ignore_errors=True)
@@ -44,7 +44,8 @@ def main() -> None:
 CREATE = ("create", "api", "--group", "infra", "--version", "v1", "--kind", "VirtulMachine", "--no-make")
 
 
-def _project(pykb: str, folder: Path, *, api: bool) -> None:
+def new_project(pykb: str, folder: Path, *, api: bool) -> None:
+    """The project of the walkthrough, with or without its kind."""
     folder.mkdir()
     commands = [("init", "--domain", "sealyun.com", "--project-name", "sealvm")]
     if api:

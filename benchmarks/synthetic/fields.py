@@ -36,7 +36,7 @@ FIELDS = (
         'Replicas *int32 `json:"replicas,omitempty"`',
         "replicas: Int32 | None = None",
     ),
-    Field("Bytes that it may use.", ("optional",), 'Size *int64 `json:"size,omitempty"`', "size: int | None = None"),
+    Field("Bytes that it may use.", ("optional",), 'Size *int64 `json:"size,omitempty"`', "size: Int64 | None = None"),
     Field(
         "Enabled says whether it runs.",
         ("optional", "kubebuilder:default=true"),

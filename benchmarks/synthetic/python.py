@@ -12,7 +12,7 @@ _MODULE = '''\
 
 from datetime import timedelta
 
-from pykb.api import CustomResource, Int32, IntOrString, Quantity, Struct
+from pykb.api import CustomResource, Int32, Int64, IntOrString, Quantity, Struct
 from pykb.api.core.v1 import LocalObjectReference, PodTemplateSpec, ResourceRequirements, Toleration
 from pykb.api.meta.v1 import Condition, LabelSelector
 

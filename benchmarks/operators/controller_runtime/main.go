@@ -1,7 +1,13 @@
-// The peer of benchmarks/runtime.py: the same work on controller-runtime.
+// The peer of benchmarks/runtime.py: the same work on controller-runtime, put together as kubebuilder scaffolds it.
 //
-// Usage: peer KUBECONFIG MODE COUNT WORKERS; MODE is "sync" (see every object) or "status" (write each one's status).
-// Ends when the last of COUNT objects is done.
+// Usage: peer KUBECONFIG MODE COUNT WORKERS. The modes:
+//
+//	sync     see every object once
+//	status   write each object's status once
+//	idle     watch, with leader election, probes and metrics, as deployed
+//	latency  print each object's name, its resource version and the time (Unix, ns) when its reconcile starts
+//
+// Prints "done" when the last of COUNT objects is handled (or, idle, when the caches are filled) and runs until SIGTERM.
 package main
 
 import (
@@ -10,16 +16,19 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
 
-	"github.com/go-logr/logr/funcr"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
@@ -84,19 +93,22 @@ func (in *WidgetList) DeepCopyObject() runtime.Object {
 
 type reconciler struct {
 	client client.Client
-	write  bool
+	mode   string
 	count  int
-	done   func()
 	mutex  sync.Mutex
 	seen   map[string]bool
 }
 
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	started := time.Now().UnixNano()
 	var widget Widget
 	if err := r.client.Get(ctx, request.NamespacedName, &widget); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if r.write && widget.Status.ObservedGeneration != widget.Generation {
+	if r.mode == "latency" {
+		fmt.Println(widget.Name, widget.ResourceVersion, started)
+	}
+	if r.mode == "status" && widget.Status.ObservedGeneration != widget.Generation {
 		base := widget.DeepCopy()
 		widget.Status = WidgetStatus{ObservedGeneration: widget.Generation, Phase: "Ready"}
 		if err := r.client.Status().Patch(ctx, &widget, client.MergeFrom(base)); err != nil {
@@ -105,9 +117,11 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
-	r.seen[request.Name] = true
-	if len(r.seen) == r.count {
-		r.done()
+	if !r.seen[request.Name] {
+		r.seen[request.Name] = true
+		if len(r.seen) == r.count {
+			fmt.Println("done")
+		}
 	}
 	return ctrl.Result{}, nil
 }
@@ -120,7 +134,8 @@ func must(err error) {
 }
 
 func main() {
-	log.SetLogger(funcr.New(func(prefix, args string) { fmt.Fprintln(os.Stderr, prefix, args) }, funcr.Options{}))
+	mode := os.Args[2]
+	ctrl.SetLogger(zap.New())
 	config, err := clientcmd.BuildConfigFromFlags("", os.Args[1])
 	must(err)
 	config.QPS = -1 // as ctrl.GetConfig does: the server limits, not the client
@@ -130,25 +145,37 @@ func main() {
 	must(err)
 
 	scheme := runtime.NewScheme()
+	must(clientgoscheme.AddToScheme(scheme))
 	version := schema.GroupVersion{Group: "bench.example.com", Version: "v1"}
 	scheme.AddKnownTypes(version, &Widget{}, &WidgetList{})
 	metav1.AddToGroupVersion(scheme, version)
 
-	manager, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:  scheme,
-		Metrics: metricsserver.Options{BindAddress: "0"},
-	})
+	options := ctrl.Options{
+		Scheme:                 scheme,
+		Metrics:                metricsserver.Options{BindAddress: "0"},
+		HealthProbeBindAddress: "127.0.0.1:0",
+	}
+	if mode == "idle" {
+		options.Metrics = metricsserver.Options{BindAddress: "127.0.0.1:0", SecureServing: true}
+		options.LeaderElection = true
+		options.LeaderElectionID = "peer.bench.example.com"
+		options.LeaderElectionNamespace = "default"
+		options.LeaderElectionReleaseOnCancel = true
+	}
+	mgr, err := ctrl.NewManager(config, options)
 	must(err)
-	ctx, stop := context.WithCancel(context.Background())
-	must(ctrl.NewControllerManagedBy(manager).
+	must(mgr.AddHealthzCheck("healthz", healthz.Ping))
+	must(mgr.AddReadyzCheck("readyz", healthz.Ping))
+	if mode == "idle" {
+		must(mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+			mgr.GetCache().WaitForCacheSync(ctx)
+			fmt.Println("done")
+			return nil
+		})))
+	}
+	must(ctrl.NewControllerManagedBy(mgr).
 		For(&Widget{}).
 		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(&reconciler{
-			client: manager.GetClient(),
-			write:  os.Args[2] == "status",
-			count:  count,
-			done:   stop,
-			seen:   map[string]bool{},
-		}))
-	must(manager.Start(ctx))
+		Complete(&reconciler{client: mgr.GetClient(), mode: mode, count: count, seen: map[string]bool{}}))
+	must(mgr.Start(ctrl.SetupSignalHandler()))
 }
