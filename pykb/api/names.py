@@ -34,4 +34,13 @@ def to_snake(wire_name: str) -> str:
     >>> to_snake("serviceAccountName"), to_snake("podIPs"), to_snake("httpGet"), to_snake("x-kubernetes-list-type")
     ('service_account_name', 'pod_ips', 'http_get', 'x_kubernetes_list_type')
     """
-    return "_".join(_WORD.findall(wire_name)).lower()
+    return "_".join(words(wire_name)).lower()
+
+
+def words(wire_name: str) -> list[str]:
+    """The words of a name, in the case in which they stand.
+
+    >>> words("hostIPs"), words("x-kubernetes")
+    (['host', 'IPs'], ['x', 'kubernetes'])
+    """
+    return _WORD.findall(wire_name)

@@ -25,6 +25,9 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
     "Generate manifests": (
         Command("generate", "pykb.cli.generate:generate", "write CRDs, RBAC and webhook manifests from the code"),
     ),
+    "Use the types of others": (
+        Command("import crd", "pykb.cli.import_crd:crd", "typed Python classes from CRDs: files, folders, a cluster"),
+    ),
     "Run and try": (
         Command("dev", "pykb.cli.dev:dev", "control plane, CRDs and manager, restarted when code changes"),
         Command("cluster up", "pykb.cli.cluster:up", "start a local control plane, no Docker needed"),
@@ -44,6 +47,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
 GROUPS: dict[str, str] = {
     "create": "Add to a project.",
     "cluster": "A local control plane: etcd, kube-apiserver and kube-controller-manager.",
+    "import": "Take over the types of other projects.",
     "envtest": "The programs that a local control plane is made of.",
 }
 

@@ -22,13 +22,15 @@ class Kubectl:
     Attributes:
         program: The executable.
         kubeconfig: The cluster; kubectl's own choice when ``None``.
+        context: The context in the kubeconfig; the current one when empty.
     """
 
     program: Path
     kubeconfig: Path | None = None
+    context: str = ""
 
     @classmethod
-    def find(cls, *, kubeconfig: Path | None = None, folders: Sequence[Path] = ()) -> Kubectl:
+    def find(cls, *, kubeconfig: Path | None = None, context: str = "", folders: Sequence[Path] = ()) -> Kubectl:
         """The kubectl in ``folders`` (a control plane's binaries), else the one on PATH.
 
         Raises:
@@ -46,7 +48,7 @@ class Kubectl:
                     ),
                 )
             )
-        return cls(program, kubeconfig)
+        return cls(program, kubeconfig, context)
 
     def __call__(self, *arguments: str, stdin: str | None = None, timeout: timedelta | None = None) -> str:
         """Run kubectl and return what it printed.
@@ -59,7 +61,8 @@ class Kubectl:
     def run(self, *arguments: str, stdin: str | None = None, timeout: timedelta | None = None) -> Finished:
         """Run kubectl, which must succeed."""
         cluster = ("--kubeconfig", str(self.kubeconfig)) if self.kubeconfig else ()
-        return check((self.program, *cluster, *arguments), stdin=stdin, timeout=timeout)
+        context = ("--context", self.context) if self.context else ()
+        return check((self.program, *cluster, *context, *arguments), stdin=stdin, timeout=timeout)
 
     def apply(self, manifests: str) -> str:
         """Apply manifests on the server's side, so that no size limit of an annotation counts; returns what changed."""

@@ -1,0 +1,88 @@
+"""``pykb import crd``: typed Python packages from CustomResourceDefinitions."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pykb.cli import console
+from pykb.cli.errors import EXIT_FINDINGS, finish
+from pykb.cli.options import Diff, DryRun
+
+if TYPE_CHECKING:
+    from pykb.importer.definition import Definition
+    from pykb.tools.kubectl import Kubectl
+
+
+def crd(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SOURCE...",
+            help="Files, folders, `-` for standard input, or `cluster://NAME`: a CRD or a group; `cluster://` is all.",
+        ),
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The package to write.")],
+    kubeconfig: Annotated[
+        Path | None, typer.Option("--kubeconfig", metavar="FILE", help="The cluster.  [default: kubectl's own]")
+    ] = None,
+    context: Annotated[str, typer.Option("--context", metavar="NAME", help="The context in the kubeconfig.")] = "",
+    force: Annotated[
+        bool, typer.Option("--force", help="Write over edited modules; keeps the old ones in .pykb/backup.")
+    ] = False,
+    dry_run: DryRun = False,
+    diff: Diff = False,
+) -> None:
+    """Make typed Python classes from CRDs: one module for each version of each API group.
+
+    Kubernetes' own types (PodTemplateSpec, Condition, ...) are recognised and used. `pykb generate crd --paths DIR
+    --allow-dangerous-types` makes the same schemas again, and the classes work with the typed client.
+
+    Examples:
+      pykb import crd https-routes.yaml --output sealvm/external
+      pykb import crd vendor/crds other.yaml --output sealvm/external --diff
+      pykb import crd cluster://cert-manager.io --output sealvm/external
+      kubectl get crd certificates.cert-manager.io -o yaml | pykb import crd - --output sealvm/external
+    """
+    from pykb.cli.changes import carry_out
+    from pykb.cli.project import find_root
+    from pykb.diagnostics import Diagnostics
+    from pykb.importer.definition import find_definitions
+    from pykb.importer.plan import plan_import
+    from pykb.importer.source import CLUSTER, read_sources
+
+    found = Diagnostics()
+    kubectl = _kubectl(kubeconfig, context) if any(source.startswith(CLUSTER) for source in sources) else None
+    stdin = sys.stdin.buffer.read().decode("utf-8", "replace") if "-" in sources else ""
+    documents = read_sources(sources, stdin=stdin, kubectl=kubectl, diagnostics=found)
+    definitions = find_definitions(documents, found)
+    finish(found)
+    root = find_root() or Path.cwd()
+    folder = Path(os.path.relpath(Path.cwd() / output, root)).as_posix()
+    result = Diagnostics()
+    plan = plan_import(definitions, root, folder, force=force, diagnostics=result)
+    finish(result)
+    if plan is None:
+        raise typer.Exit(EXIT_FINDINGS)
+    if carry_out(plan, dry_run=dry_run, diff=diff):
+        _say_next(definitions, folder)
+
+
+def _kubectl(kubeconfig: Path | None, context: str) -> Kubectl:
+    from pykb.tools.kubectl import Kubectl
+
+    return Kubectl.find(kubeconfig=kubeconfig, context=context)
+
+
+def _say_next(definitions: list[Definition], folder: str) -> None:
+    from pykb.importer.naming import group_folder
+    from pykb.importer.shape import kind_class
+
+    first = definitions[0]
+    package = ".".join(Path(folder).parts)
+    module = f"{package}.{group_folder(first.group)}.{first.versions[0].name}"
+    console.say(f"next: from {module} import {kind_class(first.kind)}")

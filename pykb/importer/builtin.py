@@ -1,0 +1,89 @@
+"""Recognises Kubernetes' own types in a schema that was written out in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from pykb.api import builtin
+from pykb.api.names import words
+from pykb.api.object import Object
+from pykb.api.struct import Struct
+from pykb.importer.fingerprint import Fingerprints, Schema
+from pykb.importer.naming import singular
+
+# Types of general use come first; where several have the same fields, the name of the field decides.
+_PACKAGES = (
+    *("core", "meta", "apps", "batch", "networking", "rbac", "autoscaling", "policy", "admissionregistration"),
+    *("storage", "resource", "scheduling", "discovery", "certificates", "node", "coordination"),
+)
+# Types that are known by their fields alone, few as they are.
+_TELLING = frozenset(
+    [
+        *("Affinity", "Condition", "LabelSelector", "NodeSelector", "ObjectMeta", "OwnerReference", "PodAffinity"),
+        *("PodAntiAffinity", "ResourceRequirements", "VolumeResourceRequirements", "Capabilities", "PodTemplateSpec"),
+        *("EnvVarSource", "NodeAffinity", "LabelSelectorRequirement", "NodeSelectorRequirement"),
+    ],
+)
+_ENOUGH_FIELDS = 5
+
+
+class BuiltinTypes:
+    """The built-in types by the schema that the generator gives them."""
+
+    def __init__(self) -> None:
+        self._fingerprints = Fingerprints(described=False)
+        self._by_number: dict[int, list[tuple[type[Struct], int]]] = {}
+        for cls, schema in _schemas():
+            number = self._fingerprints.of_class(schema)
+            properties = schema.get("properties")
+            count = len(properties) if isinstance(properties, dict) else 0
+            if count and not issubclass(cls, Object):
+                self._by_number.setdefault(number, []).append((cls, count))
+
+    def find(self, schema: Schema, path: Sequence[str]) -> type[Struct] | None:
+        """The built-in type that has exactly this schema, descriptions aside.
+
+        A type of few fields, such as ``{name, value}``, means many things: it is only taken for a built-in one when the
+        path says so.
+
+        Args:
+            schema: An object with properties.
+            path: The wire names of the fields that lead to it.
+        """
+        found = self._by_number.get(self._fingerprints.of_class(schema), [])
+        said = {singular(word).lower() for segment in path[-2:] for word in words(segment)}
+        ranked = []
+        for cls, count in found:
+            name = {singular(word).lower() for word in words(cls.__name__)}
+            overlap = len(said & name)
+            telling = cls.__name__ in _TELLING or count >= _ENOUGH_FIELDS
+            if telling or overlap:
+                ranked.append((-overlap, _rank(cls), cls.__name__, cls))
+        if not ranked:
+            return None
+        ranked.sort(key=lambda entry: entry[:3])
+        best = ranked[0]
+        if len(ranked) > 1 and ranked[1][:2] == best[:2] and best[0] == 0:
+            return None  # two that fit equally well: neither is sure
+        return best[3]
+
+
+def _rank(cls: type[Struct]) -> int:
+    package = cls.__module__.removeprefix("pykb.api.").partition(".")[0]
+    return _PACKAGES.index(package) if package in _PACKAGES else len(_PACKAGES)
+
+
+@cache
+def _schemas() -> tuple[tuple[type[Struct], Schema], ...]:
+    from pykb.diagnostics import Diagnostics
+    from pykb.gen.declare import Declarations
+    from pykb.gen.emit.schema import schema_object
+    from pykb.gen.passes.resolve import Options, Resolver
+    from pykb.markers.registry import builtin_registry
+
+    diagnostics = Diagnostics()
+    declarations = Declarations(Path(), builtin_registry(), diagnostics)
+    resolver = Resolver(declarations, diagnostics, Options(allow_dangerous_types=True))
+    return tuple((cls, schema_object(resolver.schema_of(cls))) for cls in builtin.structs())

@@ -1,0 +1,174 @@
+"""A CustomResourceDefinition as far as an import needs it, and what must be true of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.importer import CRD_INCOMPLETE, CRD_NOT_KEPT, CRD_OLD, NO_CRD
+from pykb.importer.source import Document
+
+KIND = "CustomResourceDefinition"
+# Written by tools, never by people; the next tool writes them again.
+_TOOLS = ("controller-gen.kubebuilder.io/version", "kubectl.kubernetes.io/last-applied-configuration")
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a kind, as it stands in the manifest."""
+
+    name: str
+    schema: Mapping[str, Any]
+    spec: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A CRD."""
+
+    name: str
+    group: str
+    kind: str
+    names: Mapping[str, Any]
+    scope: str
+    versions: tuple[Version, ...]
+    origin: str
+    conversion: Mapping[str, Any] | None = None
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) -> list[Definition]:
+    """The CRDs among documents, by name; other objects are left out, with a finding where nothing else is there."""
+    found: dict[str, Definition] = {}
+    others: dict[str, list[str]] = {}
+    seen: set[str] = set()
+    for document in documents:
+        for item in _objects(document.content):
+            kind = str(item.get("kind") or "")
+            if kind != KIND:
+                others.setdefault(document.origin, []).append(kind or "an object without `kind`")
+                continue
+            seen.add(document.origin)
+            made = _definition(item, document, diagnostics)
+            if made is None:
+                continue
+            other = found.setdefault(made.name, made)
+            if other is not made and other != made:
+                diagnostics.add(
+                    NO_CRD.at(
+                        document.span,
+                        f"`{made.name}` is defined twice, in `{other.origin}` and in `{made.origin}`",
+                        help=("name one of the two",),
+                    ),
+                )
+    for origin, kinds in others.items():
+        if origin not in seen:
+            shown = ", ".join(f"`{kind}`" for kind in dict.fromkeys(kinds))
+            diagnostics.add(
+                NO_CRD.at(
+                    Span(origin, 1, 1),
+                    f"expected a `{KIND}`, found {shown}",
+                    help=("kubectl get crd NAME -o yaml > FILE", "pykb import crd cluster://NAME"),
+                ),
+            )
+    return [found[name] for name in sorted(found)]
+
+
+def _objects(content: object) -> list[Mapping[str, Any]]:
+    """The object of a document, or those of a list."""
+    if not isinstance(content, Mapping):
+        return [{}]
+    items = content.get("items")
+    if str(content.get("kind") or "").endswith("List") and isinstance(items, list):
+        # In the API server's own lists the items have no kind.
+        kind = str(content["kind"]).removesuffix("List")
+        own = {} if kind == "" else {"kind": kind, "apiVersion": content.get("apiVersion")}
+        return [{**own, **item} if isinstance(item, Mapping) else {} for item in items]
+    return [content]
+
+
+def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagnostics) -> Definition | None:
+    metadata, spec = _mapping(item.get("metadata")), _mapping(item.get("spec"))
+    name = str(metadata.get("name") or "")
+    version = str(item.get("apiVersion") or "")
+    if version != "apiextensions.k8s.io/v1":
+        diagnostics.add(
+            CRD_OLD.at(
+                document.span,
+                f"`{name or KIND}` is of `{version}`, expected `apiextensions.k8s.io/v1`",
+                notes=("no API server since Kubernetes 1.22 reads the older form",),
+                help=("read it back from a cluster, which keeps it as v1: `pykb import crd cluster://NAME`",),
+            ),
+        )
+        return None
+    names = _mapping(spec.get("names"))
+    group, kind = str(spec.get("group") or ""), str(names.get("kind") or "")
+    problems = [
+        *(f"`{path}` is missing" for path, value in (("spec.group", group), ("spec.names.kind", kind)) if not value),
+        *([] if names.get("plural") else ["`spec.names.plural` is missing"]),
+        *([] if spec.get("versions") else ["`spec.versions` is empty"]),
+    ]
+    if kind and not kind.isidentifier():
+        problems.append(f"`spec.names.kind` is `{kind}`, which is no name")
+    versions = []
+    for entry in spec.get("versions") or []:
+        entry_ = _mapping(entry)
+        schema = _mapping(entry_.get("schema")).get("openAPIV3Schema")
+        if not isinstance(schema, Mapping):
+            problems.append(f"the version `{entry_.get('name')}` has no `schema.openAPIV3Schema`")
+            continue
+        versions.append(Version(str(entry_.get("name")), cleaned(schema), entry_))
+    if problems:
+        diagnostics.add(CRD_INCOMPLETE.at(document.span, f"`{name or kind or KIND}` is incomplete: {problems[0]}"))
+        return None
+    list_kind = names.get("listKind")
+    if list_kind not in (None, f"{kind}List"):
+        diagnostics.add(
+            CRD_NOT_KEPT.at(document.span, f"`{name}` calls its lists `{list_kind}`; generated, it is `{kind}List`"),
+        )
+    conversion = _mapping(spec.get("conversion"))
+    return Definition(
+        name=name or f"{names['plural']}.{group}",
+        group=group,
+        kind=kind,
+        names=names,
+        scope=str(spec.get("scope") or "Namespaced"),
+        versions=tuple(versions),
+        origin=document.origin,
+        conversion=conversion if conversion.get("strategy", "None") != "None" else None,
+        annotations=_texts(metadata.get("annotations")),
+        labels=_texts(metadata.get("labels")),
+    )
+
+
+def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """A schema without keywords that say nothing: null ones, and empty ``properties`` and ``required``."""
+    out: dict[str, Any] = {}
+    for name, value in schema.items():
+        if name == "default":
+            out[name] = value
+        elif value is None or (name in {"properties", "required", "description"} and not value):
+            continue
+        elif name == "properties" and isinstance(value, Mapping):
+            out[name] = {str(key): cleaned(item) if isinstance(item, Mapping) else item for key, item in value.items()}
+        elif name in {"items", "additionalProperties"} and isinstance(value, Mapping):
+            out[name] = cleaned(value)
+        else:
+            out[name] = value
+    return out
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {str(k): str(v) for k, v in _mapping(value).items() if k not in _TOOLS}
+
+
+def kinds_of(definitions: Sequence[Definition]) -> list[str]:
+    """The kinds, sorted."""
+    return sorted({definition.kind for definition in definitions})

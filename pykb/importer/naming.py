@@ -1,0 +1,128 @@
+"""Names for Python: attributes from wire names, classes from the paths of fields, folders from API groups."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from pykb.api.names import to_camel, to_snake, words
+from pykb.meta.plural import pluralize
+
+# Names that an annotation of the same class body may mention.
+_IN_ANNOTATIONS = frozenset({"bool", "bytes", "date", "datetime", "dict", "float", "int", "list", "str"})
+_UNCHANGED = frozenset({"data", "https", "kubernetes", "media", "news", "series", "species"})
+_IRREGULAR = {"caches": "cache", "children": "child", "indices": "index", "people": "person", "vertices": "vertex"}
+
+
+def attribute_name(wire_name: str, taken: Iterable[str] = ()) -> str:
+    """The attribute for a wire name, unlike all that a ``Struct`` has already.
+
+    >>> attribute_name("hostIP"), attribute_name("from"), attribute_name("copy"), attribute_name("$ref")
+    ('host_ip', 'from_', 'copy_', 'ref')
+    """
+    name = to_snake(wire_name) or "field"
+    if name[0].isdigit():
+        name = f"field_{name}"
+    if keyword.iskeyword(name) or name in _reserved() or name.startswith("model_"):
+        name += "_"
+    if not name.isidentifier():
+        name = "field"
+    seen = set(taken)
+    found, count = name, 2
+    while found in seen:
+        found, count = f"{name.rstrip('_')}_{count}", count + 1
+    return found
+
+
+def needs_wire(attribute: str, wire_name: str) -> bool:
+    """Whether the attribute's wire name has to be said."""
+    return to_camel(attribute) != wire_name
+
+
+@cache
+def _reserved() -> frozenset[str]:
+    from pykb.api.object import CustomResource
+
+    return frozenset(dir(CustomResource)) | _IN_ANNOTATIONS
+
+
+def singular(word: str) -> str:
+    """The singular of a plural; other words as they are.
+
+    >>> [singular(w) for w in ("containers", "policies", "addresses", "databases", "status", "IPs", "matches")]
+    ['container', 'policy', 'address', 'database', 'status', 'IP', 'match']
+    """
+    low = word.lower()
+    if low in _IRREGULAR:
+        return word[:1] + _IRREGULAR[low][1:]
+    if len(word) < 3 or not low.endswith("s") or low in _UNCHANGED or low.endswith(("ss", "us", "is")):
+        return word
+    stems = [low[:-3] + "y"] if low.endswith("ies") else []
+    stems += [low[:-2]] if low.endswith("es") else []
+    stems.append(low[:-1])
+    stem = next((stem for stem in stems if pluralize(stem) == low), low[:-1])
+    return stem if word.islower() else word[:1] + (word[1:-1] if stem == low[:-1] else stem[1:])
+
+
+def class_word(segment: str, *, one_of_many: bool) -> str:
+    """A part of a path as a part of a class's name.
+
+    >>> class_word("initContainers", one_of_many=True), class_word("hostIP", one_of_many=False)
+    ('InitContainer', 'HostIP')
+    """
+    parts = words(segment)
+    if parts and one_of_many:
+        parts[-1] = singular(parts[-1])
+    return "".join(part[:1].upper() + part[1:] for part in parts)
+
+
+def group_folder(group: str) -> str:
+    """The folder of an API group.
+
+    >>> group_folder("cert-manager.io"), group_folder("3scale.net")
+    ('cert_manager_io', '_3scale_net')
+    """
+    name = re.sub(r"[^a-z0-9]+", "_", group.lower()).strip("_") or "core"
+    return f"_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
+
+
+def choose_names(paths: Sequence[Sequence[str]], reserved: Iterable[str]) -> list[str]:
+    """A name for each class: the shortest end of its path that no other class has.
+
+    Args:
+        paths: For each class the words from the kind down to the field; the kind's own name is the first.
+        reserved: Names that are taken.
+    """
+    taken = {*reserved, *dir(builtins)}
+    lengths = [2 if len(path) == 2 else 1 for path in paths]  # `Kind.spec` is KindSpec, never Spec
+
+    def candidate(index: int) -> str:
+        return "".join(paths[index][-lengths[index] :])
+
+    while True:
+        seen: dict[str, list[int]] = {}
+        for index in range(len(paths)):
+            seen.setdefault(candidate(index), []).append(index)
+        clashing = [
+            index
+            for found, indices in seen.items()
+            if len(indices) > 1 or found in taken or not found.isidentifier()
+            for index in indices
+            if lengths[index] < len(paths[index])
+        ]
+        if not clashing:
+            break
+        for index in clashing:
+            lengths[index] += 1
+    names: list[str] = []
+    for index in range(len(paths)):
+        base = candidate(index) if candidate(index).isidentifier() else f"T{candidate(index)}"
+        found, count = base, 2
+        while found in taken:
+            found, count = f"{base}{count}", count + 1
+        taken.add(found)
+        names.append(found)
+    return names

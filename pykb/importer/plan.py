@@ -1,0 +1,71 @@
+"""An import as a plan: what would be written, and what stands in the way."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.importer import FOLDER_CLASH, KINDS_LOST
+from pykb.importer.definition import Definition
+from pykb.importer.package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
+from pykb.scaffold.plan import OnExists, Plan, PlanBuilder
+
+
+def plan_import(
+    definitions: list[Definition], root: Path, output: str, *, force: bool, diagnostics: Diagnostics
+) -> Plan | None:
+    """The plan of an import; ``None`` when something is wrong, which is then said.
+
+    A module that an earlier import made is replaced; one that somebody edited since only with ``force``.
+
+    Args:
+        definitions: The CRDs.
+        root: The project, or the working directory where there is none.
+        output: The folder of the package, relative to it.
+        force: Whether edited files are written over (a copy is kept).
+        diagnostics: Gets the findings.
+    """
+    files = package_files(definitions, diagnostics)
+    builder = PlanBuilder(root)
+    folder = str(PurePosixPath(output))
+    for path, text in needed_inits(folder, files).items():
+        builder.create(path, text.encode(), on_exists=OnExists.KEEP)
+    for file in files:
+        path = f"{folder}/{file.path}"
+        old = (builder.current(path) or b"").decode("utf-8", "replace")
+        if old and not force and not _check_replaced(path, old, file, diagnostics):
+            continue
+        if old and is_untouched(old):
+            builder.update(path, file.text.encode())
+        else:
+            builder.create(path, file.text.encode(), on_exists=OnExists.OVERWRITE if force else OnExists.REFUSE)
+    diagnostics.extend(builder.diagnostics)
+    return None if diagnostics.has_errors else builder.build()
+
+
+def _check_replaced(path: str, old: str, file: ModuleFile, diagnostics: Diagnostics) -> bool:
+    """Whether an import may replace a module, as far as its kinds are concerned."""
+    group = group_of(old)
+    if group is not None and group != file.group:
+        diagnostics.add(
+            FOLDER_CLASH.at(
+                Span(path, 1, 1),
+                f"`{path}` has the group `{group}`, and `{file.group}` would be the same folder",
+                notes=("nothing was written",),
+                help=("name another folder with `--output`",),
+            ),
+        )
+        return False
+    lost = sorted(kinds_in(old) - file.kinds) if group is not None else []
+    if lost:
+        shown = ", ".join(f"`{kind}`" for kind in lost)
+        diagnostics.add(
+            KINDS_LOST.at(
+                Span(path, 1, 1),
+                f"`{path}` also has {shown}, of which this import has no CRD",
+                notes=("nothing was written",),
+                help=("import all CRDs of the group in one command, or drop those kinds with `--force`",),
+            ),
+        )
+        return False
+    return True

@@ -1,0 +1,137 @@
+"""Which parts of a schema become classes, which of them are one, and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pykb.api.struct import Struct
+from pykb.importer.docs import survives
+from pykb.importer.fingerprint import Fingerprints, Schema
+from pykb.importer.naming import choose_names, class_word
+
+Recognise = Callable[[Schema, Sequence[str]], type[Struct] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One field on the way from a kind to a part of its schema."""
+
+    name: str
+    one_of_many: bool = False
+
+
+@dataclass(slots=True)
+class Shape:
+    """A class to be: one part of a schema, wherever it occurs.
+
+    Attributes:
+        schema: Its first occurrence.
+        path: The way to the occurrence that it is named after.
+        field_texts: What fields of this type say about it.
+        inner_texts: What it says where it is an element of a list or map, with no field of its own.
+        name: The name of the class.
+        doc: Its docstring.
+    """
+
+    schema: Schema
+    path: tuple[Step, ...]
+    field_texts: list[str | None] = field(default_factory=list)
+    inner_texts: list[str | None] = field(default_factory=list)
+    name: str = ""
+    doc: str | None = None
+
+
+def kind_class(kind: str) -> str:
+    """The class of a kind: its name, capitalised as Python's are."""
+    return kind[:1].upper() + kind[1:]
+
+
+def is_struct(schema: Schema) -> bool:
+    """Whether a schema becomes a class: an object with fields, or one without any content."""
+    if schema.get("type") != "object" or "additionalProperties" in schema:
+        return False
+    return bool(schema.get("properties")) or not schema.get("x-kubernetes-preserve-unknown-fields")
+
+
+def children(schema: Schema) -> Mapping[str, Schema]:
+    """The properties of a schema."""
+    found = schema.get("properties")
+    return found if isinstance(found, Mapping) else {}
+
+
+class Shapes:
+    """The classes of one module."""
+
+    def __init__(self, recognise: Recognise) -> None:
+        self._recognise = recognise
+        self._fingerprints = Fingerprints(described=True)
+        self._shapes: dict[int, Shape] = {}
+        self._builtin: dict[int, type[Struct]] = {}
+        self.ordered: list[Shape] = []
+        self.kinds: list[str] = []
+
+    def add_kind(self, kind: str, schema: Schema) -> None:
+        """Gather the classes of a kind."""
+        self.kinds.append(kind)
+        for name, prop in children(schema).items():
+            if name not in {"apiVersion", "kind", "metadata"}:
+                self._visit(prop, (Step(kind), Step(name)), of_field=True)
+
+    def of(self, schema: Schema) -> Shape | None:
+        """The class of a part of a schema."""
+        return self._shapes.get(self._fingerprints.of_class(schema))
+
+    def builtin(self, schema: Schema) -> type[Struct] | None:
+        """The built-in type of a part of a schema."""
+        return self._builtin.get(id(schema))
+
+    def builtins(self) -> list[type[Struct]]:
+        """All built-in types in use."""
+        return list(dict.fromkeys(self._builtin.values()))
+
+    def finish(self, reserved: set[str]) -> None:
+        """Decide names and docstrings, when all kinds are there."""
+        paths = [[class_word(s.name, one_of_many=s.one_of_many) for s in shape.path] for shape in self.ordered]
+        for path, shape in zip(paths, self.ordered, strict=True):
+            path[0] = kind_class(shape.path[0].name)
+        for shape, found in zip(
+            self.ordered, choose_names(paths, {*reserved, *map(kind_class, self.kinds)}), strict=True
+        ):
+            shape.name = found
+            shape.doc = _docstring(shape)
+
+    def _visit(self, schema: Schema, path: tuple[Step, ...], *, of_field: bool) -> None:
+        items, values = schema.get("items"), schema.get("additionalProperties")
+        for inner in (items, values):
+            if isinstance(inner, Mapping):
+                self._visit(inner, (*path[:-1], Step(path[-1].name, one_of_many=True)), of_field=False)
+        if not is_struct(schema):
+            return
+        known = self._recognise(schema, [step.name for step in path]) if children(schema) else None
+        if known is not None:
+            self._builtin[id(schema)] = known
+            return
+        number = self._fingerprints.of_class(schema)
+        shape = self._shapes.get(number)
+        if shape is None:
+            for name, prop in children(schema).items():
+                self._visit(prop, (*path, Step(name)), of_field=True)
+            shape = self._shapes[number] = Shape(schema, path)
+            self.ordered.append(shape)
+        elif len(path[-1].name) < len(shape.path[-1].name):
+            shape.path = path
+        text = schema.get("description")
+        texts = shape.field_texts if of_field else shape.inner_texts
+        texts.append(text if isinstance(text, str) else None)
+
+
+def _docstring(shape: Shape) -> str | None:
+    """The description that holds wherever no field says another one."""
+    texts = [*shape.inner_texts, *shape.field_texts]
+    if None in texts:
+        return None
+    if shape.inner_texts or len(set(texts)) == 1:
+        found = texts[0]
+        return found if found and survives(found) else None
+    return None
