@@ -1,6 +1,8 @@
 """Login against a real API server: every kind of credentials, and their renewal."""
 
+import asyncio
 import base64
+import contextlib
 import json
 import sys
 
@@ -11,9 +13,11 @@ from pykb.api.authentication.v1 import SelfSubjectReview
 from pykb.api.core.v1 import ConfigMap, ServiceAccount
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.diagnostics import EnvironmentProblem
+from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.client import Client, ClientOptions
 from pykb.runtime.errors import Forbidden, ServerUnreachable, Unauthorized
-from pykb.runtime.login import InClusterSource
+from pykb.runtime.login import InClusterSource, KubeconfigSource
+from pykb.testing import running
 
 pytestmark = pytest.mark.apiserver
 
@@ -45,6 +49,66 @@ def kubeconfig(control_plane, tmp_path):
         return path
 
     return write
+
+
+async def test_a_client_certificate_in_files_is_enough(control_plane, kubeconfig, tmp_path):
+    """Certificate and key beside the kubeconfig; the server takes the name and the groups from it."""
+    user = yaml.safe_load(control_plane.user("ann", ["painters"]).read_text())["users"][0]["user"]
+    for field in ("client-certificate", "client-key"):
+        (tmp_path / f"{field}.pem").write_bytes(base64.b64decode(user[f"{field}-data"]))
+    entry = {field: f"{field}.pem" for field in ("client-certificate", "client-key")}
+    async with Client.from_kubeconfig(kubeconfig(entry)) as mine:
+        review = await mine.create(SelfSubjectReview())
+    assert review.status.user_info.username == "ann"
+    assert "painters" in review.status.user_info.groups
+
+
+async def _tunnel(reader, writer):
+    """One connection of an HTTP proxy: CONNECT, then bytes both ways."""
+    _, target, _ = (await reader.readline()).decode().split()
+    while (await reader.readline()).strip():
+        pass
+    host, _, port = target.rpartition(":")
+    there_reader, there_writer = await asyncio.open_connection(host, int(port))
+    writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+
+    async def pump(source, sink):
+        with contextlib.suppress(OSError):
+            while data := await source.read(1 << 16):
+                sink.write(data)
+                await sink.drain()
+        sink.close()
+        with contextlib.suppress(OSError):
+            await sink.wait_closed()
+
+    await asyncio.gather(pump(reader, there_writer), pump(there_reader, writer))
+
+
+async def test_a_proxy_of_the_kubeconfig_is_gone_through(control_plane, kubeconfig, namespace):
+    """`proxy-url`: requests, watches and the lists of a manager reach the server by it."""
+    original = yaml.safe_load(control_plane.kubeconfig.read_text())["users"][0]["user"]
+    tunnels = []
+
+    async def count(reader, writer):
+        tunnels.append(asyncio.current_task())
+        await _tunnel(reader, writer)
+
+    proxy = await asyncio.start_server(count, "127.0.0.1", 0)
+    port = proxy.sockets[0].getsockname()[1]
+    path = kubeconfig(original, **{"proxy-url": f"http://127.0.0.1:{port}"})
+    async with Client.from_kubeconfig(path) as mine:
+        await mine.create(ConfigMap(metadata=ObjectMeta(name="x", namespace=namespace)))
+        assert len(tunnels) == 1
+        async with mine.watch(ConfigMap, namespace=namespace) as events:
+            assert (await anext(events)).object.metadata.name == "x"
+        direct = len(tunnels)
+        manager = Manager(ManagerOptions(namespaces=(namespace,)), credentials=KubeconfigSource([path]))
+        informer = manager.cache.informer(ConfigMap)
+        async with running(manager):
+            assert informer.lister.get("x", namespace=namespace) is not None
+        assert len(tunnels) > direct
+    proxy.close()
+    await asyncio.gather(*tunnels)
 
 
 async def test_a_plugin_whose_credentials_are_refused_is_run_again(client, namespace, kubeconfig, tmp_path):

@@ -1,0 +1,69 @@
+"""The manager's servers against a real API server, which decides who may read the metrics."""
+
+import aiohttp
+import pytest
+
+from pykb.api.core.v1 import ServiceAccount
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import ControllerBuilder, Reconciler
+from pykb.testing import eventually, running
+
+from .conftest import Widget, client_for, manager_for  # noqa: TID252 - shared by this folder only
+
+pytestmark = pytest.mark.apiserver
+
+READER = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "runtime-test-metrics-reader"},
+    "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}],
+}
+
+
+class Idle(Reconciler):
+    """Does nothing."""
+
+    async def reconcile(self, request):
+        """Do nothing."""
+
+
+def binding(namespace):
+    """Lets one account read metrics."""
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": f"metrics-{namespace}"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": READER["metadata"]["name"]},
+        "subjects": [{"kind": "ServiceAccount", "name": "reader", "namespace": namespace}],
+    }
+
+
+async def test_metrics_are_served_by_tls_to_those_who_may_read_them(widgets, namespace):
+    """401 without a token, 403 for an account without the role, the metrics for one that has it; no plain HTTP."""
+    async with client_for(widgets) as client:
+        for name in ("reader", "stranger"):
+            await client.create(ServiceAccount(metadata=ObjectMeta(name=name, namespace=namespace)))
+        await client.apply(dict(READER), force=True)
+        await client.create(binding(namespace))
+        tokens = {name: widgets.service_account_token(namespace, name) for name in ("reader", "stranger")}
+        manager = manager_for(widgets, namespaces=(namespace,), metrics_bind_address="127.0.0.1:0")
+        ControllerBuilder(manager).for_(Widget).complete(Idle(manager.client))
+        async with running(manager), aiohttp.ClientSession() as session:
+            await eventually(lambda: manager.metrics_server is not None)
+            await manager.metrics_server.listening()
+            url = f"https://127.0.0.1:{manager.metrics_server.port}/metrics"
+
+            async def read(token):
+                headers = {"Authorization": f"Bearer {token}"} if token else {}
+                async with session.get(url, headers=headers, ssl=False) as answer:
+                    return answer.status, await answer.text()
+
+            assert (await read(None))[0] == 401
+            assert (await read("nonsense"))[0] == 401
+            assert (await read(tokens["stranger"]))[0] == 403
+            status, text = await read(tokens["reader"])
+            assert status == 200
+            assert 'controller_runtime_max_concurrent_reconciles{controller="widget"} 1.0' in text
+            assert 'workqueue_depth{controller="widget",name="widget",priority="0"}' in text
+            with pytest.raises(aiohttp.ClientError):
+                await session.get(url.replace("https", "http"))

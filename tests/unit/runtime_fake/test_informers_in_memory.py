@@ -1,0 +1,129 @@
+"""Informers over the API server in memory: what takes a server that can be told to misbehave."""
+
+import asyncio
+from contextlib import aclosing, asynccontextmanager
+
+import pytest
+
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import Client, InformerCache
+from pykb.runtime.client import reader
+from pykb.runtime.errors import error_from_status
+from pykb.runtime.fake import FakeApiServer
+from pykb.testing import eventually
+
+
+def config_map(name):
+    """An object."""
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default"))
+
+
+@pytest.fixture
+def server():
+    """An empty server."""
+    return FakeApiServer()
+
+
+def lists(server):
+    """The queries of lists so far."""
+    calls = [call for call in server.calls if call.method == "GET" and call.path.endswith("/configmaps")]
+    return [dict(call.query) for call in calls if not watches(call)]
+
+
+def watches(call):
+    """Whether a request is a watch."""
+    return ("watch", "true") in call.query
+
+
+async def test_a_mirror_is_made_of_pages(server):
+    """A large kind comes 500 objects at a time, each once."""
+    server.seed(*(config_map(f"c{number:04}") for number in range(1201)))
+    async with InformerCache.of(Client(server)) as informers:
+        lister = informers.lister(ConfigMap)
+        await informers.wait_for_sync()
+        assert len(lister.list()) == 1201
+    assert reader.DEFAULT_PAGE_SIZE == 500
+    assert [query["limit"] for query in lists(server)] == ["500", "500", "500"]
+    assert [query.get("continue") is not None for query in lists(server)] == [False, True, True]
+
+
+class Fragile:
+    """A connection whose streams can be cut."""
+
+    def __init__(self, server):
+        self.server = server
+        self.cut = asyncio.Event()
+        self.streams = 0
+
+    async def request(self, call):
+        """Pass on."""
+        return await self.server.request(call)
+
+    @asynccontextmanager
+    async def stream(self, call):
+        """Pass on, until it is cut."""
+        self.streams += 1
+        async with self.server.stream(call) as lines:
+            async with aclosing(self._until_cut(lines)) as passed_on:
+                yield passed_on
+
+    async def _until_cut(self, lines):
+        while True:
+            tasks = asyncio.ensure_future(anext(lines, None)), asyncio.ensure_future(self.cut.wait())
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+                line = tasks[0].result() if tasks[0].done() else None
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.wait(tasks)
+            if line is None:
+                return
+            yield line
+
+    async def close(self):
+        """Nothing is held open."""
+
+
+async def test_history_that_is_gone_means_a_new_list(server):
+    """After 410 the mirror is replaced: what vanished meanwhile is reported, with its last state."""
+    client = Client(server)
+    for name in ("stays", "goes"):
+        await client.create(config_map(name))
+    connection, heard = Fragile(server), []
+    async with InformerCache.of(Client(connection)) as informers:
+        informer = informers.informer(ConfigMap)
+        informer.add_handler(lambda event: heard.append((str(event.type), event.name)))
+        await eventually(lambda: connection.streams == 1)
+        connection.cut.set()
+        await client.delete(ConfigMap, "default/goes")
+        server.storage.compact()
+        assert ("delete", "goes") not in heard
+        connection.cut.clear()
+        await eventually(lambda: ("delete", "goes") in heard)
+        await client.create(config_map("new"))
+        await eventually(lambda: ("create", "new") in heard)
+    assert ("delete", "stays") not in heard
+    assert len(lists(server)) == 2
+
+
+async def test_an_unreachable_server_is_tried_again(server):
+    """The mirror keeps what it has, and follows again when the server is back."""
+    client = Client(server)
+    await client.create(config_map("early"))
+    refused = []
+
+    def refuse(call):
+        if len(refused) < 2 and call.path.endswith("/configmaps") and call.method == "GET":
+            refused.append(call)
+            if len(refused) == 1:
+                raise error_from_status(503, {"kind": "Status", "code": 503, "message": "starting"})
+            raise error_from_status(403, {"kind": "Status", "code": 403, "reason": "Forbidden", "message": "not you"})
+
+    server.react = refuse
+    async with InformerCache.of(client) as informers:
+        informer = informers.informer(ConfigMap)
+        await informer.wait_for_sync()
+        assert informer.lister.get("early", namespace="default") is not None
+    assert len(refused) == 2
