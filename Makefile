@@ -55,7 +55,7 @@ lint: env ## Check style, types and layers.
 
 .PHONY: golden
 golden: env ## Write testdata anew from what pykb does now; read the diff before committing it.
-	$(BIN)/python testdata/regenerate.py
+	$(BIN)/python -m hack.samples
 	$(BIN)/pytest -q --update-golden tests/golden tests/ui
 
 .PHONY: lock

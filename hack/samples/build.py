@@ -1,0 +1,48 @@
+"""Builds projects by their recipes, and compares them with those that are committed."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from hack.samples.recipes import app, foo, pod_watcher, unit, virtulmachine
+from hack.samples.steps import Step
+
+UNTRACKED = {".venv", ".pykb", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist"}
+"""What a project's own .gitignore names."""
+
+PROJECTS: dict[str, list[Step]] = {
+    "app": app.STEPS,
+    "foo": foo.STEPS,
+    "pod-watcher": pod_watcher.STEPS,
+    "unit": unit.STEPS,
+    "virtulmachine": virtulmachine.STEPS,
+}
+"""Every project of testdata/ and how it came to be."""
+
+
+def files(project: Path) -> Iterator[Path]:
+    """Yield the files of a project that its repository would hold, relative to it, sorted."""
+    for path in sorted(project.rglob("*")):
+        relative = path.relative_to(project)
+        if path.is_file() and not UNTRACKED.intersection(relative.parts):
+            yield relative
+
+
+def build(name: str, into: Path) -> Path:
+    """Build a project anew in a directory, and return where it is."""
+    project = into / name
+    project.mkdir(parents=True)
+    for step in PROJECTS[name]:
+        step(project)
+    return project
+
+
+def publish(built: Path, target: Path) -> None:
+    """Make the committed project equal to the one just built; what git ignores stays."""
+    for stale in set(files(target)) - set(files(built)):
+        (target / stale).unlink()
+    for path in files(built):
+        (target / path).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(built / path, target / path)

@@ -1,0 +1,64 @@
+"""How the sample `foo` came to be."""
+
+from __future__ import annotations
+
+from hack.samples.scaffolded import CONDITIONS, MANAGER, SUBRESOURCE
+from hack.samples.steps import create_api, init, own, pykb, replace
+
+FOO_EXAMPLE = '''
+    foo: str | None = None
+    """An example field, to be replaced by what a Foo needs."""
+'''
+FOO = '''
+    deployment_name: Annotated[str, Field(min_length=1)]
+    """Name of the Deployment that this Foo keeps."""
+
+    replicas: Annotated[Int32 | None, Field(ge=1, le=10)] = None
+    """How many replicas the Deployment has; left to the Deployment when absent."""
+'''
+AVAILABLE = '''
+    available_replicas: Int32 = 0
+    """How many replicas of the Deployment are available."""
+'''
+FOO_COLUMNS = """
+# +kubebuilder:printcolumn:name=Deployment,type=string,JSONPath=`.spec.deploymentName`
+# +kubebuilder:printcolumn:name=Available,type=integer,JSONPath=`.status.availableReplicas`
+# +kubebuilder:subresource:status
+"""
+RESYNC = """
+    cache = CacheOptions(default=InformerOptions(resync=timedelta(seconds=30)))
+    manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID, cache=cache))
+"""
+
+STEPS = [
+    init("--domain", "k8s.io", "--project-name", "sample-controller"),
+    create_api("samplecontroller", "v1alpha1", "Foo", "--resource", "--controller"),
+    replace(
+        "sample_controller/api/v1alpha1/foo_types.py",
+        (
+            "import CustomResource, Field, Struct\nfrom pykb.api.meta.v1 import Condition\n",
+            "import CustomResource, Field, Int32, Struct\n",
+        ),
+        ("from pykb.api import", "from typing import Annotated\n\nfrom pykb.api import"),
+        (FOO_EXAMPLE, FOO),
+        (CONDITIONS, AVAILABLE),
+        (SUBRESOURCE, FOO_COLUMNS),
+    ),
+    replace(
+        "config/samples/samplecontroller_v1alpha1_foo.yaml",
+        ("  foo: bar\n", "  deploymentName: example-foo\n  replicas: 1\n"),
+    ),
+    replace(
+        "sample_controller/__main__.py",
+        ("import Manager, ManagerOptions\n", "import CacheOptions, InformerOptions, Manager, ManagerOptions\n"),
+        ("from pykb.runtime", "from datetime import timedelta\n\nfrom pykb.runtime"),
+        (MANAGER, RESYNC),
+    ),
+    own(
+        "sample_controller/controllers/foo_controller.py",
+        "sample_controller/report.py",
+        "tests/controllers/test_foo_controller.py",
+        "tests/test_report.py",
+    ),
+    pykb("generate"),
+]

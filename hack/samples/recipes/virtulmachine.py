@@ -1,0 +1,66 @@
+"""How the sample `virtulmachine` came to be."""
+
+from __future__ import annotations
+
+from hack.samples.scaffolded import SUBRESOURCE
+from hack.samples.steps import create_api, init, own, pykb, replace
+
+EXAMPLE = '''
+    foo: str | None = None
+    """An example field, to be replaced by what a VirtulMachine needs."""
+'''
+MACHINE = '''
+    cpu: str
+    """Number of virtual CPUs."""
+
+    memory: str
+    """Size of the memory."""
+
+    lifetime: timedelta | None = None
+    """How long the machine runs before it is deleted; for ever when absent."""
+'''
+OBSERVED = '''
+    """Observed state of VirtulMachine."""
+'''
+OBSERVED_MACHINE = '''
+    """Observed state of VirtulMachine."""
+
+    status: str | None = None
+    """What the machine does at present."""
+'''
+COLUMNS = """
+# +kubebuilder:printcolumn:name=Status,type=string,JSONPath=`.status.status`
+# +kubebuilder:printcolumn:name=CPU,type=string,JSONPath=`.spec.cpu`
+# +kubebuilder:selectablefield:JSONPath=`.spec.cpu`
+# +kubebuilder:subresource:status
+"""
+
+STEPS = [
+    init("--domain", "sealyun.com", "--project-name", "sealvm"),
+    create_api("infra", "v1", "VirtulMachine", "--resource", "--controller"),
+    replace(
+        "sealvm/api/v1/virtulmachine_types.py",
+        ("from pykb.api import", "from datetime import timedelta\n\nfrom pykb.api import"),
+        (EXAMPLE, MACHINE),
+        (OBSERVED, OBSERVED_MACHINE),
+        (SUBRESOURCE, COLUMNS),
+    ),
+    replace(
+        "config/samples/infra_v1_virtulmachine.yaml",
+        ("  foo: bar\n", '  cpu: "1"\n  memory: 2Gi\n  lifetime: 10s\n'),
+    ),
+    replace(
+        "sealvm/__main__.py",
+        ("VirtulMachineReconciler(manager.client)", "VirtulMachineReconciler(manager.client, Hypervisor(cpus=4))"),
+        (
+            "import VirtulMachineReconciler\n",
+            "import VirtulMachineReconciler\nfrom sealvm.hypervisor import Hypervisor\n",
+        ),
+    ),
+    own(
+        "sealvm/controllers/virtulmachine_controller.py",
+        "sealvm/hypervisor.py",
+        "tests/controllers/test_virtulmachine_controller.py",
+    ),
+    pykb("generate"),
+]

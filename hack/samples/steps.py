@@ -1,0 +1,69 @@
+"""What an author does to a project: run pykb, edit a scaffolded file, write one of their own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+TESTDATA = Path(__file__).resolve().parents[2] / "testdata"
+
+Step = Callable[[Path], None]
+"""Changes the project in a directory of its name."""
+
+
+def pykb(*arguments: str) -> Step:
+    """Run a command of pykb in the project."""
+
+    def step(project: Path) -> None:
+        environment = {**os.environ, "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pykb", *arguments]
+        done = subprocess.run(command, cwd=project, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode:
+            sys.exit(f"{project.name}: pykb {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+
+    return step
+
+
+def replace(path: str, *edits: tuple[str, str]) -> Step:
+    """Replace texts that occur exactly once in a file."""
+
+    def step(project: Path) -> None:
+        file = project / path
+        text = file.read_text(encoding="utf-8")
+        for old, new in edits:
+            if text.count(old) != 1:
+                sys.exit(f"{project.name}: {path}: expected once, found {text.count(old)} times: {old!r}")
+            text = text.replace(old, new)
+        file.write_text(text, encoding="utf-8")
+
+    return step
+
+
+def own(*paths: str) -> Step:
+    """Take files that the author wrote from the committed project."""
+
+    def step(project: Path) -> None:
+        for path in paths:
+            (project / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(TESTDATA / project.name / path, project / path)
+
+    return step
+
+
+def delete(path: str) -> Step:
+    """Delete a file, as an author would."""
+    return lambda project: (project / path).unlink()
+
+
+def init(*arguments: str) -> Step:
+    """Run `pykb init` with the licence and the owner of every sample."""
+    return pykb("init", "--license", "apache2", "--owner", "fanux", *arguments)
+
+
+def create_api(group: str, version: str, kind: str, *arguments: str) -> Step:
+    """Run `pykb create api`; the manifests are generated at the end."""
+    return pykb("create", "api", "--group", group, "--version", version, "--kind", kind, "--no-make", *arguments)
