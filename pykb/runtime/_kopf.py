@@ -11,25 +11,26 @@ import asyncio
 import contextvars
 import logging
 import weakref
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from datetime import timedelta
-from typing import Any
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 import kopf
-import orjson
 from kopf._cogs.clients import auth, watching
 from kopf._cogs.clients import errors as kopf_errors
 from kopf._cogs.structs import credentials as kopf_credentials
 from kopf._cogs.structs import references
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.client.connection import Call
-from pykb.runtime.client.headers import environment_proxy, request_headers
-from pykb.runtime.client.listwatch import accepted
-from pykb.runtime.client.tls import tls_context
+from pykb.runtime.certificates import self_signed
+from pykb.runtime.client.session import new_session
 from pykb.runtime.login import Credentials, CredentialSource
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
+
+if TYPE_CHECKING:
+    from pykb.runtime.options import CertificateOptions
 
 logger = logging.getLogger(__name__)
 
@@ -167,23 +168,34 @@ class _Login:
             await asyncio.sleep(min(0.2 * 2 ** min(rejected, 10), 30.0))
 
 
+class Part(Enum):
+    """What of a registry's handlers one operator runs."""
+
+    ALL = auto()
+    ADMISSION = auto()
+    """Admission handlers (and indexes, which they may read): every replica must answer the API server."""
+    REACTION = auto()
+    """All others, which only the leader may run."""
+
+
 class HandlerOperator:
     """Runs kopf handlers of the user (``@kopf.on.create`` and its like) inside the manager, as kopf itself would.
 
     It logs in as the manager does and joins no peering. A kind may have handlers and a
     reconciler: each has a watch of its own, and neither knows of the other. Unlike plain kopf, handlers also hear of
-    deletions that happened while the watch was disconnected.
+    deletions that happened while the watch was disconnected. Admission handlers are served at the manager's webhook
+    port, with its certificate, unless an ``@kopf.on.startup`` handler chooses another server.
     """
-
-    needs_leader_election = True
-    name = "kopf handlers"
 
     def __init__(
         self,
         source: CredentialSource,
         *,
         registry: kopf.OperatorRegistry | None = None,
+        part: Part = Part.ALL,
         namespaces: Sequence[str] = (),
+        webhook_port: int = 9443,
+        certificate: CertificateOptions | None = None,
         started: Callable[[], None] = lambda: None,
     ) -> None:
         """Remember what to run.
@@ -191,29 +203,42 @@ class HandlerOperator:
         Args:
             source: How to log in.
             registry: The handlers; kopf's default registry, which plain decorators fill, when ``None``.
+            part: Which of them.
             namespaces: Where; everywhere when empty.
+            webhook_port: Where admission is served; 0 for any port.
+            certificate: With what; a self-signed one when it has no directory.
             started: Called once kopf has started, which takes over the signals of the process.
         """
         self._source = source
-        self._registry = registry if registry is not None else kopf.get_default_registry()
+        self._registry = _part_of(registry if registry is not None else kopf.get_default_registry(), part)
+        self._part = part
         self._namespaces = tuple(namespaces)
+        self._port = webhook_port
+        self._certificate = certificate
         self._started = started
+        self.needs_leader_election = part is not Part.ADMISSION
+        self.name = "kopf admission handlers" if part is Part.ADMISSION else "kopf handlers"
 
     @property
     def has_handlers(self) -> bool:
         """Whether there is anything to run."""
         registry = self._registry
+        if self._part is Part.ADMISSION:
+            return self.has_admission
         groups = (registry._webhooks, registry._indexing, registry._watching, registry._spawning, registry._changing)  # noqa: SLF001
         return any(group.get_all_handlers() for group in groups)
+
+    @property
+    def has_admission(self) -> bool:
+        """Whether there are admission handlers."""
+        return bool(self._registry._webhooks.get_all_handlers())  # noqa: SLF001
 
     async def run(self) -> None:
         """Run until cancelled."""
         _give_login(self._registry)
         _login_source.set(self._source)
         watching.continuous_watch = _replacing_watch
-        settings = kopf.OperatorSettings()
-        # Bound to namespaces, a manager may list neither namespaces nor CRDs; kopf would try for a minute.
-        settings.scanning.disabled = bool(self._namespaces)
+        settings = self._settings()
         stop = asyncio.Event()
         # Each task of kopf inherits this context, and with it the login.
         tasks = await kopf.spawn_tasks(
@@ -239,17 +264,71 @@ class HandlerOperator:
             for key in [key for key in _known if key[0] == id(settings)]:
                 del _known[key]
 
+    def _settings(self) -> kopf.OperatorSettings:
+        settings = kopf.OperatorSettings()
+        # Bound to namespaces, a manager may list neither namespaces nor CRDs; kopf would try for a minute.
+        settings.scanning.disabled = bool(self._namespaces)
+        if self._part is Part.REACTION:
+            # A startup handler configures admission in both parts; this one would declare that there is none.
+            settings.admission = _NoAdmission()
+        elif self.has_admission:
+            settings.admission.server = _admission_server(self._port, self._certificate)
+        return settings
+
+
+def _part_of(registry: kopf.OperatorRegistry, part: Part) -> kopf.OperatorRegistry:
+    if part is Part.ALL:
+        return registry
+    view = kopf.OperatorRegistry()
+    groups = {
+        Part.ADMISSION: ("_activities", "_indexing", "_webhooks"),
+        Part.REACTION: ("_activities", "_indexing", "_watching", "_spawning", "_changing"),
+    }
+    for group in groups[part]:
+        setattr(view, group, getattr(registry, group))
+    return view
+
+
+class _NoAdmission(type(kopf.OperatorSettings().admission)):  # type: ignore[misc] # the class has no public name
+    """Settings that stay empty, whoever sets them."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, None)
+
+
+class _AdmissionServer(kopf.WebhookServer):
+    """Makes its own certificate as the manager does, without the packages that kopf would need for it."""
+
+    @staticmethod
+    def build_certificate(hostnames: Collection[str], password: str | None = None) -> tuple[bytes, bytes]:
+        """A self-signed certificate and its key."""
+        del password  # only for keys that lie in files
+        return self_signed(tuple(dict.fromkeys(hostnames)))
+
+
+def _admission_server(port: int, certificate: CertificateOptions | None) -> kopf.WebhookServer:
+    if certificate is None or certificate.directory is None:
+        return _AdmissionServer(port=port or None)
+    authority = certificate.directory / "ca.crt"
+    return _AdmissionServer(
+        port=port or None,
+        certfile=certificate.directory / certificate.name,
+        pkeyfile=certificate.directory / certificate.key,
+        cafile=authority if authority.is_file() else None,
+    )
+
 
 _login_source: contextvars.ContextVar[CredentialSource] = contextvars.ContextVar("_login_source")
-_with_login: weakref.WeakSet[kopf.OperatorRegistry] = weakref.WeakSet()
+_with_login: weakref.WeakSet[Any] = weakref.WeakSet()
 _known: dict[tuple[int, references.Resource, str | None], dict[str, Any]] = {}
 """What the handlers' watches have seen, by operator (its settings), resource and namespace; by uid."""
 
 
 def _give_login(registry: kopf.OperatorRegistry) -> None:
-    if registry in _with_login:
+    activities = registry._activities  # noqa: SLF001 - the parts of a registry share them
+    if activities in _with_login:
         return
-    _with_login.add(registry)
+    _with_login.add(activities)
 
     @kopf.on.login(registry=registry, id="pykb", errors=kopf.ErrorsMode.TEMPORARY, backoff=1.0)
     async def login(**_: Any) -> kopf.AiohttpSession:
@@ -286,35 +365,6 @@ async def _replacing_watch(
             if listed is not None:
                 listed.add(uid)
         yield event
-
-
-class _Response(aiohttp.ClientResponse):
-    """Parses with orjson: the list of a large kind is the most expensive thing the engine does."""
-
-    async def json(self, **_: Any) -> Any:
-        return orjson.loads(await self.read())
-
-
-def new_session(credentials: Credentials, *, metadata_only: bool = False) -> aiohttp.ClientSession:
-    """A session that is admitted by the API server. The number of connections is that of the streams."""
-
-    async def complete(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
-        if credentials.tls_server_name:
-            request.server_hostname = credentials.tls_server_name
-        if metadata_only:
-            watch = request.url.query.get("watch") == "true"
-            request.headers["Accept"] = accepted(metadata_only=True, watch=watch)
-        return await handler(request)
-
-    plain = credentials.server.startswith("http://")
-    return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, ssl=True if plain else tls_context(credentials)),
-        cookie_jar=aiohttp.DummyCookieJar(),
-        headers=request_headers(Call("GET", "/"), credentials),
-        proxy=credentials.proxy_url or environment_proxy(credentials.server),
-        response_class=_Response,
-        middlewares=(complete,) if metadata_only or credentials.tls_server_name else (),
-    )
 
 
 def _kopf_session(credentials: Credentials, session: aiohttp.ClientSession) -> kopf.AiohttpSession:

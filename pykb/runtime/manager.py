@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
+from pykb.diagnostics.codes.runtime import CANNOT_LISTEN, CONTROLLER_NAME
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
@@ -23,7 +23,7 @@ from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.health import Check, Checks, ping
 from pykb.runtime.informer_cache import CacheOptions, InformerCache
 from pykb.runtime.logging import configure_logging
-from pykb.runtime.login import Credentials, CredentialSource, discover_credentials
+from pykb.runtime.login import CredentialSource, DiscoveredCredentials
 from pykb.runtime.memory import settle
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import ManagerOptions
@@ -69,7 +69,7 @@ class Manager:
         self.readyz = Checks("/readyz")
         self.probe_server: HttpServer | None = None
         self.metrics_server: HttpServer | None = None
-        self._credentials: CredentialSource = credentials or _Discovered(self.options)
+        self._credentials: CredentialSource = credentials or _credentials_of(self.options)
         self._given = client
         self.api_reader = client.live if client is not None else self._own_client()
         """The same client without the cache: every read is a request."""
@@ -270,17 +270,35 @@ class Manager:
         await elector.run(lead)
 
     def _add_kopf_handlers(self) -> None:
-        from pykb.runtime._kopf import HandlerOperator
+        from pykb.runtime._kopf import HandlerOperator, Part
 
+        serving: list[str] = []
+        # The API server asks any replica for admission; what reacts to objects must be one.
+        parts = (Part.ADMISSION, Part.REACTION) if self.options.leader_elect else (Part.ALL,)
         for registry in dict.fromkeys(self._kopf_registries):
-            operator = HandlerOperator(
-                self._credentials,
-                registry=registry,
-                namespaces=self.options.namespaces,
-                started=self._reinstall_signals,
+            for part in parts:
+                operator = HandlerOperator(
+                    self._credentials,
+                    registry=registry,
+                    part=part,
+                    namespaces=self.options.namespaces,
+                    webhook_port=self.options.webhook_port,
+                    certificate=self.options.webhook_certificate,
+                    started=self._reinstall_signals,
+                )
+                if operator.has_admission:
+                    serving.append("kopf's own" if registry is None else repr(registry))
+                if operator.has_handlers:
+                    self.add(operator)
+        if len(serving) > 1:
+            raise EnvironmentProblem(
+                CANNOT_LISTEN.at(
+                    None,
+                    "two registries of kopf handlers have admission handlers, and there is one webhook server",
+                    notes=(f"the registries: {', '.join(serving)}",),
+                    help=("put all admission handlers into one registry",),
+                )
             )
-            if operator.has_handlers:
-                self.add(operator)
 
     def _add_servers(self) -> None:
         probes = BindAddress.parse(self.options.health_probe_bind_address)
@@ -345,29 +363,6 @@ class Manager:
         self._stopping.set()
 
 
-class _Discovered:
-    """Finds the cluster when first asked, so that a manager can be put together where there is none."""
-
-    def __init__(self, options: ManagerOptions) -> None:
-        self._options = options
-        self._found: CredentialSource | None = None
-
-    @property
-    def _source(self) -> CredentialSource:
-        if self._found is None:
-            options = self._options
-            self._found = discover_credentials(
-                kubeconfig=options.kubeconfig, context=options.context, master=options.master
-            )
-        return self._found
-
-    async def current(self) -> Credentials:
-        return await self._source.current()
-
-    async def refresh(self) -> Credentials:
-        return await self._source.refresh()
-
-
 class _LazyEngine:
     """The manager's engine, loaded at the first stream."""
 
@@ -376,6 +371,10 @@ class _LazyEngine:
 
     def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed, None]:
         return self._manager.engine.stream(target)
+
+
+def _credentials_of(options: ManagerOptions) -> CredentialSource:
+    return DiscoveredCredentials(kubeconfig=options.kubeconfig, context=options.context, master=options.master)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

@@ -52,6 +52,32 @@ def discover_credentials(
     raise EnvironmentProblem(_nothing(listed, pod, default, service_account))
 
 
+class DiscoveredCredentials:
+    """Finds the cluster when first asked, so that a program can be put together where there is none."""
+
+    def __init__(
+        self, *, kubeconfig: Path | None = None, context: str | None = None, master: str | None = None
+    ) -> None:
+        """Remember what to look for; see :func:`discover_credentials`."""
+        self._kubeconfig = kubeconfig
+        self._context = context
+        self._master = master
+        self._found: CredentialSource | None = None
+
+    async def current(self) -> Credentials:
+        """The credentials as they are now; see :class:`~pykb.runtime.login.credentials.CredentialSource`."""
+        return await self._source().current()
+
+    async def refresh(self) -> Credentials:
+        """Those that take the place of refused ones."""
+        return await self._source().refresh()
+
+    def _source(self) -> CredentialSource:
+        if self._found is None:
+            self._found = discover_credentials(kubeconfig=self._kubeconfig, context=self._context, master=self._master)
+        return self._found
+
+
 def _nothing(listed: list[Path], pod: InClusterSource, default: Path, service_account: Path) -> Diagnostic:
     start = "start a control plane on this host: `pykb cluster up`"
     if listed:

@@ -103,6 +103,21 @@ def test_tasks_can_be_spawned_without_being_run():
         assert getattr(kopf.OperatorRegistry(), group).get_all_handlers() == []
 
 
+def test_a_registry_has_the_groups_that_are_parted_among_replicas():
+    """A new group of handlers would run nowhere."""
+    groups = set(vars(kopf.OperatorRegistry()))
+    assert groups == {"_activities", "_indexing", "_watching", "_spawning", "_changing", "_webhooks"}
+
+
+def test_the_webhook_server_can_be_given_a_certificate():
+    """A self-signed one is made by a method of its own; files are named by keywords; admission is configured by two settings."""
+    made = inspect.getattr_static(kopf.WebhookServer, "build_certificate")
+    assert isinstance(made, staticmethod)
+    assert list(inspect.signature(made.__func__).parameters)[:2] == ["hostnames", "password"]
+    assert set(inspect.signature(kopf.WebhookServer).parameters) >= {"port", "certfile", "pkeyfile", "cafile"}
+    assert set(vars(kopf.OperatorSettings().admission)) == {"server", "managed"}
+
+
 def test_lists_are_parsed_by_the_session():
     """Our response class is asked for JSON."""
     assert "response.json()" in inspect.getsource(api.get)

@@ -64,9 +64,8 @@ class Fragile:
     async def stream(self, call):
         """Pass on, until it is cut."""
         self.streams += 1
-        async with self.server.stream(call) as lines:
-            async with aclosing(self._until_cut(lines)) as passed_on:
-                yield passed_on
+        async with self.server.stream(call) as lines, aclosing(self._until_cut(lines)) as passed_on:
+            yield passed_on
 
     async def _until_cut(self, lines):
         while True:

@@ -1,0 +1,130 @@
+"""Admission handlers of kopf inside a manager: the API server asks them, whichever replica answers."""
+
+import asyncio
+from datetime import timedelta
+
+import kopf
+import pytest
+
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.diagnostics import EnvironmentProblem
+from pykb.runtime import Manager, ManagerOptions
+from pykb.runtime.certificates import self_signed
+from pykb.runtime.errors import ApiError
+from pykb.runtime.login import KubeconfigSource
+from pykb.runtime.options import CertificateOptions
+from pykb.testing import eventually, running
+
+from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only
+
+pytestmark = pytest.mark.apiserver
+
+LONG = timedelta(seconds=30)
+WIDGETS = ("runtime.example.com", "v1", "widgets")
+NOBODY = "demo"
+
+
+def widget(namespace, name, size):
+    """An object."""
+    return Widget(metadata=ObjectMeta(name=name, namespace=namespace), spec=WidgetSpec(size=size))
+
+
+@pytest.fixture
+def registry(namespace):
+    """Handlers that judge the objects of one namespace, and a webhook configuration that kopf keeps for them."""
+    handlers = kopf.OperatorRegistry()
+    ours = {"when": lambda namespace, **_: namespace == mine, "registry": handlers}
+    mine = namespace
+
+    @kopf.on.startup(registry=handlers)
+    def configure(settings, **_):
+        settings.admission.managed = f"{namespace}.runtime.example.com"
+
+    @kopf.on.validate(*WIDGETS, **ours)
+    def judge(spec, warnings, **_):
+        if spec.get("size", 0) > 10:
+            raise kopf.AdmissionError("too large", code=422)
+        if spec.get("size", 0) > 5:
+            warnings.append("rather large")
+
+    @kopf.on.mutate(*WIDGETS, **ours)
+    def fill_in(spec, patch, **_):
+        if not spec.get("size"):
+            patch.spec["size"] = 3
+
+    return handlers
+
+
+async def refused(client, namespace):
+    """Whether a large object is refused in the handler's words."""
+    try:
+        await client.with_options(dry_run=True).create(widget(namespace, "probe", 11))
+    except ApiError as error:
+        assert "too large" in str(error)  # noqa: PT017 - any other refusal means that it is not ready yet
+        return
+    raise AssertionError("a large object was let in")
+
+
+async def test_admission_handlers_validate_and_mutate(widgets, namespace, registry, caplog):
+    """With nothing configured but the handlers: served at the webhook port, with a certificate made for it."""
+    manager = manager_for(widgets, namespaces=(namespace,), webhook_port=0)
+    manager.add_kopf_handlers(registry)
+    async with client_for(widgets) as client:
+        async with running(manager):
+            await eventually(lambda: refused(client, namespace), timeout=LONG)
+            made = await client.create(widget(namespace, "empty", 0))
+            assert made.spec.size == 3
+            await client.create(widget(namespace, "large", 6))
+            assert "rather large" in [getattr(record, "warning", "") for record in caplog.records]
+        # The configuration goes with the manager that kept it, so that nobody is refused for want of a server.
+        await client.create(widget(namespace, "anything", 11))
+
+
+async def test_admission_is_served_by_a_standby_too(widgets, namespace, registry):
+    """The API server may ask any replica; handlers that react to objects run on the leader only."""
+    created = []
+
+    @kopf.on.create(*WIDGETS, registry=registry)
+    def react(name, **_):
+        created.append(name)
+
+    election = {"leader_elect": True, "leader_election_id": namespace, "leader_election_namespace": namespace}
+    async with client_for(widgets) as client:
+        leader = manager_for(widgets, namespaces=(namespace,), **election)
+        async with running(leader):
+            standby = manager_for(widgets, namespaces=(namespace,), webhook_port=0, **election)
+            standby.add_kopf_handlers(registry)
+            task = asyncio.create_task(standby.start())
+            await eventually(lambda: refused(client, namespace), timeout=LONG)
+            await client.create(widget(namespace, "small", 1))
+            await asyncio.sleep(0.5)
+            assert not standby.elected.is_set()
+            assert created == []
+        await eventually(lambda: created == ["small"], timeout=LONG)
+        await refused(client, namespace)
+        standby.stop()
+        await task
+
+
+async def test_the_managers_webhook_certificate_is_used(widgets, namespace, registry, tmp_path):
+    """The files that cert-manager mounts; the webhook's configuration carries their authority."""
+    certificate, key = self_signed(("localhost",))
+    for name, content in (("tls.crt", certificate), ("tls.key", key), ("ca.crt", certificate)):
+        (tmp_path / name).write_bytes(content)
+    manager = manager_for(
+        widgets, namespaces=(namespace,), webhook_port=0, webhook_certificate=CertificateOptions(tmp_path)
+    )
+    manager.add_kopf_handlers(registry)
+    async with client_for(widgets) as client, running(manager):
+        await eventually(lambda: refused(client, namespace), timeout=LONG)
+
+
+async def test_two_registries_cannot_share_the_webhook_server(widgets, registry):
+    """Each would answer for the other; that is told before anything starts."""
+    other = kopf.OperatorRegistry()
+    kopf.on.validate(*WIDGETS, registry=other)(lambda **_: None)
+    manager = Manager(ManagerOptions(), credentials=KubeconfigSource([widgets.kubeconfig]))
+    manager.add_kopf_handlers(registry)
+    manager.add_kopf_handlers(other)
+    with pytest.raises(EnvironmentProblem, match="two registries of kopf handlers"):
+        await manager.start()
