@@ -6,6 +6,7 @@ Rendering reads the source files it quotes and nothing else; it neither prints n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import partial
@@ -26,15 +27,17 @@ class Format(StrEnum):
 ReadLines = Callable[[str], list[str]]
 """Gives the lines of a file by the path in a span; empty when it cannot be read."""
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 
 
 def read_lines(path: str, *, root: Path | None = None) -> list[str]:
     """Lines of a source file for an excerpt; empty when it is gone or no text."""
     try:
-        return (root / path if root else Path(path)).read_text(encoding="utf-8").splitlines()
+        text = (root / path if root else Path(path)).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return []
+    return _LINE_END.split(text)  # `str.splitlines` also breaks at characters that end no line of source
 
 
 def render(
@@ -52,7 +55,12 @@ def render(
         colour: Whether ANSI colours may be used; only the full form has them.
         root: Folder that relative paths in spans start from; the working directory when not given.
     """
-    found = list(diagnostics)
+    text = _text(list(diagnostics), style, colour=colour, root=root)
+    # Source can hold halves of characters (`"\\ud800"`), which no output takes.
+    return text.encode(errors="backslashreplace").decode()
+
+
+def _text(found: list[Diagnostic], style: Format, *, colour: bool, root: Path | None) -> str:
     if style is Format.JSON:
         return json.dumps([_as_json(d) for d in found], indent=2, ensure_ascii=False) + "\n"
     if style is Format.CONCISE:

@@ -21,6 +21,11 @@ class GroupVersion:
     group: str
     version: str
 
+    def __post_init__(self) -> None:
+        for name in (self.group, self.version):
+            if not isinstance(name, str):  # said where it is written, not where a name is read from it
+                raise TypeError(f"a group and a version are strings, found {name!r}")
+
     @classmethod
     def parse(cls, api_version: str) -> GroupVersion:
         """Read an ``apiVersion`` field: ``v1`` or ``group/version``."""
@@ -39,6 +44,8 @@ class GroupVersion:
 
     def with_kind(self, kind: str) -> GroupVersionKind:
         """The full identity of a kind."""
+        if not isinstance(kind, str):
+            raise TypeError(f"a kind is a string, found {kind!r}")
         return GroupVersionKind(self.group, self.version, kind)
 
     def __str__(self) -> str:

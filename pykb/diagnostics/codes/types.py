@@ -68,3 +68,9 @@ DESCRIPTION_CONFLICT = Code(
     "`Field(description=)`.",
     Severity.WARNING,
 )
+TEXT = Code(
+    "text",
+    "A text has half of a character",
+    "Python strings can hold half of a surrogate pair, which no encoding has. A description, a default, a value of an "
+    "enum or a wire name with one cannot be written into a manifest.",
+)

@@ -101,3 +101,17 @@ def test_findings_come_sorted_and_once():
     assert [d.message for d in found] == ["early", "late"]
     assert found.has_errors
     assert not Diagnostics([early]).has_errors
+
+
+def test_excerpts_count_lines_as_python_does(root: Path):
+    """Form feeds and line separators end no line of source."""
+    (root / "odd.py").write_text("a = '\x0c\u2028'\nwrong\n", encoding="utf-8")
+    assert "2 | wrong\n" in render([CODE.at(Span("odd.py", 2, 1, end_column=6), "no")], root=root)
+
+
+@pytest.mark.parametrize("style", list(Format))
+def test_halves_of_characters_are_escaped(style: Format):
+    """A source can name them, no output takes them."""
+    text = render([CODE.at(Span("a.py", 1, 1), "found `\udc00`")], style=style)
+    assert "dc00" in text
+    text.encode()

@@ -54,6 +54,10 @@ CASES = [
     ("union", "2:8", "is the union `list | str`", "class Spec(Struct):\n    a: list[str] | str\n"),
     ("unsupported-type", "2:8", "has the type `complex`", "class Spec(Struct):\n    model_config = {'arbitrary_types_allowed': True}\n    a: complex\n"),
     ("recursive-type", "2:8", "the type `Spec` contains itself", "class Spec(Struct):\n    a: list[Spec] | None = None\n"),
+    ("structural-schema", "3:5", "is an embedded resource, which is an object", "class Spec(Struct):\n    # +kubebuilder:validation:EmbeddedResource\n    a: str\n"),
+    ("text", "2:8", "the default of `spec.a` has half of a surrogate pair", "class Spec(Struct):\n    a: str = '\\ud800'\n"),
+    ("text", "2:5", "the description of `spec.a` has half of a surrogate pair", "class Spec(Struct):\n    a: str\n    '\\udc00'\n"),
+    ("import-failed", "2:5", "a group and a version are strings, found <class 'int'>", "class Spec(Struct):\n    GroupVersion('a', int)\n"),
     ("unsupported-constraint", "2:8", "only strings, lists and maps have a length", "class Spec(Struct):\n    a: Annotated[bool, Field(min_length=1)]\n"),
 ]  # fmt: skip
 
