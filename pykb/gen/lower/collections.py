@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pykb.diagnostics.codes.types import MAP_KEY, UNSUPPORTED_TYPE
 from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.scalars import lower_scalar
+from pykb.gen.lower.shape import shape
 
 if TYPE_CHECKING:
     from pykb.gen.lower.annotation import Lowering
@@ -45,7 +46,9 @@ def lower_collection(
 def _tuple(arguments: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
         return SchemaNode(_ARRAY, items=lowering.lower(arguments[0], place))
-    if not arguments or any(argument != arguments[0] for argument in arguments):
+    elements = [lowering.lower(argument, place) for argument in arguments]
+    # Two `Annotated` types that say the same are not equal in Python.
+    if len({shape(element) for element in elements}) != 1:
         lowering.diagnostics.add(
             UNSUPPORTED_TYPE.at(
                 place.span,
@@ -57,7 +60,7 @@ def _tuple(arguments: tuple[object, ...], place: Place, lowering: Lowering) -> S
     count = Keyword(len(arguments), place.span, "tuple")
     return SchemaNode(
         {**_ARRAY, "minItems": count, "maxItems": count},
-        items=lowering.lower(arguments[0], place),
+        items=elements[0],
     )
 
 

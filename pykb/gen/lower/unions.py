@@ -1,18 +1,18 @@
-"""``X | None``, int-or-string, literals, enums, and discriminated unions of structs."""
+"""``X | None``, int-or-string, literals and enums; unions of structs are in ``struct_unions``."""
 
 from __future__ import annotations
 
 import enum
 import types
 import typing
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
 from pykb.diagnostics.codes.types import UNION
-from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
+from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.scalars import int_or_string, lower_scalar
+from pykb.gen.lower.struct_unions import lower_struct_union
 
 if TYPE_CHECKING:
     from pykb.gen.lower.annotation import Lowering
@@ -46,7 +46,7 @@ def lower_union(members: tuple[object, ...], place: Place, lowering: Lowering) -
         return lowering.lower(Quantity, place) if Quantity in bare else _int_or_string(members, place, lowering)
     classes = [member for member in (_bare(m) for m in members) if isinstance(member, type)]
     if len(classes) == len(members) and all(issubclass(cls, Struct) for cls in classes):
-        return _struct_union(classes, place, lowering)
+        return lower_struct_union(classes, place, lowering)
     literals = [member for member in members if typing.get_origin(member) is typing.Literal]
     if len(literals) == len(members):
         return lower_literal(tuple(v for m in literals for v in typing.get_args(m)), place, lowering)
@@ -105,49 +105,6 @@ def lower_values(values: list[Any], place: Place, lowering: Lowering) -> SchemaN
         )
         return lowering.lower(Any, place)
     return base.put_all({"enum": enum_keyword})
-
-
-def _struct_union(classes: list[type[Struct]], place: Place, lowering: Lowering) -> SchemaNode:
-    """One object with the fields of all members; a field is required where every member requires it."""
-    merged: dict[str, PropertyNode] = {}
-    seen: dict[str, int] = {}
-    for cls in classes:
-        node = lowering.resolve(lowering.lower(cls, place))
-        for name, prop in (node.properties or {}).items():
-            seen[name] = seen.get(name, 0) + 1
-            old = merged.get(name)
-            merged[name] = prop if old is None else _join(old, prop, place, lowering)
-    properties = {
-        name: replace(prop, required=prop.required and seen[name] == len(classes)) for name, prop in merged.items()
-    }
-    return SchemaNode({"type": Keyword("object", place.span)}, span=place.span, properties=properties)
-
-
-def _join(old: PropertyNode, new: PropertyNode, place: Place, lowering: Lowering) -> PropertyNode:
-    required = old.required and new.required
-    old_values, new_values = old.schema.get("enum"), new.schema.get("enum")
-    if old.schema.type == new.schema.type and isinstance(old_values, list) and isinstance(new_values, list):
-        values = [*old_values, *(value for value in new_values if value not in old_values)]
-        return replace(old, schema=old.schema.put("enum", values, place.span), required=required)
-    if _shape(old.schema) != _shape(new.schema):
-        lowering.diagnostics.add(
-            UNION.at(
-                place.span,
-                f"the members of the union at {place.what} disagree about the field `{new.name}`",
-                notes=("a structural schema has one type for each field, whichever member an object is",),
-                help=("give the field one type in all members, or another name",),
-            ),
-        )
-    return replace(old, required=required)
-
-
-def _shape(node: SchemaNode) -> object:
-    return (
-        tuple(sorted((k, repr(v.value)) for k, v in node.keywords.items() if k != "description")),
-        tuple(sorted((n, _shape(p.schema)) for n, p in (node.properties or {}).items())),
-        _shape(node.items) if node.items else None,
-        _shape(node.values) if node.values else None,
-    )
 
 
 def _bare(annotation: object) -> object:

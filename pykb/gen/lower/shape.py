@@ -1,0 +1,16 @@
+"""Whether two schemas say the same, wherever in the source they come from."""
+
+from __future__ import annotations
+
+from pykb.gen.ir import SchemaNode
+
+
+def shape(node: SchemaNode) -> object:
+    """What a schema says, without its places and its description; equal for schemas that take the same values."""
+    return (
+        tuple(sorted((k, repr(v.value)) for k, v in node.keywords.items() if k != "description")),
+        tuple(sorted((n, shape(p.schema)) for n, p in (node.properties or {}).items())),
+        shape(node.items) if node.items else None,
+        shape(node.values) if node.values else None,
+        id(node.reference) if node.reference else None,
+    )

@@ -1,0 +1,91 @@
+"""Unions of structs: one object with the fields of all members, and rules for what each member needs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pykb.api.struct import Struct
+from pykb.diagnostics.codes.types import UNION
+from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
+from pykb.gen.lower.shape import shape
+from pykb.gen.passes.expressions import selector
+
+if TYPE_CHECKING:
+    from pykb.gen.lower.annotation import Lowering
+    from pykb.gen.lower.place import Place
+
+
+def lower_struct_union(classes: list[type[Struct]], place: Place, lowering: Lowering) -> SchemaNode:
+    """One object with the fields of all members; a field is required where every member requires it.
+
+    Where a field of literals tells the members apart, it is required without a default, as in Python, and a rule asks
+    for each field that only some members require.
+    """
+    nodes = [lowering.resolve(lowering.lower(cls, place)) for cls in classes]
+    tag = _tag(nodes)
+    merged: dict[str, PropertyNode] = {}
+    seen: dict[str, int] = {}
+    for node in nodes:
+        for name, prop in (node.properties or {}).items():
+            seen[name] = seen.get(name, 0) + 1
+            old = merged.get(name)
+            merged[name] = prop if old is None else _join(old, prop, place, lowering)
+    properties = {
+        name: replace(prop, required=prop.required and seen[name] == len(classes)) for name, prop in merged.items()
+    }
+    union = SchemaNode({"type": Keyword("object", place.span)}, span=place.span, properties=properties)
+    if tag is None:
+        return union
+    properties[tag] = replace(merged[tag], schema=merged[tag].schema.without("default"), required=True)
+    rules = list(_rules(tag, nodes, properties))
+    return union.put("x-kubernetes-validations", rules, place.span) if rules else union
+
+
+def _tag(nodes: Sequence[SchemaNode]) -> str | None:
+    """The field whose values tell the members apart."""
+    shared = [name for name in nodes[0].properties or {} if all(name in (n.properties or {}) for n in nodes)]
+    for name in shared:
+        values = [json.dumps(value) for node in nodes for value in _values(node, name)]
+        if values and len(set(values)) == len(values) and all(_values(node, name) for node in nodes):
+            return name
+    return None
+
+
+def _values(node: SchemaNode, name: str) -> list[object]:
+    values = (node.properties or {})[name].schema.get("enum")
+    return values if isinstance(values, list) else []
+
+
+def _rules(tag: str, nodes: Sequence[SchemaNode], properties: dict[str, PropertyNode]) -> Iterator[dict[str, object]]:
+    for node in nodes:
+        shown = [json.dumps(value) for value in _values(node, tag)]
+        field = f"self.{selector(tag)}"
+        other = f"{field} != {shown[0]}" if len(shown) == 1 else f"!({field} in [{', '.join(shown)}])"
+        words = " or ".join(str(value) for value in _values(node, tag))
+        for name, prop in (node.properties or {}).items():
+            if prop.required and not properties[name].required:
+                yield {
+                    "rule": f"{other} || has(self.{selector(name)})",
+                    "message": f"{name} is required when {tag} is {words}",
+                }
+
+
+def _join(old: PropertyNode, new: PropertyNode, place: Place, lowering: Lowering) -> PropertyNode:
+    required = old.required and new.required
+    old_values, new_values = old.schema.get("enum"), new.schema.get("enum")
+    if old.schema.type == new.schema.type and isinstance(old_values, list) and isinstance(new_values, list):
+        values = [*old_values, *(value for value in new_values if value not in old_values)]
+        return replace(old, schema=old.schema.put("enum", values, place.span), required=required)
+    if shape(old.schema) != shape(new.schema):
+        lowering.diagnostics.add(
+            UNION.at(
+                place.span,
+                f"the members of the union at {place.what} disagree about the field `{new.name}`",
+                notes=("a structural schema has one type for each field, whichever member an object is",),
+                help=("give the field one type in all members, or another name",),
+            ),
+        )
+    return replace(old, required=required)
