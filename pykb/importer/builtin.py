@@ -42,6 +42,10 @@ class BuiltinTypes:
             if count and not issubclass(cls, Object):
                 self._by_number.setdefault(number, []).append((cls, count))
 
+    def is_known(self, schema: Schema) -> bool:
+        """Whether a schema is that of a built-in type, whatever the fields that lead to it are called."""
+        return self._fingerprints.of_class(schema) in self._by_number
+
     def find(self, schema: Schema, path: Sequence[str]) -> type[Struct] | None:
         """The built-in type that has exactly this schema, descriptions aside.
 

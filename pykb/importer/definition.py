@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.importer import CRD_INCOMPLETE, CRD_NOT_KEPT, CRD_OLD, NO_CRD
+from pykb.diagnostics.codes.importer import CRD_INCOMPLETE, CRD_OLD, NO_CRD
 from pykb.importer.source import Document
 
 KIND = "CustomResourceDefinition"
@@ -35,6 +35,7 @@ class Definition:
     scope: str
     versions: tuple[Version, ...]
     origin: str
+    manifest: Mapping[str, Any]
     conversion: Mapping[str, Any] | None = None
     annotations: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -56,7 +57,7 @@ def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) ->
             if made is None:
                 continue
             other = found.setdefault(made.name, made)
-            if other is not made and other != made:
+            if other is not made and other.manifest.get("spec") != made.manifest.get("spec"):
                 diagnostics.add(
                     NO_CRD.at(
                         document.span,
@@ -124,11 +125,6 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
     if problems:
         diagnostics.add(CRD_INCOMPLETE.at(document.span, f"`{name or kind or KIND}` is incomplete: {problems[0]}"))
         return None
-    list_kind = names.get("listKind")
-    if list_kind not in (None, f"{kind}List"):
-        diagnostics.add(
-            CRD_NOT_KEPT.at(document.span, f"`{name}` calls its lists `{list_kind}`; generated, it is `{kind}List`"),
-        )
     conversion = _mapping(spec.get("conversion"))
     return Definition(
         name=name or f"{names['plural']}.{group}",
@@ -138,6 +134,7 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
         scope=str(spec.get("scope") or "Namespaced"),
         versions=tuple(versions),
         origin=document.origin,
+        manifest=item,
         conversion=conversion if conversion.get("strategy", "None") != "None" else None,
         annotations=_texts(metadata.get("annotations")),
         labels=_texts(metadata.get("labels")),
@@ -167,8 +164,3 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _texts(value: object) -> dict[str, str]:
     return {str(k): str(v) for k, v in _mapping(value).items() if k not in _TOOLS}
-
-
-def kinds_of(definitions: Sequence[Definition]) -> list[str]:
-    """The kinds, sorted."""
-    return sorted({definition.kind for definition in definitions})

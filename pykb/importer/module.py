@@ -68,10 +68,10 @@ def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Vers
         kinds: The CRDs with this group and version, and that version of each.
         builtin: Recognises Kubernetes' own types.
     """
-    shapes = Shapes(builtin.find)
+    shapes = Shapes((definition.kind for definition, _ in kinds), builtin.find)
     for definition, entry in kinds:
         shapes.add_kind(definition.kind, entry.schema)
-    shapes.finish(_reserved(shapes))
+    shapes.finish()
     speller = Speller(shapes)
     classes = [_class(shape.name, shape.schema, shape.doc, speller) for shape in shapes.ordered]
     classes += [_kind(definition, entry, speller) for definition, entry in kinds]
@@ -83,12 +83,6 @@ def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Vers
     for one in classes:
         lines += ["", "", *one.lines()]
     return "\n".join(lines) + "\n"
-
-
-def _reserved(shapes: Shapes) -> set[str]:
-    from pykb import api as public
-
-    return {*public.__all__, GROUP_VERSION, "Annotated", "Any", "Literal"} | {c.__name__ for c in shapes.builtins()}
 
 
 def _class(name: str, schema: Any, doc: str | None, speller: Speller) -> Class:

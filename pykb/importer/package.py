@@ -20,7 +20,7 @@ _KIND = re.compile(
     r'^class (?P<name>\w+)\(CustomResource, group_version=GROUP_VERSION(?:, kind="(?P<kind>\w+)")?\):$', re.MULTILINE
 )
 # Imported texts are as their authors wrote them.
-_LENIENT = "# ruff: noqa: D101, D205, D301, D403, D405, D407, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003\n"
+_LENIENT = "# ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003\n"
 
 
 @dataclass(frozen=True, slots=True)

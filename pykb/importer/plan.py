@@ -8,11 +8,17 @@ from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.importer import FOLDER_CLASH, KINDS_LOST
 from pykb.importer.definition import Definition
 from pykb.importer.package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
+from pykb.importer.verify import verify
 from pykb.scaffold.plan import OnExists, Plan, PlanBuilder
 
 
 def plan_import(
-    definitions: list[Definition], root: Path, output: str, *, force: bool, diagnostics: Diagnostics
+    definitions: list[Definition],
+    root: Path,
+    output: str,
+    *,
+    force: bool,
+    diagnostics: Diagnostics,
 ) -> Plan | None:
     """The plan of an import; ``None`` when something is wrong, which is then said.
 
@@ -26,6 +32,8 @@ def plan_import(
         diagnostics: Gets the findings.
     """
     files = package_files(definitions, diagnostics)
+    if files:
+        verify(definitions, files, diagnostics)
     builder = PlanBuilder(root)
     folder = str(PurePosixPath(output))
     for path, text in needed_inits(folder, files).items():

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import builtins
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from pykb.api.struct import Struct
 from pykb.importer.docs import survives
@@ -43,8 +45,17 @@ class Shape:
 
 
 def kind_class(kind: str) -> str:
-    """The class of a kind: its name, capitalised as Python's are."""
-    return kind[:1].upper() + kind[1:]
+    """The class of a kind: its name, capitalised as Python's are, and unlike what a module of types imports."""
+    name = kind[:1].upper() + kind[1:]
+    return f"{name}Kind" if name in reserved_names() else name
+
+
+@cache
+def reserved_names() -> frozenset[str]:
+    """Names that a module of types imports or finds in every module."""
+    from pykb import api
+
+    return frozenset([*api.__all__, *dir(builtins), "Annotated", "Any", "GROUP_VERSION", "Literal", "ObjectMeta"])
 
 
 def is_struct(schema: Schema) -> bool:
@@ -63,17 +74,17 @@ def children(schema: Schema) -> Mapping[str, Schema]:
 class Shapes:
     """The classes of one module."""
 
-    def __init__(self, recognise: Recognise) -> None:
+    def __init__(self, kinds: Iterable[str], recognise: Recognise) -> None:
+        self._kinds = frozenset(kind_class(kind) for kind in kinds)
         self._recognise = recognise
         self._fingerprints = Fingerprints(described=True)
         self._shapes: dict[int, Shape] = {}
         self._builtin: dict[int, type[Struct]] = {}
+        self._modules: dict[str, str] = {}  # of built-in types in use, by their names
         self.ordered: list[Shape] = []
-        self.kinds: list[str] = []
 
     def add_kind(self, kind: str, schema: Schema) -> None:
         """Gather the classes of a kind."""
-        self.kinds.append(kind)
         for name, prop in children(schema).items():
             if name not in {"apiVersion", "kind", "metadata"}:
                 self._visit(prop, (Step(kind), Step(name)), of_field=True)
@@ -86,17 +97,13 @@ class Shapes:
         """The built-in type of a part of a schema."""
         return self._builtin.get(id(schema))
 
-    def builtins(self) -> list[type[Struct]]:
-        """All built-in types in use."""
-        return list(dict.fromkeys(self._builtin.values()))
-
-    def finish(self, reserved: set[str]) -> None:
+    def finish(self) -> None:
         """Decide names and docstrings, when all kinds are there."""
         paths = [[class_word(s.name, one_of_many=s.one_of_many) for s in shape.path] for shape in self.ordered]
         for path, shape in zip(paths, self.ordered, strict=True):
             path[0] = kind_class(shape.path[0].name)
         for shape, found in zip(
-            self.ordered, choose_names(paths, {*reserved, *map(kind_class, self.kinds)}), strict=True
+            self.ordered, choose_names(paths, {*reserved_names(), *self._kinds, *self._modules}), strict=True
         ):
             shape.name = found
             shape.doc = _docstring(shape)
@@ -108,9 +115,7 @@ class Shapes:
                 self._visit(inner, (*path[:-1], Step(path[-1].name, one_of_many=True)), of_field=False)
         if not is_struct(schema):
             return
-        known = self._recognise(schema, [step.name for step in path]) if children(schema) else None
-        if known is not None:
-            self._builtin[id(schema)] = known
+        if self._is_builtin(schema, path):
             return
         number = self._fingerprints.of_class(schema)
         shape = self._shapes.get(number)
@@ -124,6 +129,15 @@ class Shapes:
         text = schema.get("description")
         texts = shape.field_texts if of_field else shape.inner_texts
         texts.append(text if isinstance(text, str) else None)
+
+    def _is_builtin(self, schema: Schema, path: tuple[Step, ...]) -> bool:
+        known = self._recognise(schema, [step.name for step in path]) if children(schema) else None
+        if known is None or known.__name__ in self._kinds:
+            return False
+        if self._modules.setdefault(known.__name__, known.__module__) != known.__module__:
+            return False  # another type of this name is in use already
+        self._builtin[id(schema)] = known
+        return True
 
 
 def _docstring(shape: Shape) -> str | None:
