@@ -56,10 +56,27 @@ class ListMap:
     def __init__(self, *keys: str) -> None:
         object.__setattr__(self, "keys", keys)
 
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let the struct that has the list check it, wherever in a type it stands."""
+        return _tell(self, handler(source))
+
 
 @dataclass(frozen=True, slots=True)
 class ListSet:
     """A list without duplicates, merged item by item."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Let the struct that has the list check it, wherever in a type it stands."""
+        return _tell(self, handler(source))
+
+
+LIST_TYPE = "pykb_list"
+"""Where a core schema's metadata has the list type."""
+
+
+def _tell(annotation: ListMap | ListSet, schema: CoreSchema) -> CoreSchema:
+    metadata = {**(schema.get("metadata") or {}), LIST_TYPE: annotation}
+    return cast("CoreSchema", {**schema, "metadata": metadata})
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from pykb.api import accept
-from pykb.api.annotations import ListMap, ListSet
+from pykb.api.annotations import LIST_TYPE, ListMap, ListSet
 from pykb.api.names import to_camel
 
 if TYPE_CHECKING:
@@ -45,11 +45,7 @@ _SCALARS = {
 
 def as_api_server(schema: CoreSchema, owner: type[Struct], handler: GetCoreSchemaHandler) -> CoreSchema:
     """The schema of a struct with the API server's view of values; other structs inside are left as they are."""
-    walk = _Walk(owner, handler)
-    made = walk.visit(cast("Schema", schema))
-    if walk.custom:
-        walk.check_duplicates(made)
-    return cast("CoreSchema", made)
+    return cast("CoreSchema", _Walk(owner, handler).visit(cast("Schema", schema)))
 
 
 class _Walk:
@@ -64,9 +60,12 @@ class _Walk:
 
     def visit(self, schema: Schema) -> Schema:
         """The schema to use instead."""
-        kind = schema["type"]
-        if _DONE in (schema.get("metadata") or ()):
+        kind, metadata = schema["type"], schema.get("metadata") or {}
+        if _DONE in metadata:
             return schema
+        list_type = metadata.get(LIST_TYPE)
+        if list_type is not None and self.custom:
+            return self._without_duplicates(list_type, schema)
         if kind in _SCALARS:
             replace = accept.nonempty_octets if kind == "bytes" and self.custom else _SCALARS[kind]
             made = replace(schema)
@@ -78,6 +77,14 @@ class _Walk:
         elif kind != "model" or schema["cls"] is self.owner:
             self._parts(schema)
         return schema
+
+    def _without_duplicates(self, list_type: ListMap | ListSet, schema: Schema) -> Schema:
+        """Lists that are sets, or maps by keys, hold nothing twice."""
+        check = _KeysUnique(list_type.keys) if isinstance(list_type, ListMap) else _check_unique
+        rest = {key: value for key, value in schema["metadata"].items() if key != LIST_TYPE}
+        inner = cast("CoreSchema", self.visit({**schema, "metadata": rest}))
+        made = core_schema.no_info_after_validator_function(check, inner, metadata={_DONE: True})
+        return cast("Schema", made)
 
     def _definition(self, reference: Schema) -> None:
         """Named aliases and enums are kept apart; they are changed where they are."""
@@ -122,19 +129,6 @@ class _Walk:
         schema.clear()
         schema.update(core_schema.no_info_before_validator_function(_check_unique, cast("CoreSchema", inner)))
         schema["metadata"] = {_DONE: True}
-
-    def check_duplicates(self, schema: Schema) -> None:
-        """Lists that are sets, or maps by keys, hold nothing twice."""
-        while "fields" not in schema:
-            schema = schema["schema"]
-        for name, field in self.owner.__pydantic_fields__.items():
-            for item in field.metadata:
-                if isinstance(item, ListSet | ListMap):
-                    check = _KeysUnique(item.keys) if isinstance(item, ListMap) else _check_unique
-                    made = schema["fields"][name]
-                    if made["schema"]["type"] == "default":  # has to stay outermost
-                        made = made["schema"]
-                    made["schema"] = core_schema.no_info_after_validator_function(check, made["schema"])
 
 
 def _check_unique(value: Any) -> Any:
