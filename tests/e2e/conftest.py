@@ -72,8 +72,8 @@ class Shell:
         """The same for another user of the cluster."""
         return Shell(self.directory, self.kubectl, {**self.environment, "KUBECONFIG": str(path)})
 
-    def run(self, *command: str, code: int = 0, text: str | None = None) -> str:
-        """Run a command and return what it prints to stdout; another exit code than `code` fails the test."""
+    def run(self, *command: str, code: int = 0, text: str | None = None, both: bool = False) -> str:
+        """Run a command and return what it prints to stdout, or `both` to stdout and stderr; another exit code fails."""
         done = subprocess.run(
             command,
             cwd=self.directory,
@@ -86,7 +86,7 @@ class Shell:
         )
         if done.returncode != code:
             pytest.fail(f"$ {' '.join(command)}\nexit {done.returncode}\n{done.stdout}{done.stderr}")
-        return done.stdout
+        return done.stdout + done.stderr if both else done.stdout
 
     def pykb(self, *arguments: str) -> str:
         """Run pykb as it is installed here, not the project's."""

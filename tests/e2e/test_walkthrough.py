@@ -34,6 +34,7 @@ STATUS = '''    """Observed state of VirtulMachine."""
     status: str | None = None
     """What the machine does."""
 '''
+HELD = '{"metadata": {"finalizers": ["example.com/held"]}}'
 IMPORT = """
 from pykb.runtime import ControllerBuilder, Manager, Reconciler, Request, Result
 """
@@ -191,6 +192,19 @@ def test_installer(shell: Shell) -> None:
     (deployment,) = [each for each in objects if each["kind"] == "Deployment"]
     assert deployment["spec"]["template"]["spec"]["containers"][0]["image"] == "registry.example.com/sealvm:v2"
     assert [path.read_bytes() for path in kustomizations] == contents
+
+
+def test_undeploy_ends_and_says_what_does_not_go(shell: Shell) -> None:
+    """A namespace is left for ever by a cluster without kube-controller-manager: it is named, and the rest is gone."""
+    shell.run("make", "deploy", "IMG=registry.example.com/sealvm:v2")
+    shell.ctl("apply", "--kustomize", "config/samples")
+    shell.ctl("patch", KIND, "virtulmachine-sample", "--type=merge", "--patch", HELD)
+    ending = ("make", "undeploy", "DELETE_TIMEOUT=1s")
+    assert re.search(r"^CustomResourceDefinition +virtulmachines", shell.run(*ending, code=2, both=True), re.MULTILINE)
+    shell.ctl("patch", KIND, "virtulmachine-sample", "--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
+    eventually(lambda: KIND not in shell.ctl("get", "crd", "--output=name"), "the CRD is gone")
+    assert re.search(r"^Namespace +sealvm-system ", shell.run(*ending, code=2, both=True), re.MULTILINE)
+    shell.run("make", "install")
 
 
 def test_uninstall(shell: Shell) -> None:

@@ -28,10 +28,11 @@ PREFIX = "sample-controller"
 NAMESPACE = f"{PREFIX}-system"
 MANAGER = f"deployment/{PREFIX}-controller-manager"
 
-# Runs in the manager's container: the image has Python, so no other image is needed.
+# Runs in the manager's container: the image has Python, so no other image is needed. The token comes by stdin: arguments are logged.
 SCRAPE = """
 import ssl, sys, urllib.request
-request = urllib.request.Request("https://localhost:8443/metrics", headers={"Authorization": f"Bearer {sys.argv[1]}"})
+token = sys.stdin.read().strip()
+request = urllib.request.Request("https://localhost:8443/metrics", headers={"Authorization": f"Bearer {token}"})
 print(urllib.request.urlopen(request, context=ssl._create_unverified_context()).read().decode())
 """
 
@@ -40,7 +41,7 @@ def run(*command: str, check: bool = True, text: str | None = None) -> str:
     """Run a command in the project and return what it prints."""
     done = subprocess.run(command, cwd=PROJECT, input=text, capture_output=True, text=True, check=False)
     if check and done.returncode:
-        pytest.fail(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        pytest.fail(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}", pytrace=False)
     return done.stdout
 
 
@@ -69,8 +70,8 @@ def operator(request: pytest.FixtureRequest) -> Iterator[None]:
 def metrics() -> str:
     """Scrape the manager with the token of its own ServiceAccount, which may read the metrics meanwhile."""
     account = f"{PREFIX}-controller-manager"
-    token = kubectl("--namespace", NAMESPACE, "create", "token", account).strip()
-    return kubectl("--namespace", NAMESPACE, "exec", MANAGER, "--", "python", "-c", SCRAPE, token)
+    token = kubectl("--namespace", NAMESPACE, "create", "token", account)
+    return kubectl("--namespace", NAMESPACE, "exec", "--stdin", MANAGER, "--", "python", "-c", SCRAPE, text=token)
 
 
 def test_manager_gets_ready() -> None:

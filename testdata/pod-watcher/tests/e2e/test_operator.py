@@ -41,7 +41,7 @@ def run(*command: str, check: bool = True, text: str | None = None) -> str:
     """Run a command in the project and return what it prints."""
     done = subprocess.run(command, cwd=PROJECT, input=text, capture_output=True, text=True, check=False)
     if check and done.returncode:
-        pytest.fail(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        pytest.fail(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}", pytrace=False)
     return done.stdout
 
 
