@@ -1,8 +1,10 @@
-"""Writes docs/reference/markers.md and docs/reference/diagnostics.md from the registries. Run it from anywhere."""
+"""Writes pages of docs/reference from what they are about: markers, diagnostics, semantics. Run it from anywhere."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import semantics
 
 from pykb.diagnostics import reference as diagnostics
 from pykb.diagnostics.codes import all_codes
@@ -13,11 +15,12 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
 
 
 def main() -> None:
-    """Write both pages."""
+    """Write the pages."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     pages = {
         "markers.md": markers.render_reference(builtin_registry()),
         "diagnostics.md": diagnostics.render_reference(all_codes().values()),
+        "semantics.md": semantics.render(semantics.read_table()),
     }
     for name, text in pages.items():
         (FOLDER / name).write_text(text, encoding="utf-8", newline="\n")

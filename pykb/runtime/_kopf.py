@@ -11,8 +11,8 @@ import asyncio
 import contextvars
 import logging
 import weakref
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
-from datetime import timedelta
+from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,13 @@ import kopf
 from kopf._cogs.clients import auth, watching
 from kopf._cogs.clients import errors as kopf_errors
 from kopf._cogs.structs import credentials as kopf_credentials
-from kopf._cogs.structs import references
+from kopf._cogs.structs import diffs, references
+from kopf._core.intents import causes
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.meta.plural import pluralize
 from pykb.runtime.certificates import self_signed
+from pykb.runtime.client.codec import gvk_of
 from pykb.runtime.client.session import new_session
 from pykb.runtime.login import Credentials, CredentialSource
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
@@ -47,6 +50,8 @@ INTERNALS = {
     "LoginError": kopf_credentials.LoginError,
     "APIError": kopf_errors.APIError,
     "Resource": references.Resource,
+    "diff": diffs.diff,
+    "ChangingCause": causes.ChangingCause,
 }
 """What is used of kopf beyond its public names."""
 
@@ -316,6 +321,40 @@ def _admission_server(port: int, certificate: CertificateOptions | None) -> kopf
         pkeyfile=certificate.directory / certificate.key,
         cafile=authority if authority.is_file() else None,
     )
+
+
+def handler_arguments(
+    obj: dict[str, Any], *, old: dict[str, Any] | None = None, extra: Mapping[str, Any], logger: logging.Logger
+) -> dict[str, Any]:
+    """What kopf would call a handler with, made by kopf's own classes; ``patch`` is among it.
+
+    Args:
+        obj: The object as it is now.
+        old: As it was before; ``None`` when it was just created.
+        extra: Arguments by name that replace the usual ones, or that only some handlers have.
+        logger: The handler's logger.
+    """
+    body = kopf.Body(obj)  # type: ignore[arg-type] # its type is a TypedDict of a few keys
+    essence = kopf.AnnotationsDiffBaseStorage()
+    before = None if old is None else essence.build(body=kopf.Body(old))  # type: ignore[arg-type]
+    after = essence.build(body=body)
+    gvk = gvk_of(obj)
+    deleted = bool(body.metadata.get("deletionTimestamp"))
+    cause = causes.ChangingCause(
+        logger=logger,
+        indices={},
+        memo=kopf.Memo(),  # type: ignore[arg-type] # a NewType that has no public name
+        resource=references.Resource(gvk.group, gvk.version, pluralize(gvk.kind), kind=gvk.kind),
+        patch=kopf.Patch(body=body),
+        body=body,
+        initial=False,
+        reason=causes.Reason.DELETE if deleted else causes.Reason.CREATE if old is None else causes.Reason.UPDATE,
+        diff=diffs.diff(before, after),
+        old=before,
+        new=after,
+    )
+    call = {"param": None, "retry": 0, "started": datetime.now(UTC), "runtime": timedelta()}
+    return {**cause.async_kwargs, **call, **extra}
 
 
 _login_source: contextvars.ContextVar[CredentialSource] = contextvars.ContextVar("_login_source")

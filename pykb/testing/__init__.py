@@ -11,6 +11,9 @@ fixture             scope    what it gives
 ``virtual_clock``   test     a clock that stands still until it is told to advance
 ==================  =======  =====================================================================================
 
+Without a cluster there are ``pykb.runtime.fake.fake_client``, ``Manager(client=fake_client(...))``, and here:
+``RecordedEvents`` for a reconciler's recorder, ``call_handler`` for one kopf handler, ``eventually``, ``VirtualClock``.
+
 The async fixtures work under pytest-asyncio (both modes) and, without it, under anyio.
 """
 
@@ -20,17 +23,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pykb.runtime.clock import VirtualClock
+    from pykb.testing.handlers import HandlerOutcome, call_handler
     from pykb.testing.managers import RunManager, running
+    from pykb.testing.recorded_events import RecordedEvent, RecordedEvents
     from pykb.testing.waiting import eventually
 
 _PLACES = {
+    "HandlerOutcome": "pykb.testing.handlers",
+    "RecordedEvent": "pykb.testing.recorded_events",
+    "RecordedEvents": "pykb.testing.recorded_events",
+    "call_handler": "pykb.testing.handlers",
     "RunManager": "pykb.testing.managers",
     "VirtualClock": "pykb.runtime.clock",
     "eventually": "pykb.testing.waiting",
     "running": "pykb.testing.managers",
 }
 
-__all__ = ["RunManager", "VirtualClock", "eventually", "running"]
+__all__ = [
+    "HandlerOutcome",
+    "RecordedEvent",
+    "RecordedEvents",
+    "RunManager",
+    "VirtualClock",
+    "call_handler",
+    "eventually",
+    "running",
+]
 
 
 if not TYPE_CHECKING:  # a type checker would take any name

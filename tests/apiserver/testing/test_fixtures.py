@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import kopf
 import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.envtest import ControlPlane
-from pykb.runtime import Client, ControllerBuilder, Manager, Reconciler, Request, Result
+from pykb.runtime import Client, ControllerBuilder, Manager, ManagerOptions, Reconciler, Request, Result
 from pykb.testing import RunManager, eventually
 
 pytestmark = pytest.mark.apiserver
@@ -77,3 +78,21 @@ async def test_run_manager_passes_on_what_the_manager_failed_with(
 
     with pytest.raises((ZeroDivisionError, ExceptionGroup)):
         await run()
+
+
+async def test_run_manager_runs_kopf_handlers(client: Client, namespace: str, run_manager: RunManager) -> None:
+    """Plain kopf handlers on a control plane, without kopf's own runner: for as long as the block lasts."""
+    registry = kopf.OperatorRegistry()
+
+    @kopf.on.create("", "v1", "configmaps", registry=registry)
+    async def created(patch: kopf.Patch, **_: object) -> None:
+        patch["data"] = {"seen": "yes"}
+
+    options = ManagerOptions(namespaces=(namespace,))
+    async with run_manager(lambda manager: manager.add_kopf_handlers(registry), options=options):
+        await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace=namespace)))
+
+        async def handled() -> None:
+            assert (await client.get(ConfigMap, f"{namespace}/a")).data == {"seen": "yes"}
+
+        await eventually(handled, timedelta(seconds=30))

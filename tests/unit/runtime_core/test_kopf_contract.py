@@ -4,13 +4,15 @@ When one of these fails under a new kopf, `pykb.runtime._kopf` must be looked at
 the failing assertion names what changed.
 """
 
+import dataclasses
 import importlib.metadata
 import inspect
 
 import kopf
 import pytest
 from kopf._cogs.clients import api, auth, errors, watching
-from kopf._cogs.structs import credentials, references
+from kopf._cogs.structs import credentials, diffs, references
+from kopf._core.intents import causes
 
 from pykb.runtime import _kopf
 
@@ -116,6 +118,17 @@ def test_the_webhook_server_can_be_given_a_certificate():
     assert list(inspect.signature(made.__func__).parameters)[:2] == ["hostnames", "password"]
     assert set(inspect.signature(kopf.WebhookServer).parameters) >= {"port", "certfile", "pkeyfile", "cafile"}
     assert set(vars(kopf.OperatorSettings().admission)) == {"server", "managed"}
+
+
+def test_a_handler_is_called_with_what_its_cause_says():
+    """`pykb.testing.call_handler` makes the same cause; a new field of it is a new argument of handlers."""
+    fields = {field.name for field in dataclasses.fields(causes.ChangingCause)}
+    assert fields == {
+        *("logger", "indices", "memo", "resource", "patch", "body", "initial", "reason", "diff", "old", "new"),
+    }
+    assert isinstance(causes.ChangingCause.async_kwargs, property)
+    assert {"CREATE", "UPDATE", "DELETE"} <= set(causes.Reason.__members__)
+    assert list(diffs.diff({"a": 1}, {"a": 2})) == [("change", ("a",), 1, 2)]
 
 
 def test_lists_are_parsed_by_the_session():

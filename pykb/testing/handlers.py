@@ -1,0 +1,73 @@
+"""Calling one kopf handler as kopf would, without an operator and without a cluster."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pykb.api.object import Object
+from pykb.api.unstructured import Unstructured
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerOutcome:
+    """What a handler did.
+
+    Attributes:
+        result: What it returned; kopf would store it in the status.
+        patch: What it put into ``patch``: the merge patch that kopf would send.
+        arguments: What it was called with.
+    """
+
+    result: Any
+    patch: dict[str, Any]
+    arguments: Mapping[str, Any]
+
+
+async def call_handler(
+    handler: Callable[..., Any],
+    obj: Object | Unstructured | Mapping[str, Any],
+    *,
+    old: Object | Unstructured | Mapping[str, Any] | None = None,
+    **arguments: Any,
+) -> HandlerOutcome:
+    """Call a handler with what kopf would give it for an object; works for every kind of handler, async or not.
+
+    ::
+
+        outcome = await call_handler(create_fn, Foo(metadata=ObjectMeta(name="x", namespace="default"), spec=...))
+        assert outcome.patch == {"status": {"phase": "Ready"}}
+
+    Args:
+        handler: The decorated function: decorators of kopf leave it as it is.
+        obj: The object, as it is now.
+        old: The object before the change, for update and field handlers; ``old``, ``new`` and ``diff`` follow from it.
+        **arguments: More of what the handler takes, or other values: ``retry=3``, ``memo=...``, ``stopped=...``, an
+            index by its name, ``userinfo=...`` and ``warnings=[]`` for admission.
+
+    Raises:
+        Exception: What the handler raised: ``kopf.TemporaryError``, ``kopf.AdmissionError``, ...
+    """
+    from pykb.runtime._kopf import handler_arguments
+
+    logger = logging.getLogger(getattr(handler, "__module__", None) or __name__)
+    before = None if old is None else _wire(old)
+    given = handler_arguments(_wire(obj), old=before, extra=arguments, logger=logger)
+    result = handler(**given)
+    if inspect.isawaitable(result):
+        result = await result
+    return HandlerOutcome(result, _plain(given["patch"]), given)
+
+
+def _wire(obj: Object | Unstructured | Mapping[str, Any]) -> dict[str, Any]:
+    return copy.deepcopy(dict(obj)) if isinstance(obj, Mapping) else obj.to_wire()
+
+
+def _plain(patch: Mapping[str, Any]) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(patch, default=dict))
+    return {key: value for key, value in plain.items() if value != {}}

@@ -1,0 +1,58 @@
+"""An event recorder that keeps what it is told, so that a test can ask for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime.client.codec import AnyObject, gvk_of, key_of
+from pykb.runtime.recorder import EventKind, EventRecorder
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEvent:
+    """One event; its text is ``Normal Created deployment made``."""
+
+    gvk: GroupVersionKind
+    key: NamespacedName
+    type: EventKind
+    reason: str
+    message: str
+    action: str = "Reconcile"
+    related: NamespacedName | None = None
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.reason} {self.message}"
+
+
+class RecordedEvents(EventRecorder):
+    """Takes a recorder's place: ``FooReconciler(client, recorder=RecordedEvents())``.
+
+    Nothing is merged or dropped: a test sees each event as it was told.
+    """
+
+    def __init__(self) -> None:
+        """With nothing recorded yet."""
+        self.events: list[RecordedEvent] = []
+
+    def event(
+        self,
+        obj: AnyObject,
+        type: EventKind,  # noqa: A002 - the field's name
+        reason: str,
+        message: str,
+        *,
+        action: str = "Reconcile",
+        related: AnyObject | None = None,
+    ) -> None:
+        """Keep an event; see :meth:`pykb.runtime.EventRecorder.event`."""
+        other = None if related is None else key_of(related)
+        self.events.append(RecordedEvent(gvk_of(obj), key_of(obj), type, reason, message, action, other))
+
+    async def flush(self) -> None:
+        """Nothing waits."""
+
+    def of(self, obj: AnyObject) -> list[str]:
+        """The texts of the events about an object, in order."""
+        gvk, key = gvk_of(obj), key_of(obj)
+        return [str(event) for event in self.events if (event.gvk, event.key) == (gvk, key)]

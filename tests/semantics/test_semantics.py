@@ -1,0 +1,75 @@
+"""The table of semantics: every promise has tests that exist, and the page says what the table says."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def _load():
+    """hack/ is no package: it is not installed."""
+    spec = importlib.util.spec_from_file_location("semantics", ROOT / "hack" / "semantics.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+semantics = _load()
+TABLE = semantics.read_table()
+
+
+def collect(*paths: str) -> list[str]:
+    """The node ids of these files, as pytest finds them."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *paths]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+@pytest.fixture(scope="module")
+def collected() -> set[str]:
+    """Every test of the files that the table names, without parameters."""
+    files = {test.partition("::")[0] for row in TABLE.rows for test in row.tests}
+    present = sorted(file for file in files if (ROOT / file).is_file())
+    return {node.partition("[")[0] for node in collect(*present)}
+
+
+@pytest.mark.parametrize("row", TABLE.rows, ids=lambda row: row.promise[:60])
+def test_every_promise_has_tests_that_exist(row, collected):
+    """By their node ids, as collected."""
+    assert row.tests, "a promise that nothing shows"
+    assert set(row.tests) <= collected, sorted(set(row.tests) - collected)
+
+
+def test_promises_are_made_once():
+    """And each row names each of its tests once."""
+    doubled = [promise for promise, times in Counter(row.promise for row in TABLE.rows).items() if times > 1]
+    assert not doubled
+    assert all(len(set(row.tests)) == len(row.tests) for row in TABLE.rows)
+
+
+def test_the_page_is_current():
+    """`python hack/write_reference.py` writes it."""
+    page = ROOT / "docs" / "reference" / "semantics.md"
+    assert page.read_text(encoding="utf-8") == semantics.render(TABLE)
+
+
+def test_both_api_servers_are_held_to_the_same_cases():
+    """The in-memory server and the real one run every case of the conformance suite; there are plenty."""
+    servers: dict[str, list[str]] = {"fake": [], "real": []}
+    for node in collect("tests/apiserver/conformance"):
+        name, _, parameters = node.removesuffix("]").partition("[")
+        words = parameters.split("-")
+        (server,) = {"fake", "real"} & set(words)
+        words.remove(server)
+        servers[server].append(f"{name}[{'-'.join(words)}]")
+    assert sorted(servers["fake"]) == sorted(servers["real"])
+    assert len(servers["real"]) >= 60
