@@ -52,6 +52,7 @@ Expression = Atom | Name | Bracketed | Labelled | Either
 
 NOTHING = Atom("")
 NONE = Atom("None")
+ANY = Name("Any", "typing")
 
 
 def name(text: str, module: str = "") -> Name:
@@ -71,7 +72,9 @@ def subscript(base: Expression, *parts: Expression) -> Bracketed:
 
 
 def optional(expression: Expression) -> Expression:
-    """``expression | None``."""
+    """``expression | None``; anything goes is None already."""
+    if expression == ANY:
+        return expression
     return Either((*(expression.parts if isinstance(expression, Either) else (expression,)), NONE))
 
 

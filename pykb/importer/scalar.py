@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pykb.gen.lower.scalars import QUANTITY_PATTERN
-from pykb.importer.expression import Either, Expression, Name, call, literal, subscript
+from pykb.importer.expression import ANY, Either, Expression, Name, call, literal, subscript
 from pykb.importer.fingerprint import Schema
 
 Metadata = tuple[Expression, ...]
@@ -50,15 +50,17 @@ def spell_scalar(schema: Schema) -> Spelled | None:
         case "boolean":
             return Spelled(Name("bool"), (), {"type": "boolean"})
         case None if schema.get("x-kubernetes-preserve-unknown-fields") is True:
-            return Spelled(Name("Any", "typing"), (), {"x-kubernetes-preserve-unknown-fields": True})
+            return Spelled(ANY, (), {"x-kubernetes-preserve-unknown-fields": True})
     return None
 
 
 def _string(schema: Schema) -> Spelled:
     produces: dict[str, object] = {"type": "string"}
     values = schema.get("enum")
-    if isinstance(values, list) and values and all(isinstance(value, str) for value in values):
-        return Spelled(_choice(values), (), {**produces, "enum": values})
+    if isinstance(values, list):
+        texts = [value for value in values if value is not None]  # null is one of them in a nullable choice
+        if texts and all(isinstance(value, str) for value in texts):
+            return Spelled(_choice(texts), (), {**produces, "enum": texts})
     constraints = _textual(schema, produces)
     form = schema.get("format")
     if not isinstance(form, str):

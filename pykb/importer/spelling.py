@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pykb.importer.expression import Atom, Expression, Name, call, literal, optional, subscript
+from pykb.importer.expression import ANY, Atom, Expression, Name, call, literal, optional, subscript
 from pykb.importer.fingerprint import OF_THE_USE, Schema
 from pykb.importer.scalar import Spelled, annotated, api, spell_scalar
 from pykb.importer.shape import Shapes, is_struct
@@ -92,10 +92,10 @@ class Speller:
         text = Name("str")
         if isinstance(values, Mapping):
             element = self.element(values)
-            if element == Name("Any", "typing"):  # `dict[str, Any]` is an object whose fields are kept
+            if element == ANY:  # `dict[str, Any]` is an object whose fields are kept
                 element = annotated(element, call(api("PreserveUnknown")))
             return Spelled(subscript(Name("dict"), text, element), (), {"type": "object"})
-        anything = subscript(Name("dict"), text, Name("Any", "typing"))
+        anything = subscript(Name("dict"), text, ANY)
         if values is None:
             return Spelled(anything, (), {"type": "object", _PRESERVE: True})
         patch = call(api("SchemaPatch"), literal({_PRESERVE: None, "additionalProperties": values}))
@@ -120,7 +120,7 @@ def _with_the_rest(schema: Schema, found: Spelled, patch: Mapping[str, object] |
 
 def _raw(schema: Schema) -> Spelled:
     own = {k: v for k, v in schema.items() if k not in OF_THE_USE}
-    return Spelled(Name("Any", "typing"), (call(api("RawSchema"), literal(own)),), own)
+    return Spelled(ANY, (call(api("RawSchema"), literal(own)),), own)
 
 
 def _rules(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:

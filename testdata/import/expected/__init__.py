@@ -1,0 +1,1 @@
+"""Types imported from CustomResourceDefinitions."""
