@@ -10,6 +10,7 @@ import orjson
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.headers import environment_proxy, request_headers
 from pykb.runtime.client.listwatch import accepted
+from pykb.runtime.client.sockets import Connector
 from pykb.runtime.client.tls import tls_context
 from pykb.runtime.login.credentials import Credentials
 
@@ -34,7 +35,7 @@ def new_session(credentials: Credentials, *, metadata_only: bool = False) -> aio
 
     plain = credentials.server.startswith("http://")
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, ssl=True if plain else tls_context(credentials)),
+        connector=Connector(ssl=True if plain else tls_context(credentials)),
         cookie_jar=aiohttp.DummyCookieJar(),
         headers=request_headers(Call("GET", "/"), credentials),
         proxy=credentials.proxy_url or environment_proxy(credentials.server),

@@ -1,4 +1,4 @@
-"""The sockets of a session, so that closing it can wait until they are closed too."""
+"""Connections whose end can be waited for."""
 
 from __future__ import annotations
 
@@ -8,32 +8,37 @@ import weakref
 from contextlib import suppress
 from typing import Any
 
+import aiohttp
+
 _TICK = 0.001
+_PATIENCE = 1.0
+"""Seconds that closing waits for the last sockets."""
 
 
-class OpenSockets:
-    """Opens sockets for aiohttp's connector and knows which of them are still open.
+class Connector(aiohttp.TCPConnector):
+    """A connector that is closed when its sockets are.
 
-    When aiohttp's ``close`` returns, it has asked for the end of each connection; under TLS, or in a handshake that was
-    given up, the socket itself is closed some turns of the event loop later. A program that ends its loop at once would
-    leave it open, with a ``ResourceWarning``.
+    When aiohttp's own ``close`` returns, it has asked for the end of each connection; under TLS, or in a handshake that
+    was given up, the socket itself is closed some turns of the event loop later. A program that ends its loop at once
+    would leave it open, with a ``ResourceWarning``.
     """
 
-    def __init__(self) -> None:
-        """Know of no socket yet."""
+    def __init__(self, **options: Any) -> None:
+        """Take the options of :class:`aiohttp.TCPConnector`; the number of connections is not limited."""
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        super().__init__(limit=0, socket_factory=self._open, **options)
 
-    def __call__(self, address: tuple[Any, ...]) -> socket.socket:
-        """Open a socket for an address as :func:`socket.getaddrinfo` gives it."""
+    async def close(self, *, abort_ssl: bool = False) -> None:
+        """Close every connection, and wait until the sockets are closed."""
+        await super().close(abort_ssl=abort_ssl)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_PATIENCE):
+                while any(each.fileno() != -1 for each in self._sockets):  # noqa: ASYNC110 - sockets tell nobody
+                    await asyncio.sleep(_TICK)
+
+    def _open(self, address: tuple[Any, ...]) -> socket.socket:
         family, kind, protocol, *_ = address
         opened = socket.socket(family=family, type=kind, proto=protocol)
         opened.setblocking(False)
         self._sockets.add(opened)
         return opened
-
-    async def wait_closed(self, *, seconds: float) -> None:
-        """Return once every socket is closed, or after so many seconds."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                while any(each.fileno() != -1 for each in self._sockets):  # noqa: ASYNC110 - sockets tell nobody
-                    await asyncio.sleep(_TICK)

@@ -23,7 +23,7 @@ from yarl import URL
 from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.headers import environment_proxy, request_headers
-from pykb.runtime.client.sockets import OpenSockets
+from pykb.runtime.client.sockets import Connector
 from pykb.runtime.client.tls import tls_context
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
@@ -35,8 +35,6 @@ logger = logging.getLogger(__name__)
 # How much a stream may hold before its reader has taken it.
 _READ_BUFFER = 1 << 18
 _KNOWN_WARNINGS = 256
-# Seconds that closing waits for the last sockets.
-_CLOSING = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,6 @@ class Transport:
         """Is called after each attempt, in the event loop; it must neither block nor raise."""
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
-        self._sockets = OpenSockets()
         self._streams: set[aiohttp.ClientResponse] = set()
         self._slots = asyncio.Semaphore(self._options.max_connections)
         self._tls: tuple[Credentials, ssl.SSLContext | bool] | None = None
@@ -134,7 +131,6 @@ class Transport:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
-            await self._sockets.wait_closed(seconds=_CLOSING)
 
     async def request(self, call: Call) -> bytes:
         """Do a request; see :class:`~pykb.runtime.client.connection.Connection`."""
@@ -253,7 +249,7 @@ class Transport:
         if self._session is None:
             # The semaphore bounds requests; a limit here would let watches use it up.
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=30, socket_factory=self._sockets),
+                connector=Connector(ttl_dns_cache=30),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 read_bufsize=_READ_BUFFER,
             )
