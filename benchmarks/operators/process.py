@@ -1,0 +1,101 @@
+"""Runs an operator and reads off what it costs, from /proc: only Linux has it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+TICKS = os.sysconf("SC_CLK_TCK")
+ENDING = 40.0
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a process has used so far: CPU seconds; MiB at most, now, and now in its share of what it shares."""
+
+    cpu: float
+    peak: float
+    rss: float
+    pss: float
+
+
+class Operator:
+    """A running operator that prints ``done`` when its work is."""
+
+    def __init__(self, name: str, process: subprocess.Popen[str], errors: Path) -> None:
+        self.name = name
+        self.started = time.perf_counter()
+        self.lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._process = process
+        self._errors = errors
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def wait_until_done(self, *, timeout: float) -> float:
+        """Seconds from the start until the work was done.
+
+        Raises:
+            RuntimeError: It ended, or was not done in time; the message has the end of what it wrote.
+        """
+        deadline = time.perf_counter() + timeout
+        while True:
+            try:
+                line = self.lines.get(timeout=max(0.0, deadline - time.perf_counter()))
+            except queue.Empty:
+                raise RuntimeError(f"{self.name}: not done within {timeout:g} s\n{self._tail()}") from None
+            if line is None:
+                raise RuntimeError(f"{self.name}: ended before it was done\n{self._tail()}")
+            if line == "done":
+                return time.perf_counter() - self.started
+
+    def usage(self) -> Usage:
+        """What it has used until now."""
+        folder = Path("/proc") / str(self._process.pid)
+        # The name of the program stands in parentheses and may hold blanks.
+        fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        sizes = _sizes(folder / "status") | _sizes(folder / "smaps_rollup")
+        return Usage((int(fields[11]) + int(fields[12])) / TICKS, sizes["VmHWM"], sizes["Rss"], sizes["Pss"])
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.lines.put(line.strip())
+        self.lines.put(None)
+
+    def _tail(self) -> str:
+        return self._errors.read_text(encoding="utf-8", errors="replace")[-2000:]
+
+
+@contextlib.contextmanager
+def running(name: str, argv: tuple[str, ...]) -> Iterator[Operator]:
+    """Run an operator; end it at the end."""
+    if sys.platform != "linux":
+        raise SystemExit("the operators are measured by /proc, which only Linux has")
+    with tempfile.TemporaryDirectory() as folder:
+        errors = Path(folder) / "stderr"
+        with errors.open("wb") as file:
+            process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=file, text=True)
+        try:
+            yield Operator(name, process, errors)
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(ENDING)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def _sizes(path: Path) -> dict[str, float]:
+    """The lines of a file that are sizes, in MiB."""
+    pairs = (line.split(":", 1) for line in path.read_text().splitlines() if line.endswith("kB"))
+    return {name: int(value.split()[0]) / 1024 for name, value in pairs}
