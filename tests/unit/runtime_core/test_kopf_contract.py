@@ -83,14 +83,14 @@ def test_a_resource_needs_no_discovery():
 def test_settings_are_where_they_were():
     """A misspelt setting would be ignored silently."""
     settings = kopf.OperatorSettings()
-    for section, name in (
-        ("networking", "error_backoffs"),
-        ("networking", "connect_timeout"),
-        ("watching", "chunk_size"),
-        ("watching", "inactivity_timeout"),
-        ("watching", "initial_streaming"),
-    ):
-        assert hasattr(getattr(settings, section), name), f"{section}.{name}"
+    used = {
+        "networking": {"error_backoffs", "connect_timeout"},
+        "watching": {"chunk_size", "inactivity_timeout", "initial_streaming", "label_selectors", "field_selectors"},
+        "scanning": {"disabled"},
+        "admission": {"server", "managed"},
+    }
+    missing = {f"{section}.{name}" for section in used for name in used[section] - set(dir(getattr(settings, section)))}
+    assert not missing, "settings that this kopf does not have"
     assert settings.watching.initial_streaming is False, "a broken initial stream would look like a complete list"
     settings.watching.label_selectors[kopf.EVERYTHING] = "app=web"
     pods = references.Resource("", "v1", "pods", namespaced=True)

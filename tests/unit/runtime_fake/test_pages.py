@@ -1,0 +1,63 @@
+"""The programs of the how-to pages do what the pages say."""
+
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from pykb.api.apps.v1 import Deployment
+from pykb.api.core.v1 import Pod
+from pykb.runtime.fake import fake_client
+
+PAGES = Path(__file__).resolve().parents[3] / "docs" / "how-to"
+
+
+def program(page: str) -> dict[str, object]:
+    """What the Python blocks of a page define, run one after the other."""
+    text = (PAGES / page).read_text(encoding="utf-8")
+    names: dict[str, object] = {"__name__": page}
+    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.DOTALL | re.MULTILINE):
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+def shown_tests(page: str) -> list[str]:
+    """The tests that a page shows."""
+    return [name for name in program(page) if name.startswith("test_")]
+
+
+@pytest.mark.parametrize(
+    ("page", "name"),
+    [(page, name) for page in ("use-in-another-program.md", "test-an-operator.md") for name in shown_tests(page)],
+)
+async def test_the_shown_tests_a_page_pass(page, name):
+    """As a reader would run them."""
+    outcome = program(page)[name]()
+    if inspect.isawaitable(outcome):
+        await outcome
+
+
+def pod(name, node, **labels):
+    """A pod as the server has it."""
+    metadata = {"name": name, "namespace": "default", "labels": labels}
+    spec = {"nodeName": node, "containers": [{"name": "c", "image": "i"}]}
+    return Pod.from_wire({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+
+
+async def test_the_programs_of_the_page_on_other_programs_work():
+    """Deployments are scaled down by label; pods are found by index and by label."""
+    names = program("use-in-another-program.md")
+
+    def deployment(name, **labels):
+        template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+        metadata = {"name": name, "namespace": "default", "labels": labels}
+        spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
+        return Deployment.from_wire({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
+
+    client = fake_client(deployment("night", nightly="off"), deployment("day"))
+    assert await names["scale_down"](client, "default") == ["night"]
+    assert await names["scale_down"](client, "default") == []
+    assert (await client.get(Deployment, "default/day")).spec.replicas == 2
+    client = fake_client(pod("web-0", "worker-2", tier="web"), pod("db", "worker-1"), pod("other", "worker-2"))
+    assert await names["follow"](client) == ["db", "web-0"]
