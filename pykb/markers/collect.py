@@ -153,7 +153,7 @@ class _Attachment:
         description = describe_docstring(node.docstring) if node.docstring else None
         if description is None and above is not None:
             description = describe_comment(c.text for c in above.comments)
-        return FieldDeclaration(node.name, node.span, node.annotation_span, description, tuple(own))
+        return FieldDeclaration(node.name, node.span, node.annotation_span, description, tuple(own), node.arguments)
 
     def _blocks_above(self, line: int, column: int) -> tuple[CommentBlock | None, CommentBlock | None]:
         """The block directly above a line, and the next one that only blank lines separate from it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pykb.diagnostics import Span
@@ -57,6 +57,7 @@ class FieldNode:
     column: int
     span: Span
     annotation_span: Span
+    arguments: Mapping[str, Span] = field(default_factory=dict)
     docstring: str | None = None
 
 
@@ -164,9 +165,15 @@ class _Walk:
             column=self._columns.column(node.lineno, node.col_offset),
             span=self._columns.span(node.target),
             annotation_span=self._columns.span(node.annotation),
+            arguments={k.arg: self._keyword(k) for k in _field_keywords(node) if k.arg},
         )
         owner.fields.append(found)
         return found
+
+    def _keyword(self, node: ast.keyword) -> Span:
+        value = self._columns.span(node.value)
+        column = self._columns.column(node.lineno, node.col_offset)
+        return Span(value.path, node.lineno, column, value.end_line, value.end_column)
 
     def _alias(self, node: ast.stmt, prefix: str) -> None:
         match = _alias_of(node)
@@ -216,6 +223,17 @@ def _looks_like_types(node: ast.expr) -> bool:
     return isinstance(node, ast.Name | ast.Attribute | ast.Subscript) or (
         isinstance(node, ast.Constant) and (node.value is None or isinstance(node.value, str))
     )
+
+
+def _field_keywords(node: ast.AnnAssign) -> Iterator[ast.keyword]:
+    """The keyword arguments of ``Field(...)``: of the one assigned, then of those in ``Annotated``."""
+    annotation = node.annotation
+    calls: list[ast.expr | None] = [node.value]
+    if isinstance(annotation, ast.Subscript) and _last_name(annotation.value) == "Annotated":
+        calls += annotation.slice.elts[1:] if isinstance(annotation.slice, ast.Tuple) else []
+    for call in calls:
+        if isinstance(call, ast.Call) and _last_name(call.func) == "Field":
+            yield from call.keywords
 
 
 def _last_name(node: ast.expr) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from pykb.diagnostics import Span
@@ -28,6 +28,7 @@ class FieldDeclaration:
         annotation_span: Its annotation.
         description: From its attribute docstring, else from the comment directly above; ``None`` without either.
         markers: In the order of the source.
+        arguments: The keyword arguments of its ``Field(...)``, where they stand.
     """
 
     name: str
@@ -35,6 +36,7 @@ class FieldDeclaration:
     annotation_span: Span
     description: str | None
     markers: tuple[Marker, ...]
+    arguments: Mapping[str, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

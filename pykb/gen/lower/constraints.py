@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.types import CONSTRAINT
 from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.patch import patched
@@ -148,6 +148,8 @@ def _keywords(  # noqa: C901, PLR0912 - one branch for each kind of annotation
         yield "default", encode(item.value), "ServerDefault"
     elif isinstance(item, FieldInfo):
         yield from _field_texts(item)
+    elif isinstance(item, api.KnownValues | api.PatchStrategy) and place.span is not None:
+        diagnostics.add(_of_built_in_types(item, place))
     else:
         pattern = getattr(item, "pattern", None)
         if isinstance(pattern, re.Pattern):
@@ -156,9 +158,21 @@ def _keywords(  # noqa: C901, PLR0912 - one branch for each kind of annotation
             yield "pattern", pattern, f"Field(pattern={pattern!r})"
 
 
+def _of_built_in_types(item: api.KnownValues | api.PatchStrategy, place: Place) -> Diagnostic:
+    name = type(item).__name__
+    values = ", ".join(repr(value) for value in item.values) if isinstance(item, api.KnownValues) else ""
+    return CONSTRAINT.at(
+        place.span,
+        f"`{name}` on {place.what} says nothing in a CRD: it describes built-in types",
+        help=(f"Literal[{values}]" if values else "`ListMap(...)`, which server-side apply goes by",),
+    )
+
+
 def _field_texts(info: FieldInfo) -> Iterator[tuple[str, object, str]]:
     if info.title:
         yield "title", info.title, "Field(title=)"
+    if info.description:
+        yield "description", info.description, "Field(description=)"
     if info.examples:
         from pykb.api.wire import encode
 

@@ -14,12 +14,14 @@ from pykb.api.object import CustomResource, Object
 from pykb.api.wire import wire_name
 from pykb.diagnostics import Label
 from pykb.diagnostics.codes.crd import DUPLICATE_NAME
+from pykb.diagnostics.codes.types import ALIAS, DESCRIPTION_CONFLICT
 from pykb.gen.ir import PropertyNode, SchemaNode, object_node
 from pykb.gen.lower.builtins import kind_field, lower_builtin
 from pykb.gen.lower.defaults import python_default
 from pykb.gen.lower.fields import FieldType, field_type
 from pykb.gen.lower.place import Place
 from pykb.gen.lower.unions import split_optional
+from pykb.markers.source import FieldDeclaration
 
 if TYPE_CHECKING:
     from pykb.gen.declare import NamedType
@@ -69,11 +71,11 @@ def _property(
         sys.modules.get(kind.owner.__module__),
     )
     node = _value(kind, info, place, lowering)
-    description = None
-    if not named.built_in:
-        description = info.description or (declaration.description if declaration else None)
+    description = None if named.built_in else _description(info, declaration, lowering)
     if description:
         node = node.put("description", description, declaration.span if declaration else None)
+    if declaration is not None and declaration.arguments:
+        _check_alias(attribute, declaration, lowering)
     default, spelling = python_default(info, place, lowering)
     if spelling:
         node = node.put("default", default, place.span, spelling)
@@ -86,6 +88,41 @@ def _property(
         span=declaration.span if declaration else None,
         required_by="no default" if required else "a default",
     )
+
+
+def _description(info: FieldInfo, declaration: FieldDeclaration | None, lowering: Lowering) -> str | None:
+    """What the field says of itself: ``Field(description=)``, else its docstring or comment, else its type's alias."""
+    if declaration is None:
+        return info.description
+    at = declaration.arguments.get("description")
+    if at is None:
+        return declaration.description or info.description
+    if declaration.description and declaration.description != info.description:
+        lowering.diagnostics.add(
+            DESCRIPTION_CONFLICT.at(
+                at,
+                f"the field `{declaration.name}` is described twice, and only this text goes into the schema",
+                labels=(Label(declaration.span, "its docstring or comment is another one"),),
+                help=("keep one of the two",),
+            ),
+        )
+    return info.description
+
+
+def _check_alias(attribute: str, declaration: FieldDeclaration, lowering: Lowering) -> None:
+    """A name on the wire is given by ``Wire``: any other spelling renames the argument of the constructor, too."""
+    for argument in ("alias", "serialization_alias", "validation_alias"):
+        at = declaration.arguments.get(argument)
+        if at is not None:
+            name = lowering.declarations.text(at).partition("=")[2].strip() or '"..."'
+            lowering.diagnostics.add(
+                ALIAS.at(
+                    at,
+                    f"the field `{attribute}` gets its wire name by `{argument}=`",
+                    label="type checkers would ask for it as the name of the constructor's argument",
+                    help=(f"{attribute}: Annotated[..., Wire({name})]", "with `from pykb.api import Wire`"),
+                ),
+            )
 
 
 def _value(kind: FieldType, info: FieldInfo, place: Place, lowering: Lowering) -> SchemaNode:

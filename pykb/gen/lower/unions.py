@@ -36,13 +36,18 @@ def split_optional(annotation: object) -> tuple[object, bool]:
     rest = tuple(member for member in members if member is not _NONE)
     if len(rest) == len(members):
         return annotation, False
-    return typing.Union[rest], True  # noqa: UP007 - made at run time
+    if len(rest) == 1:
+        return rest[0], True
+    try:
+        return typing.Union[rest], True  # noqa: UP007 - made at run time
+    except TypeError:  # a member that cannot be hashed is no type at all; it is said where the annotation is lowered
+        return annotation, False
 
 
 def lower_union(members: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
     """The schema of a union without ``None``."""
-    bare = frozenset(_bare(member) for member in members)
-    if bare <= {int, str, Quantity}:
+    bare = [_bare(member) for member in members]  # no set: not everything that is written there has a hash
+    if all(member in (int, str, Quantity) for member in bare):
         return lowering.lower(Quantity, place) if Quantity in bare else _int_or_string(members, place, lowering)
     classes = [member for member in (_bare(m) for m in members) if isinstance(member, type)]
     if len(classes) == len(members) and all(issubclass(cls, Struct) for cls in classes):

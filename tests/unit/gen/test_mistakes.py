@@ -58,6 +58,11 @@ CASES = [
     ("text", "2:8", "the default of `spec.a` has half of a surrogate pair", "class Spec(Struct):\n    a: str = '\\ud800'\n"),
     ("text", "2:5", "the description of `spec.a` has half of a surrogate pair", "class Spec(Struct):\n    a: str\n    '\\udc00'\n"),
     ("import-failed", "2:5", "a group and a version are strings, found <class 'int'>", "class Spec(Struct):\n    GroupVersion('a', int)\n"),
+    ("plain-alias", "2:22", "gets its wire name by `alias=`", "class Spec(Struct):\n    a_b: str = Field(alias='aX')\n"),
+    ("plain-alias", "2:45", "gets its wire name by `serialization_alias=`", "class Spec(Struct):\n    a_b: Annotated[str, Field(min_length=1, serialization_alias='aX')]\n"),
+    ("unsupported-constraint", "3:8", "`KnownValues` on the field `a` says nothing in a CRD", "from pykb.api.annotations import KnownValues\nclass Spec(Struct):\n    a: Annotated[str, KnownValues(('a',))]\n"),
+    ("unsupported-type", "2:8", "which has no counterpart in a CRD", "class Spec(Struct):\n    a: list[1:2] | None = None\n"),
+    ("union", "2:8", "is the union `dict | int", "class Spec(Struct):\n    a: dict[str, list[1:2]] | int | None = None\n"),
     ("unsupported-constraint", "2:8", "only strings, lists and maps have a length", "class Spec(Struct):\n    a: Annotated[bool, Field(min_length=1)]\n"),
 ]  # fmt: skip
 
@@ -95,3 +100,31 @@ def test_all_mistakes_are_found_in_one_run(generate_types: Generate) -> None:
     """
     result = generate_types(dedent(source) + KIND)
     assert [d.code.slug for d in result.diagnostics] == ["marker-type", "marker-unknown", "float"]
+
+
+def test_a_second_description_is_said(generate_types: Generate) -> None:
+    """`Field(description=)` wins over the docstring, which then stands in no schema."""
+    source = "class Spec(Struct):\n    a: str = Field(description='One.')\n    '''Two.'''\n"
+    result = generate_types(source + KIND)
+    assert [d.code.slug for d in result.diagnostics] == ["two-descriptions"]
+    assert not result.diagnostics.has_errors
+    text = result.artifacts["crd"][0].render()
+    assert "One." in text
+    assert "Two." not in text
+
+
+def test_the_description_of_a_field_wins_over_that_of_its_alias(generate_types: Generate) -> None:
+    """A text inside an `Annotated` alias describes every use that has none of its own."""
+    source = """\
+Port = Annotated[int, Field(description="A port.")]
+class Spec(Struct):
+    plain: Port
+    own: Port
+    '''The main port.'''
+    many: list[Port]
+"""
+    result = generate_types(source + KIND)
+    assert not list(result.diagnostics)
+    text = result.artifacts["crd"][0].render()
+    assert text.count("A port.") == 2
+    assert text.count("The main port.") == 1
