@@ -74,6 +74,12 @@ class BuiltinTypes:
         return best[3]
 
 
+@cache
+def builtin_types() -> BuiltinTypes:
+    """The built-in types; made once, which takes longer than most imports."""
+    return BuiltinTypes()
+
+
 def _rank(cls: type[Struct]) -> int:
     package = cls.__module__.removeprefix("pykb.api.").partition(".")[0]
     return _PACKAGES.index(package) if package in _PACKAGES else len(_PACKAGES)

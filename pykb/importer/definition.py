@@ -13,6 +13,13 @@ from pykb.importer.source import Document
 KIND = "CustomResourceDefinition"
 # Written by tools, never by people; the next tool writes them again.
 _TOOLS = ("controller-gen.kubebuilder.io/version", "kubectl.kubernetes.io/last-applied-configuration")
+_EMPTY_IS_NOTHING = frozenset({"properties", "required", "description"})
+_FLAGS = frozenset(
+    [
+        *("exclusiveMaximum", "exclusiveMinimum", "nullable", "uniqueItems"),
+        *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"),
+    ],
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,12 +149,12 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
 
 
 def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without keywords that say nothing: null ones, and empty ``properties`` and ``required``."""
+    """A schema without keywords that say nothing, and that the API server drops: null, empty and false ones."""
     out: dict[str, Any] = {}
     for name, value in schema.items():
         if name == "default":
             out[name] = value
-        elif value is None or (name in {"properties", "required", "description"} and not value):
+        elif value is None or (name in _EMPTY_IS_NOTHING and not value) or (name in _FLAGS and value is False):
             continue
         elif name == "properties" and isinstance(value, Mapping):
             out[name] = {str(key): cleaned(item) if isinstance(item, Mapping) else item for key, item in value.items()}

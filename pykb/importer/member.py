@@ -102,8 +102,6 @@ def spell_member(speller: Speller, attribute: str, name: str, schema: Schema, *,
     if nullable and not (required and default is None):
         metadata.append(call(api("Nullable")))
     doc = _texts(speller, schema, metadata)
-    if schema.get("nullable") is False:
-        metadata.append(call(api("SchemaPatch"), literal({"nullable": False})))
     markers: tuple[str, ...] = ()
     base = spelled.type
     if "default" in schema and required:

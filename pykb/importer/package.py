@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.importer import FOLDER_CLASH
-from pykb.importer.builtin import BuiltinTypes
+from pykb.importer.builtin import builtin_types
 from pykb.importer.definition import Definition, Version
 from pykb.importer.module import module_text
 from pykb.importer.naming import group_folder
@@ -61,7 +61,7 @@ def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -
             by_version.setdefault((definition.group, version.name), []).append((definition, version))
     if diagnostics.has_errors:
         return []
-    builtin = BuiltinTypes()
+    builtin = builtin_types()
     return [
         ModuleFile(
             f"{group_folder(group)}/{re.sub(r'[^a-z0-9]', '_', version)}.py",

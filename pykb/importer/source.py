@@ -47,7 +47,7 @@ def read_sources(
     found: list[Document] = []
     for source in sources:
         if source == "-":
-            found += parse(stdin, "<stdin>", diagnostics)
+            found += _documents(stdin, "<stdin>", diagnostics)
         elif source.startswith(CLUSTER):
             if kubectl is not None:
                 found += _from_cluster(source.removeprefix(CLUSTER).strip("/"), kubectl, diagnostics)
@@ -112,9 +112,16 @@ def _read(path: Path, diagnostics: Diagnostics) -> list[Document]:
     except UnicodeDecodeError as error:
         diagnostics.add(SOURCE_BROKEN.at(Span(path.as_posix(), 1, 1), f"`{path}` is no UTF-8 text: {error.reason}"))
         return []
-    documents = parse(text, path.as_posix(), diagnostics)
-    if not documents and not diagnostics.has_errors:
-        diagnostics.add(SOURCE_BROKEN.at(Span(path.as_posix(), 1, 1), f"`{path}` is empty"))
+    return _documents(text, path.as_posix(), diagnostics)
+
+
+def _documents(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
+    """The documents of a source that must have some."""
+    own = Diagnostics()
+    documents = parse(text, origin, own)
+    if not documents and not own.has_errors:
+        own.add(SOURCE_BROKEN.at(Span(origin, 1, 1), f"`{origin}` is empty"))
+    diagnostics.extend(own)
     return documents
 
 

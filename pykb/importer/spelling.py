@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pykb.importer.expression import ANY, Atom, Expression, Name, call, literal, optional, subscript
 from pykb.importer.fingerprint import OF_THE_USE, Schema
 from pykb.importer.scalar import Spelled, annotated, api, spell_scalar
-from pykb.importer.shape import Shapes, is_struct
+from pykb.importer.shape import Shapes, children, is_struct
 
 _RULES = "x-kubernetes-validations"
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
@@ -52,8 +52,6 @@ class Speller:
         own = {k: v for k, v in schema.items() if k in OF_THE_USE - {"nullable"}}
         if self.shapes.builtin(schema) or (shape is not None and own.get("description") == shape.doc):
             own.pop("description", None)  # none of Kubernetes' prose is carried along
-        if schema.get("nullable") is False:
-            own["nullable"] = False
         if own:
             metadata = (*metadata, call(api("SchemaPatch"), literal(own)))
         base = optional(spelled.type) if schema.get("nullable") is True else spelled.type
@@ -66,7 +64,11 @@ class Speller:
             schema: The object that the class stands for.
             patch: What else differs from the schema of the class.
         """
-        return _with_the_rest(schema, Spelled(Name("object"), (), {"type": "object"}), patch).metadata
+        patched = dict(patch or {})
+        required = schema.get("required")
+        if isinstance(required, list) and not set(required) <= set(children(schema)):
+            patched.setdefault("required", required)
+        return _with_the_rest(schema, Spelled(Name("object"), (), {"type": "object"}), patched).metadata
 
     def _named(self, schema: Schema) -> Spelled | None:
         if not is_struct(schema):

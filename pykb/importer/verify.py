@@ -9,7 +9,7 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.codes.importer import CRD_NOT_KEPT
-from pykb.importer.builtin import BuiltinTypes
+from pykb.importer.builtin import builtin_types
 from pykb.importer.compare import differences
 from pykb.importer.definition import Definition
 from pykb.importer.package import ModuleFile, needed_inits
@@ -27,7 +27,7 @@ def verify(definitions: Iterable[Definition], files: Iterable[ModuleFile], diagn
         diagnostics: Gets one warning for each detail.
     """
     generated = regenerate(files, diagnostics)
-    builtin = BuiltinTypes()
+    builtin = builtin_types()
     for definition in definitions:
         found = generated.get(definition.name)
         if found is None:

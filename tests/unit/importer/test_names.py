@@ -1,0 +1,71 @@
+"""Names: readable, unlike each other, and none that Python or the imports have already."""
+
+from __future__ import annotations
+
+import pytest
+
+from pykb.diagnostics import Diagnostics
+from pykb.importer.naming import attribute_name, choose_names, group_folder, singular
+from pykb.importer.package import package_files
+from pykb.meta.plural import pluralize
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["container", "policy", "address", "database", "status", "match", "cache", "index", "key", "proxy", "alias", "box"],
+)
+def test_the_singular_of_a_plural_is_the_word(word: str) -> None:
+    """The way back from controller-gen's plurals."""
+    assert singular(pluralize(word)) == word
+
+
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        ([["Kind", "Spec"]], ["KindSpec"]),
+        ([["Kind", "Spec", "Container"]], ["Container"]),
+        ([["K", "Spec", "A", "Item"], ["K", "Spec", "B", "Item"]], ["AItem", "BItem"]),
+        ([["K", "Spec", "Item"], ["K", "Spec", "A", "Item"]], ["SpecItem", "AItem"]),
+        ([["K", "Spec", "Quantity"]], ["SpecQuantity"]),
+        ([["K", "Spec", "Warning"]], ["SpecWarning"]),
+        ([["K", "Spec", "3d"]], ["Spec3d"]),
+        ([["K", "A"], ["K", "A"]], ["KA", "KA2"]),
+    ],
+)
+def test_the_shortest_end_of_a_path_that_is_unique(paths: list[list[str]], expected: list[str]) -> None:
+    """Longer only where a shorter name would be taken."""
+    assert choose_names(paths, ["Quantity"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("wire", "expected"),
+    [("hostIP", "host_ip"), ("class", "class_"), ("list", "list_"), ("model_x", "model_x_"), ("", "field")],
+)
+def test_attributes_are_none_that_a_struct_has(wire: str, expected: str) -> None:
+    """Keywords, methods of the base class and types of annotations get an underscore."""
+    assert attribute_name(wire) == expected
+
+
+def test_equal_attributes_are_told_apart() -> None:
+    """Two wire names can lead to one attribute."""
+    assert attribute_name("fooBar", ["foo_bar"]) == "foo_bar_2"
+
+
+def test_folders_are_identifiers() -> None:
+    """A group's folder can be imported from."""
+    for group in ("cert-manager.io", "3scale.net", "import"):
+        assert group_folder(group).isidentifier()
+
+
+def test_equal_parts_are_one_class(make_crd, define) -> None:
+    """What is written out many times in a CRD is one class in Python."""
+    part = "{type: object, properties: {x: {type: string}}}"
+    made = define(
+        make_crd(
+            f"first: {part}\nothers: {{type: array, items: {part}}}\nbyName: {{type: object, additionalProperties: {part}}}"
+        )
+    )
+    [file] = package_files(made, Diagnostics())
+    assert "first: First | None" in file.text
+    assert "others: list[First] | None" in file.text
+    assert "by_name: dict[str, First] | None" in file.text

@@ -1,0 +1,93 @@
+"""Writing: what is replaced, what is left alone, what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pykb.diagnostics import Diagnostics
+from pykb.importer.plan import plan_import
+from pykb.scaffold.apply import apply
+
+MODULE = "ext/example_com/v1.py"
+
+
+@pytest.fixture
+def run(tmp_path: Path, define):
+    """Import manifests into `ext`; gives the slugs of the findings."""
+
+    def run(*manifests: dict, force: bool = False) -> list[str]:
+        found = Diagnostics()
+        plan = plan_import(define(*manifests), tmp_path, "ext", force=force, diagnostics=found)
+        if plan is not None:
+            assert apply(plan) is None
+        return [d.code.slug for d in found]
+
+    return run
+
+
+def test_importing_twice_changes_nothing(tmp_path: Path, run, make_crd) -> None:
+    """The second plan is empty."""
+    assert run(make_crd()) == []
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*.py")}
+    assert sorted(str(path.relative_to(tmp_path)) for path in before) == [
+        "ext/__init__.py",
+        "ext/example_com/__init__.py",
+        MODULE,
+    ]
+    assert run(make_crd()) == []
+    assert before == {path: path.read_bytes() for path in tmp_path.rglob("*.py")}
+
+
+def test_a_newer_crd_replaces_what_nobody_edited(tmp_path: Path, run, make_crd) -> None:
+    """An update needs no `--force`."""
+    run(make_crd())
+    assert run(make_crd("a: {type: string}")) == []
+    assert "a: str | None = None" in (tmp_path / MODULE).read_text()
+
+
+def test_an_edited_module_is_only_written_over_by_force(tmp_path: Path, run, make_crd) -> None:
+    """A user's edit is never lost: it is refused, or kept as a copy."""
+    run(make_crd())
+    edited = (tmp_path / MODULE).read_text() + "\n# mine\n"
+    (tmp_path / MODULE).write_text(edited)
+    assert run(make_crd("a: {type: string}")) == ["file-exists"]
+    assert (tmp_path / MODULE).read_text() == edited
+    assert run(make_crd("a: {type: string}"), force=True) == []
+    copies = [path for path in (tmp_path / ".pykb" / "backup").rglob("*") if path.is_file()]
+    assert [path.read_text() for path in copies] == [edited]
+
+
+def test_kinds_of_an_earlier_import_are_not_dropped(tmp_path: Path, run, make_crd) -> None:
+    """A module holds all kinds of its group, so they are imported together."""
+    run(make_crd(kind="One"), make_crd(kind="Two"))
+    assert run(make_crd(kind="One")) == ["import-kinds-lost"]
+    assert "class Two(" in (tmp_path / MODULE).read_text()
+    assert run(make_crd(kind="One"), make_crd(kind="Two"), make_crd(kind="Three")) == []
+
+
+def test_groups_that_share_a_folder_are_refused(tmp_path: Path, run, make_crd) -> None:
+    """In one import, and in one after the other."""
+    one, other = make_crd(group="a-b.example.com"), make_crd(group="a.b.example.com", kind="Other")
+    assert run(one, other) == ["import-folder-clash"]
+    assert run(one) == []
+    assert run(other) == ["import-folder-clash"]
+
+
+def test_output_stays_inside_the_project(tmp_path: Path, define, make_crd) -> None:
+    """A path that leads out is refused."""
+    found = Diagnostics()
+    root = tmp_path / "project"
+    root.mkdir()
+    assert plan_import(define(make_crd()), root, "../elsewhere", force=False, diagnostics=found) is None
+    assert {d.code.slug for d in found} == {"path-outside"}
+
+
+@pytest.mark.parametrize("existing", ["x = 1\n", ""])
+def test_a_package_that_is_there_keeps_its_init(existing: str, tmp_path: Path, run, make_crd) -> None:
+    """An `__init__.py` is made where there is none, and never changed."""
+    (tmp_path / "ext").mkdir()
+    (tmp_path / "ext" / "__init__.py").write_text(existing)
+    assert run(make_crd()) == []
+    assert (tmp_path / "ext" / "__init__.py").read_text() == existing
