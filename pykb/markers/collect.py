@@ -12,13 +12,14 @@ import re
 import warnings
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
-from pykb.diagnostics.codes.markers import MARKER_DETACHED, SOURCE_SYNTAX
+from pykb.diagnostics.codes.markers import MARKER_DETACHED, MARKER_SYNTAX, SOURCE_SYNTAX
 from pykb.markers.comments import MARKER_LIKE, Comment, CommentBlock, find_comments, is_comment, split_lines
 from pykb.markers.consistency import check_consistency
 from pykb.markers.declarations import Columns, Declarations, FieldNode, Scope, TypeNode, declare
 from pykb.markers.definition import MarkerTarget
 from pykb.markers.description import describe_comment, describe_docstring
 from pykb.markers.model import Marker
+from pykb.markers.naming import resolve
 from pykb.markers.reader import MarkerComment, MarkerReader, Place
 from pykb.markers.registry import MarkerRegistry
 from pykb.markers.source import FieldDeclaration, SourceFile, TypeDeclaration, TypeKind
@@ -26,6 +27,7 @@ from pykb.markers.source import FieldDeclaration, SourceFile, TypeDeclaration, T
 __all__ = ["FieldDeclaration", "SourceFile", "TypeDeclaration", "TypeKind", "collect", "scan", "syntax_error"]
 
 
+_NAMESPACES = ("+kubebuilder:", "+k8s:")
 _IN_DOCSTRING = re.compile(
     r"""^[ \t]*(?:[rR]?(?:"{3}|'{3}|"|'))?[ \t]*(\+(?:kubebuilder|k8s):[^\n\r]*?)[ \t]*(?:"{3}|'{3})?[ \t]*$""",
     re.MULTILINE,
@@ -105,6 +107,7 @@ class _Attachment:
         self._declarations = declarations
         self._comments = comments
         self._by_last_line = {b.last_line: b for b in comments.blocks}
+        self._registry = registry
         self._reader = MarkerReader(registry, diagnostics)
         self._diagnostics = diagnostics
         self._taken: set[int] = set()
@@ -118,6 +121,7 @@ class _Attachment:
         for comment in self._comments.trailing:
             if comment.marker_offset is not None and is_comment(self._text, comment):
                 self._trailing(comment)
+        self._documentation()
         self._docstrings()
         package = tuple(sorted(self._package, key=lambda m: (m.span.line, m.span.column)))
         check_consistency([m for m in package if not m.definition.anywhere], self._diagnostics)
@@ -230,6 +234,26 @@ class _Attachment:
                     f"`+{marker.name}` has no effect at the end of a line of code",
                     label="has no effect here",
                     help=("move it to a line of its own",),
+                )
+            )
+
+    def _documentation(self) -> None:
+        """Markers in comments for Sphinx (``#: text``) are text; whoever wrote one there meant it to count."""
+        comments = [*(c for b in self._comments.blocks for c in b.comments), *self._comments.trailing]
+        for comment in comments:
+            text = comment.text[1:].strip()
+            if not comment.text.startswith(":") or not text.startswith("+"):
+                continue
+            if not text.startswith(_NAMESPACES) and resolve(text, self._registry)[0] is None:
+                continue
+            if not comment.own_line and not is_comment(self._text, comment):
+                continue
+            self._diagnostics.add(
+                MARKER_SYNTAX.at(
+                    Span(self._path, comment.line, comment.column, comment.line, comment.column + 2),
+                    "expected `#` before a marker, found `#:`",
+                    label="text of the documentation",
+                    help=(f"write `# {text}`",),
                 )
             )
 
