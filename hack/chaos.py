@@ -32,8 +32,7 @@ async def run(size: Size, words: list[str]) -> list[Verdict]:
             async with Cluster(plane, place) as cluster:
                 verdict = await play(fault, cluster, size)
             verdicts.append(verdict)
-            if not verdict.good:
-                print(verdict, file=sys.stderr, flush=True)
+            print(*verdict.row() if verdict.good else (verdict,), sep=" | ", file=sys.stderr, flush=True)
     return verdicts
 
 

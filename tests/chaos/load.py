@@ -13,7 +13,7 @@ from pykb.runtime import ApiError, Client, MergePatch, NoKindMatch, NotFound, Se
 from tests.chaos.kinds import Gadget, GadgetSpec
 
 DRIVERS = 4
-PAUSE = 0.02  # seconds between two writes of a driver
+PAUSE = 0.04  # seconds between two writes of a driver
 AFTER_ERROR = 0.2
 
 
@@ -91,11 +91,13 @@ class Load:
         """Have these gadgets make trouble, or (``None``) none any more."""
         for name in names:
             patch = MergePatch({"spec": {"trouble": what}})
-            try:
-                await self._client.patch(self._gadget(name), patch)
-            except NotFound:
-                if what:
-                    await self._client.create(self._gadget(name, trouble=what))
+            done = False
+            while not done:  # a driver may delete or create it at this moment
+                try:
+                    await self._client.patch(self._gadget(name), patch)
+                    done = True
+                except NotFound:
+                    done = what is None or await self._try("create", name, what)
 
     async def _drive(self, driver: int) -> None:
         names = [name for name in self._names[driver::DRIVERS] if name not in self._left_alone]
@@ -112,17 +114,17 @@ class Load:
         except (ApiError, NoKindMatch, ServerUnreachable):
             return False
 
-    async def _try(self, verb: str, name: str) -> bool:
+    async def _try(self, verb: str, name: str, trouble: str | None = None) -> bool:
         try:
-            await self._do(verb, name)
+            await self._do(verb, name, trouble)
         except (ApiError, NoKindMatch, ServerUnreachable) as error:
             self.failed[type(error).__name__] += 1
             return False
         self.done[verb] += 1
         return True
 
-    async def _do(self, verb: str, name: str) -> None:
-        gadget = self._gadget(name)
+    async def _do(self, verb: str, name: str, trouble: str | None = None) -> None:
+        gadget = self._gadget(name, trouble)
         match verb:
             case "create":
                 await self._client.create(gadget)

@@ -38,8 +38,8 @@ class Size:
     true_times: bool
 
 
-SMALL = Size(objects=30, times=1, writes=40, patience=timedelta(seconds=100), true_times=False)
-FULL = Size(objects=500, times=20, writes=400, patience=timedelta(minutes=15), true_times=True)
+SMALL = Size(objects=24, times=1, writes=24, patience=timedelta(seconds=100), true_times=False)
+FULL = Size(objects=500, times=20, writes=200, patience=timedelta(minutes=15), true_times=True)
 
 
 @dataclass
