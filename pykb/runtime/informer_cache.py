@@ -142,8 +142,8 @@ class InformerCache:
         self.informer(kind).store.add_index(name, indexer)
 
     async def mapping(self, kind: Kind) -> ResourceMapping:
-        """Where a kind is served."""
-        return await self._mapper.mapping(gvk_of(kind), static=resource_of(kind))
+        """Where a kind is served; waits until it is."""
+        return await self._find(gvk_of(kind), resource_of(kind))
 
     async def run(self) -> None:
         """Run the informers, those asked for later too, until cancelled."""
@@ -208,7 +208,7 @@ class InformerCache:
         )
 
     async def _run(self, informer: Informer[Any], static: ResourceInfo | None, *, metadata_only: bool) -> None:
-        mapping = await self._find(informer, static)
+        mapping = await self._find(informer.gvk, static, informer)
         options = informer.options
         namespaces: tuple[str | None, ...] = (None,)
         if mapping.namespaced and options.namespaces:
@@ -227,15 +227,18 @@ class InformerCache:
         ]
         await informer.run(self._source, targets)
 
-    async def _find(self, informer: Informer[Any], static: ResourceInfo | None) -> ResourceMapping:
-        """Wait for the kind to be served: its CRD may be installed later."""
+    async def _find(
+        self, gvk: GroupVersionKind, static: ResourceInfo | None, informer: Informer[Any] | None = None
+    ) -> ResourceMapping:
+        """Wait for the kind to be served: its CRD may be installed later. The informer has the problem meanwhile."""
         pause = timedelta(milliseconds=200)
         while True:
             try:
-                return await self._mapper.mapping(informer.gvk, static=static)
+                return await self._mapper.mapping(gvk, static=static)
             except PykbError as error:
-                if informer.problem != str(error):
-                    logger.warning("cannot watch yet", extra={"kind": str(informer.gvk), "error": str(error)})
-                informer.problem = str(error)
+                problem = str(error)
+            if informer is not None and informer.problem != problem:
+                logger.warning("cannot watch yet", extra={"kind": str(gvk), "error": problem})
+                informer.problem = problem
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)

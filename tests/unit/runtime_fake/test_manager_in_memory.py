@@ -13,7 +13,18 @@ import pytest
 from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import Client, ControllerBuilder, LeadershipLost, Manager, ManagerOptions, Reconciler, Request
+from pykb.api.unstructured import Unstructured
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime import (
+    Client,
+    ControllerBuilder,
+    LeadershipLost,
+    Manager,
+    ManagerOptions,
+    Reconciler,
+    Request,
+    set_controller_reference,
+)
 from pykb.runtime.errors import error_from_status
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.testing import eventually, running
@@ -333,3 +344,38 @@ def test_a_signal_stops_gracefully_and_a_second_one_at_once(number, last_moments
         said += program.stdout.read()
     assert program.returncode == code
     assert said.split()[-1] == last
+
+
+def _definition():
+    """A kind that the server learns of later."""
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": anything}}
+    names = {"kind": "Late", "plural": "lates", "singular": "late", "listKind": "LateList"}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "lates.example.com"},
+        "spec": {"group": "example.com", "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+async def test_an_owner_whose_definition_comes_later_is_waited_for():
+    """Applying an operator and its definitions in any order works, also where the kind owns others."""
+    client = fake_client()
+    manager, noted = Manager(client=client), []
+    late = GroupVersionKind("example.com", "v1", "Late")
+    ControllerBuilder(manager).for_(late).owns(ConfigMap).complete(Noting(manager.client, noted))
+    task = asyncio.create_task(manager.start())
+    await asyncio.wait_for(manager.elected.wait(), 10)
+    await asyncio.sleep(0.1)
+    assert not task.done()
+    await client.create(_definition())
+    owner = Unstructured.of(late, "owner", "default")
+    await client.create(owner)
+    await eventually(lambda: noted == ["owner"])
+    child = config_map("child")
+    set_controller_reference(owner, child)
+    await client.create(child)
+    await eventually(lambda: noted == ["owner", "owner"])
+    manager.stop()
+    await task
