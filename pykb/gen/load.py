@@ -18,6 +18,7 @@ from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_OUTSIDE
+from pykb.gen.module_name import RESERVED, module_name
 from pykb.markers.collect import syntax_error
 
 _SKIPPED = frozenset(
@@ -120,7 +121,11 @@ def _lies_in(module: types.ModuleType, root: Path) -> bool:
 
 def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | None:
     """Import a file of the project by its dotted name; ``None`` when that fails, which is then said."""
-    top, name = module_name(path)
+    top, name = module_name(path, root)
+    package = name.partition(".")[0]
+    if package in RESERVED and not _is_loaded_from(package, root):
+        diagnostics.add(_hides(package, path, root))
+        return None
     entry = str(top)
     if entry not in sys.path[:1]:
         sys.path.insert(0, entry)
@@ -138,16 +143,6 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
     return None
 
 
-def module_name(path: Path) -> tuple[Path, str]:
-    """The directory to import from, and the dotted name: packages are the directories with an ``__init__.py``."""
-    parts = [] if path.stem == "__init__" else [path.stem]
-    folder = path.parent
-    while (folder / "__init__.py").exists():
-        parts.insert(0, folder.name)
-        folder = folder.parent
-    return folder, ".".join(parts)
-
-
 def _make_room(name: str, root: Path) -> None:
     """Forget a module of the same name from somewhere else: another project, or something installed."""
     package = name.partition(".")[0]
@@ -156,6 +151,21 @@ def _make_room(name: str, root: Path) -> None:
         return
     for other in [other for other in sys.modules if other == package or other.startswith(f"{package}.")]:
         del sys.modules[other]
+
+
+def _is_loaded_from(package: str, root: Path) -> bool:
+    """Whether the project is that package itself."""
+    loaded = sys.modules.get(package)
+    return loaded is not None and _lies_in(loaded, root)
+
+
+def _hides(package: str, path: Path, root: Path) -> Diagnostic:
+    return IMPORT_FAILED.at(
+        Span(_shown(str(path), root), 1, 1),
+        f"importing `{_shown(str(path), root)}` fails: `{package}` is the name of a module of Python or of pykb",
+        label="cannot be imported by this name",
+        help=("rename it, or move it into a package: a folder with an `__init__.py` and a name of its own",),
+    )
 
 
 def _shown(path: str, root: Path) -> str:

@@ -91,3 +91,42 @@ def test_two_projects_with_modules_of_one_name_do_not_mix(generate_types: Genera
     assert "b:" in second
     assert first != second
     del tmp_path
+
+
+LONE = """\
+from dataclasses import dataclass
+from pykb.api import CustomResource, GroupVersion, Struct
+class Spec(Struct):
+    a: str
+class NAME(CustomResource, group_version=GroupVersion("example.com", "v1")):
+    spec: Spec
+"""
+
+
+def test_a_file_named_like_a_module_of_python_does_not_take_its_place(tmp_path: Path) -> None:
+    """`types.py`, `enum.py` in a folder without `__init__.py` are the project's there, and Python's for all others."""
+    (tmp_path / "api").mkdir()
+    for name in ("types", "enum", "pykb", "things"):
+        (tmp_path / "api" / f"{name}.py").write_text(LONE.replace("NAME", name.title()), encoding="utf-8")
+    before = {name: sys.modules.get(name) for name in ("types", "enum", "pykb")}
+    result = generate(GenerateOptions(root=tmp_path, generators=("crd",)))
+    assert not list(result.diagnostics)
+    assert [a.path for a in result.artifacts["crd"]] == [
+        "example.com_enums.yaml",
+        "example.com_pykbs.yaml",
+        "example.com_things.yaml",
+        "example.com_types.yaml",
+    ]
+    assert {name: sys.modules.get(name) for name in before} == before
+
+
+def test_a_package_named_like_a_module_of_python_is_refused(tmp_path: Path) -> None:
+    """It could only be imported in that module's place."""
+    package = tmp_path / "platform" / "api"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    (package / "things.py").write_text(LONE.replace("NAME", "Thing"), encoding="utf-8")
+    (diagnostic,) = generate(GenerateOptions(root=tmp_path, generators=("crd",))).diagnostics
+    assert diagnostic.code.slug == "import-failed"
+    assert "`platform` is the name of a module of Python" in diagnostic.message
