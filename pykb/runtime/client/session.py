@@ -12,6 +12,7 @@ from pykb.runtime.client.headers import environment_proxy, request_headers
 from pykb.runtime.client.listwatch import accepted
 from pykb.runtime.client.sockets import Connector
 from pykb.runtime.client.tls import tls_context
+from pykb.runtime.fence import check_fence
 from pykb.runtime.login.credentials import Credentials
 
 
@@ -26,6 +27,8 @@ def new_session(credentials: Credentials, *, metadata_only: bool = False) -> aio
     """A session that is admitted by the API server. The number of connections is that of the streams."""
 
     async def complete(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        if request.method != "GET":
+            check_fence()
         if credentials.tls_server_name:
             request.server_hostname = credentials.tls_server_name
         if metadata_only:
@@ -40,5 +43,5 @@ def new_session(credentials: Credentials, *, metadata_only: bool = False) -> aio
         headers=request_headers(Call("GET", "/"), credentials),
         proxy=credentials.proxy_url or environment_proxy(credentials.server),
         response_class=_Response,
-        middlewares=(complete,) if metadata_only or credentials.tls_server_name else (),
+        middlewares=(complete,),
     )

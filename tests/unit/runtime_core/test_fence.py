@@ -3,9 +3,12 @@
 import asyncio
 
 import pytest
+from aiohttp import web
 
+from pykb.runtime.client.session import new_session
 from pykb.runtime.controller import Controller, ControllerOptions
 from pykb.runtime.fence import check_fence, fenced
+from pykb.runtime.login import Credentials
 from pykb.runtime.reconcile import Reconciler, Request
 from pykb.runtime.runnables import RunnableGroup
 
@@ -75,3 +78,35 @@ async def test_what_is_added_to_the_leaders_group_later_is_fenced_too():
 
     group.add(write, name="late")
     assert isinstance(await asyncio.wait_for(failure, 10), LeaseGoneError)
+
+
+async def test_kopf_handlers_are_fenced_too():
+    """What kopf sends for a handler of the user is a leader's work as a reconciler's is; reading stays allowed."""
+    lease = Lease()
+    received = []
+
+    async def receive(request):
+        received.append(request.method)
+        return web.json_response({})
+
+    app = web.Application()
+    app.router.add_route("*", "/", receive)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    server = f"http://127.0.0.1:{runner.addresses[0][1]}"
+
+    async def handle():
+        async with new_session(Credentials(server)) as session:
+            await session.patch(server)
+            lease.held = False
+            await session.get(server)
+            await session.patch(server)
+
+    try:
+        with pytest.raises(LeaseGoneError):
+            await asyncio.create_task(handle(), context=fenced(lease.check))
+    finally:
+        await runner.cleanup()
+    assert received == ["PATCH", "GET"]
