@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,7 +64,7 @@ def api(
     """
     from pykb.cli.changes import carry_out
     from pykb.cli.project import require_project
-    from pykb.plugins.new_api import NewApi, plan_api
+    from pykb.plugins.new_api import NewApi, check_words, plan_api
 
     root, project = require_project()
     options = NewApi(
@@ -72,10 +73,8 @@ def api(
         kind=kind,
         plural=plural,
         namespaced=namespaced,
-        resource=False
-        if resource is None and external_api_path
-        else _decide("Create the resource: types and CRD?", resource),
-        controller=_decide("Create a controller?", controller, default=not _has_controller(project, group, kind)),
+        resource=not external_api_path if resource is None else resource,
+        controller=not _has_controller(project, group, kind) if controller is None else controller,
         controller_name=controller_name,
         style=style,
         external_api_path=external_api_path,
@@ -83,6 +82,13 @@ def api(
         force=force,
         plugins=listed(plugins),
     )
+    if not check_words(options).has_errors:
+        if resource is None and not external_api_path:
+            wanted = console.confirm("Create the resource: types and CRD?", default=options.resource)
+            options = replace(options, resource=wanted)
+        if controller is None:
+            wanted = console.confirm("Create a controller?", default=options.controller)
+            options = replace(options, controller=wanted)
     planned, found = plan_api(options, project, root)
     report(_from_working_directory(found, root))
     if planned is None:
@@ -100,11 +106,6 @@ def api(
     _say_next(planned.resource, made=make)
 
 
-def _decide(question: str, answer: bool | None, *, default: bool = True) -> bool:
-    """What the option says; else what a person on the terminal says; else the default."""
-    return console.confirm(question, default=default) if answer is None else answer
-
-
 def _has_controller(project: Project, group: str, kind: str) -> bool:
     """Whether another version of the kind has a controller, which then serves all of them."""
     return any(r.group == group and r.kind == kind and r.has_controller for r in project.resources)
@@ -117,8 +118,6 @@ def _only_about_the_command_line(found: Diagnostics) -> bool:
 
 def _from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
     """Places as a person sees them from where the command was run."""
-    from dataclasses import replace
-
     prefix = os.path.relpath(root)
     if prefix == ".":
         return found

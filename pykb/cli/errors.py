@@ -62,6 +62,10 @@ def from_usage_error(error: click.UsageError) -> Diagnostic:
             is_option = error.param.param_type_name == "option"
             name = error.param.opts[0] if is_option else str(error.param.name).upper()
             return USAGE.at(None, f"`{command}` needs `{name}`", help=(see,))
+        case click.BadOptionUsage() if "does not take a value" in error.message:
+            name = error.option_name
+            helps = (f"`{name}`, or `{name}=false`",)
+            return USAGE.at(None, f"`{name}` is either true or false: another value was found", help=helps)
         case click.BadParameter() if error.param is not None:
             return USAGE.at(None, f"`{error.param.opts[0]}`: {_sentence(error.message)}", help=(see,))
     return USAGE.at(None, _sentence(error.format_message()), help=(see,))

@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.names import KIND_TAKEN
 from pykb.diagnostics.codes.scaffold import PROTECTED_GROUP
+from pykb.diagnostics.model import Severity
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.plugins import against_project
@@ -73,8 +75,22 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
     plan.update(FILE_NAME, project.with_resource(entry).render().encode() if entry != known else _unchanged(plan))
     if resource.protected:
         _say_protected(resource, found)
+    if options.resource and known is None:
+        _say_builtin(options, found)
     found.extend(plan.diagnostics)
     return (None if _failed(found) else ApiPlan(plan.build(), resource)), found
+
+
+def check_words(options: NewApi) -> Diagnostics:
+    """What is wrong whatever the answers to the questions are, so that nobody is asked in vain."""
+    found = Diagnostics()
+    naming.check_version(options.version, found)
+    naming.check_kind(options.kind, found)
+    naming.check_plural(options.plural, options.kind, found)
+    naming.check_controller_name(options.controller_name, found)
+    naming.check_import_path(options.external_api_path, found)
+    naming.check_external_domain(options.external_api_domain, found)
+    return found
 
 
 def is_builtin(options: NewApi, project: Project) -> bool:
@@ -92,12 +108,7 @@ def _short(group: str) -> str:
 
 
 def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
-    naming.check_version(options.version, found)
-    naming.check_kind(options.kind, found)
-    naming.check_plural(options.plural, options.kind, found)
-    naming.check_controller_name(options.controller_name, found)
-    naming.check_import_path(options.external_api_path, found)
-    naming.check_external_domain(options.external_api_domain, found)
+    found.extend(check_words(options))
     if options.resource:
         naming.check_own_kind(options.kind, found)
     if options.external_api_path and not options.resource:
@@ -223,6 +234,20 @@ def _say_protected(resource: Resource, found: Diagnostics) -> None:
             notes=("its value says `unapproved`; an approved API has the address of the approval there",),
         )
     )
+
+
+def _say_builtin(options: NewApi, found: Diagnostics) -> None:
+    """A kind of one's own that is called like one of Kubernetes, group and all, is seldom what was meant."""
+    short = _short(options.group)
+    if short not in BUILTIN_GROUPS:
+        return
+    looked_up = Resource(short, BUILTIN_GROUPS[short], options.version, options.kind, plural="", core=True)
+    if find_builtin(looked_up, Diagnostics()) is None:
+        return
+    message = f"`{options.kind}` is a kind of Kubernetes, too, in its group `{looked_up.api_group or short}`"
+    help_text = "for a controller of Kubernetes' own kind: `--no-resource`"
+    notes = ("what is made here is a kind of your own",)
+    found.add(KIND_TAKEN.at(None, message, notes=notes, help=(help_text,), severity=Severity.WARNING))
 
 
 def _failed(found: Diagnostics) -> bool:

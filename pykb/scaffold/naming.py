@@ -65,7 +65,7 @@ def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -
         return
     if names.is_yaml_word(name):
         message = f"{source} is a word that YAML does not read as text"
-        note = "it stands in every manifest, and in those that people write themselves it would be quoted nowhere"
+        note = "it stands in every manifest, where it would be a boolean or nothing unless somebody quotes it"
         found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {name}-operator`",)))
         return
     if len(name) > PROJECT_NAME_LENGTH:

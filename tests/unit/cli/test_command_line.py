@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -62,7 +63,9 @@ def test_every_command_of_the_table_can_be_loaded(command: Command) -> None:
 def test_the_overview_lists_every_command_once() -> None:
     """The table is the help."""
     text = overview()
-    assert [text.count(f"\n  {c.words} ") for c in commands()] == [1] * len(commands())
+    assert [len(re.findall(rf"\n  {c.words}  +{re.escape(c.summary)}\n", text)) for c in commands()] == [1] * len(
+        commands()
+    )
     assert all(title in text for title in SECTIONS)
 
 
@@ -222,7 +225,7 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path: Path) -> None:
         "def ask(*a, **k): os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(5)\n"
         "c.confirm = ask\n"
         "from pykb.cli.app import main\n"
-        "main(['create', 'api'])\n"
+        "main(['create', 'api', '--version', 'v1', '--kind', 'Machine'])\n"
     )
     (tmp_path / "PROJECT").write_text('version: "3"\nprojectName: a\nlayout: [python.pykb.dev/v1]\n')
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)

@@ -395,6 +395,25 @@ def test_on_a_terminal_the_questions_are_asked(project: Path) -> None:
     assert out == ""
 
 
+def test_nobody_is_asked_in_vain(pykb, project: Path) -> None:
+    """A command whose words are wrong says so, all at once, before it asks anything."""
+    ended = pykb("create", "api", "--group", "infra", "--kind", "machine")
+    assert ended.code == 2
+    assert "(no terminal to ask)" not in ended.err
+    assert "error[kind-name]" in ended.err
+    assert "error[flag-required]: `--version` is missing" in ended.err
+
+
+def test_a_kind_of_ones_own_that_kubernetes_has_is_said(pykb, project: Path) -> None:
+    """`--group apps --kind Deployment` without `--no-resource` makes another Deployment than most people mean."""
+    ended = pykb("create", "api", "--group", "apps", "--version", "v1", "--kind", "Deployment", *BOTH, "--dry-run")
+    assert ended.code == 0
+    assert "warning[kind-taken]: `Deployment` is a kind of Kubernetes, too, in its group `apps`" in ended.err
+    assert "`--no-resource`" in ended.err
+    ended = pykb("create", "api", "--group", "apps", "--version", "v1", "--kind", "Store", *BOTH, "--dry-run")
+    assert "warning" not in ended.err
+
+
 def _type(primary: int, answers: list[str]) -> str:
     shown = ""
     deadline = time.monotonic() + 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -185,3 +186,22 @@ def test_only_the_manifests(pykb, here: Path) -> None:
     assert pykb("init", "--domain", "example.com", "--plugins", "kustomize/v1").code == 0
     assert {path.split("/")[0] for path in files(here)} == {"PROJECT", "config"}
     assert yaml.safe_load((here / "PROJECT").read_text())["layout"] == ["kustomize.common.pykb.dev/v1"]
+
+
+@pytest.mark.parametrize(
+    "name", ["true", "on", "null", "yes", "n", "1e3", "123", "My_Project", "abc", "kopf", "import"]
+)
+def test_names_that_would_be_read_as_something_else_are_refused(pykb, here: Path, name: str) -> None:
+    """By YAML as a boolean or a number, by Python as another module; the name proposed instead is taken."""
+    ended = pykb("init", "--domain", "example.com", "--project-name", name)
+    assert ended.code == 2
+    assert list(here.iterdir()) == []
+    (proposed,) = re.findall(r"help: `--project-name (\S+)`", ended.err)
+    assert pykb("init", "--domain", "example.com", "--project-name", proposed, "--dry-run").code == 0
+
+
+def test_a_flag_with_a_wrong_value_says_what_it_takes(pykb, here: Path) -> None:
+    """Both spellings of a boolean are shown."""
+    ended = pykb("init", "--domain", "example.com", "--namespaced=flase")
+    assert ended.code == 2
+    assert "`--namespaced`, or `--namespaced=false`" in ended.err
