@@ -19,6 +19,12 @@ Mutate = Callable[[], None] | Callable[[], Awaitable[None]]
 """Brings the object to what is wanted; called once, after the object was read."""
 
 
+_WITHOUT_EFFECT = "(without effect)"
+"""Under this name, which no field manager has, writes that changed nothing are remembered."""
+
+_BOOKKEEPING = ("resourceVersion", "managedFields")
+
+
 class OperationResult(StrEnum):
     """What was done."""
 
@@ -41,8 +47,8 @@ async def create_or_update(client: Client, obj: AnyObjectT, mutate: Mutate) -> t
         _, result = await create_or_update(client, deployment, want)
 
     ``obj`` needs nothing but its name; it becomes the object that is there before ``mutate`` is called. Nothing is sent
-    when ``mutate`` changed nothing; and a write that the server found to change nothing (``mutate`` had dropped what
-    the server fills in by default) is reported as unchanged.
+    when ``mutate`` changed nothing. Where ``mutate`` drops what the server fills in by default, that is found out
+    once: a write that changed nothing is reported as unchanged, and is not sent again while neither side changes.
 
     Raises:
         AlreadyExists: Another client created it at the same moment; a cached read may not have seen it yet.
@@ -55,8 +61,7 @@ async def create_or_update(client: Client, obj: AnyObjectT, mutate: Mutate) -> t
         return await client.create(obj), OperationResult.CREATED
     if to_wire(obj) == before:
         return obj, OperationResult.UNCHANGED
-    await client.update(obj)
-    return obj, _result(before, obj)
+    return obj, await _bring(client, obj, before, lambda: client.update(obj))
 
 
 async def create_or_patch(client: Client, obj: AnyObjectT, mutate: Mutate) -> tuple[AnyObjectT, OperationResult]:
@@ -75,8 +80,7 @@ async def create_or_patch(client: Client, obj: AnyObjectT, mutate: Mutate) -> tu
     patch = MergeFrom(before, None, optimistic_lock=False)
     if patch.body_for(obj) is None:
         return obj, OperationResult.UNCHANGED
-    await client.patch(obj, patch)
-    return obj, _result(before, obj)
+    return obj, await _bring(client, obj, before, lambda: client.patch(obj, patch))
 
 
 async def ensure_applied(
@@ -161,6 +165,34 @@ async def _read(client: Client, obj: AnyObject, mutate: Mutate) -> dict[str, Any
     if key_of(obj) != key:
         raise ValueError(f"`mutate` must not rename the object: it was `{key}`, and is `{key_of(obj)}`")
     return None if found is None else before
+
+
+async def _bring(
+    client: Client, obj: AnyObject, before: dict[str, Any], write: Callable[[], Awaitable[object]]
+) -> OperationResult:
+    """Write, unless the same change of the same object was found to change nothing before: defaults were dropped."""
+    memory, uid = memory_of(client), str(before["metadata"].get("uid"))
+    change = _change(before, to_wire(obj))
+    if memory.is_last(uid, _WITHOUT_EFFECT, change):
+        replace_content(obj, before)
+        return OperationResult.UNCHANGED
+    await write()
+    result = _result(before, obj)
+    if result is OperationResult.UNCHANGED and not client.options.dry_run:
+        memory.remember(uid, _WITHOUT_EFFECT, change)
+    return result
+
+
+def _change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What decides whether a write has an effect: both objects, without what others write all the time."""
+    same_status = before.get("status") == after.get("status")
+
+    def content(wire: dict[str, Any]) -> dict[str, Any]:
+        kept = {name: value for name, value in wire.items() if not (same_status and name == "status")}
+        kept["metadata"] = {name: value for name, value in wire["metadata"].items() if name not in _BOOKKEEPING}
+        return kept
+
+    return {"before": content(before), "after": content(after)}
 
 
 async def _find(client: Client, obj: AnyObject) -> dict[str, Any] | None:

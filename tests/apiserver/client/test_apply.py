@@ -87,18 +87,36 @@ async def test_create_or_update_creates_updates_and_leaves_alone(client, namespa
     assert obj.metadata.resource_version != version
 
 
-async def test_create_or_update_does_not_fight_defaults(client, namespace):
-    """A template that is written anew each time lacks the server's defaults: no new version, and unchanged."""
-    obj = _deployment(namespace, replicas=2)
+@pytest.mark.parametrize("helper", [create_or_update, create_or_patch])
+async def test_create_or_update_does_not_fight_defaults(client, namespace, helper):
+    """A template that is written anew each time lacks the server's defaults: sent once, found unchanged, not sent again.
 
-    def want():
-        fresh = _deployment(namespace, replicas=2)
+    A write to the status in between makes no difference, a change of what is wanted or of what is there does.
+    """
+    obj = _deployment(namespace, replicas=2)
+    sent = []
+    client.connection.observer = lambda record: sent.append(record.method) if record.method != "GET" else None
+
+    def want(replicas=2):
+        fresh = _deployment(namespace, replicas=replicas)
         obj.spec.template = fresh.spec.template
         obj.spec.replicas = fresh.spec.replicas
 
-    results = [(await create_or_update(client, obj, want))[1] for _ in range(3)]
-    assert results == [OperationResult.CREATED, OperationResult.UNCHANGED, OperationResult.UNCHANGED]
-    assert obj.metadata.generation == 1
+    async def bring(**wanted):
+        sent.clear()
+        return (await helper(client, obj, lambda: want(**wanted)))[1], len(sent)
+
+    assert await bring() == (OperationResult.CREATED, 1)
+    assert await bring() == (OperationResult.UNCHANGED, 1)
+    assert await bring() == (OperationResult.UNCHANGED, 0)
+    assert obj.spec.template.spec.dns_policy == "ClusterFirst"
+    await client.status.patch(_deployment(namespace), MergePatch({"status": {"observedGeneration": 1}}))
+    assert await bring() == (OperationResult.UNCHANGED, 0)
+    assert await bring(replicas=3) == (OperationResult.UPDATED, 1)
+    await client.patch(_deployment(namespace), MergePatch({"spec": {"template": {"spec": {"dnsPolicy": "Default"}}}}))
+    # Only a full update puts back what it does not name; a patch leaves what others wrote.
+    assert (await bring(replicas=3))[1] == 1
+    assert obj.spec.replicas == 3
 
 
 async def test_create_or_patch_keeps_what_others_wrote(client, namespace):
