@@ -77,6 +77,12 @@ test-all: env ## Run all tests, the slow ones too.
 test-quick: env ## Run the tests that need no control plane, no Go and no generated project.
 	$(BIN)/pytest -m "not slow and not apiserver and not differential and not e2e" $(ARGS)
 
+.PHONY: test-corpus
+test-corpus: env ## Import a folder of CRDs, generate them again, compare: make test-corpus CRD_CORPUS=FOLDER
+	@if [ -z "$(CRD_CORPUS)" ]; then echo "error: no folder of CRDs was named" >&2; \
+	  echo "help: make test-corpus CRD_CORPUS=FOLDER" >&2; exit 2; fi
+	CRD_CORPUS="$(abspath $(CRD_CORPUS))" $(BIN)/pytest -q $(ARGS) tests/apiserver/importer/corpus.py
+
 .PHONY: bench
 bench: env ## Compare with the peers in one run and print ratios.
 	$(BIN)/python -m benchmarks

@@ -99,7 +99,7 @@ def spell_member(speller: Speller, attribute: str, name: str, schema: Schema, *,
     if "default" in schema and default is None:
         metadata.append(call(api("ServerDefault"), literal(schema["default"])))
     nullable = schema.get("nullable") is True
-    if nullable and not (required and default is None):
+    if nullable:
         metadata.append(call(api("Nullable")))
     doc = _texts(speller, schema, metadata)
     markers: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-# Made by `pykb import crd`; checksum: fe48a0b4cb4c16bc
+# Made by `pykb import crd`; checksum: fc36aa316ba0cf49
 # ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003
 """Types of data.example.com/v1: Database."""
 
@@ -38,7 +38,7 @@ class Window(Struct):
 @annotate(
     CEL(
         "self.replicas >= self.quorum",
-        message_expression="'a quorum of ' + string(self.quorum) + ' needs as many replicas'",
+        message_expression="self.quorum > 3 ? 'so many votes need as many replicas' : 'fewer replicas than votes'",
         reason="FieldValueInvalid",
         field_path=".quorum",
     ),
@@ -58,6 +58,7 @@ class DatabaseSpec(Struct):
             optional_old_self=True,
             message="a volume can only grow",
         ),
+        SchemaPatch({"maxLength": 20}),
     ] = Quantity("10Gi")
     replicas: Annotated[Int32, Field(ge=1, le=9)] = 3
     quorum: Annotated[Int32, Field(ge=1)] = 2

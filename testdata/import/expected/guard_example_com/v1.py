@@ -1,4 +1,4 @@
-# Made by `pykb import crd`; checksum: 97d380e46638d747
+# Made by `pykb import crd`; checksum: cd2ccf6a5847a6cd
 # ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003
 """Types of guard.example.com/v1: Policy."""
 
@@ -47,7 +47,7 @@ class PolicySpec(Struct):
         SchemaPatch({"enum": ["audit", "enforce", None]}),
         Nullable(),
     ] = None
-    limit: int | None
+    limit: Annotated[int | None, Nullable()]
     exemptions: Annotated[list[str | None] | None, Nullable()] = None
     fallback: Annotated[Fallback | None, ServerDefault(None), Nullable()] = None
 
