@@ -22,6 +22,7 @@ from pykb.api.time import format_duration, format_time, validate_duration, valid
 Schema = dict[str, Any]
 
 _INT64 = {"ge": -(2**63), "le": 2**63 - 1}
+_DECIMAL = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _EXACT_FLOAT = 2**53 - 1  # beyond, the server takes no float for an integer
 _CONSTRAINTS = ("ge", "gt", "le", "lt")
 
@@ -148,6 +149,11 @@ def from_text(schema: Schema) -> Schema:
     return _before(_refuse_numbers, schema)
 
 
+def decimal(schema: Schema) -> Schema:
+    """A text of digits, not those of other scripts, which Python knows too."""
+    return _before(_refuse_other_digits, schema)
+
+
 def address_or_path(schema: Schema) -> Schema:
     """IP addresses, networks, paths; no address with a zone (``fe80::1%eth0``), which has no meaning elsewhere."""
     made = core_schema.no_info_after_validator_function(_refuse_zone, cast("CoreSchema", from_text(schema)))
@@ -212,6 +218,12 @@ def _refuse_zone(value: object) -> object:
     if getattr(value, "scope_id", None) is not None:
         raise PydanticCustomError("ip_zone", "expected an address without a zone")
     return value
+
+
+def _refuse_other_digits(value: object) -> object:
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value):
+        raise PydanticCustomError("decimal_parsing", "Input should be a valid decimal")
+    return _refuse_numbers(value)
 
 
 def _refuse_numbers(value: object) -> object:

@@ -30,7 +30,7 @@ _SCALARS = {
     "bytes": accept.octets,
     "date": accept.day,
     "datetime": accept.moment,
-    "decimal": accept.from_text,
+    "decimal": accept.decimal,
     "enum": accept.enum,
     "float": accept.number,
     "int": accept.integer,

@@ -1,8 +1,10 @@
 """Every constraint in its Pydantic spelling, one field each."""
 
 from datetime import date, datetime
+from decimal import Decimal
 from enum import IntEnum, StrEnum
 from ipaddress import IPv4Address, IPv6Address
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
@@ -37,6 +39,16 @@ class Number(IntEnum):
 class Port(Struct):
     name: str
     protocol: str = "TCP"
+
+
+class Inline(Struct):
+    kind: Literal["inline"]
+    text: str
+
+
+class Named(Struct):
+    kind: Literal["named"]
+    name: str
 
 
 class JudgeSpec(Struct):
@@ -79,6 +91,17 @@ class JudgeSpec(Struct):
     unique: Annotated[list[str] | None, ListSet()] = None
     ports: Annotated[list[Port] | None, ListMap("name", "protocol")] = None
     quantity: Quantity | None = None
+    above: Annotated[float | None, Field(gt=1)] = None
+    below: Annotated[float | None, Field(lt=1.5)] = None
+    third: Annotated[float | None, Field(multiple_of=0.5)] = None
+    decimal: Decimal | None = None
+    path: PurePosixPath | None = None
+    nested: Port | None = None
+    by_name: dict[str, Port] | None = None
+    lists: list[Annotated[list[int], Field(max_length=1)]] | None = None
+    mode: int | Annotated[str, Field(pattern="^[0-9]+%$")] | None = None
+    union: Annotated[Inline | Named | None, Field(discriminator="kind")] = None
+    named_ports: Annotated[list[Port], ListMap("name")] | None = None
     f_bsonobjectid: Annotated[str | None, Format("bsonobjectid")] = None
     f_byte: Annotated[str | None, Format("byte")] = None
     f_cidr: Annotated[str | None, Format("cidr")] = None

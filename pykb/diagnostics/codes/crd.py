@@ -202,3 +202,10 @@ DEPRECATION_WARNING = Code(
     "The warning is shown by kubectl: one line of printable characters, 1 to 256 bytes. Without it the server writes "
     "its own.",
 )
+NULLABLE_ENUM = Code(
+    "nullable-enum",
+    "Null is allowed beside an enum",
+    "The API server looks for null among the values of the enum and never finds it, not even where it is one of them. "
+    "What Python accepts and what the API server accepts would differ.",
+    Severity.WARNING,
+)

@@ -13,6 +13,7 @@ from pykb.diagnostics.codes.crd import (
     ENUM_VALUE,
     EXTERNAL_DOCS,
     FORMAT,
+    NULLABLE_ENUM,
     PATTERN,
     TYPE_NAME,
     UNIQUE_ITEMS,
@@ -185,6 +186,14 @@ def _check_enum(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
     keyword = node.keywords.get("enum")
     if keyword is None or not isinstance(keyword.value, list):
         return
+    if node.get("nullable"):
+        diagnostics.add(
+            NULLABLE_ENUM.at(
+                keyword.span or node.span,
+                f"{what} may be null and has an enum: the API server refuses null there, whatever the enum says",
+                help=("let it be left out instead: `... | None = None`",),
+            ),
+        )
     plain = node.without("enum")
     for value in keyword.value:
         reason = next(misfits(value, plain), None)

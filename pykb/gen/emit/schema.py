@@ -22,9 +22,6 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
     out: dict[str, object] = {
         name: keyword.value for name, keyword in node.keywords.items() if name not in _FLAGS or keyword.value
     }
-    enum = out.get("enum")
-    if isinstance(enum, list) and _takes_null(node):
-        out["enum"] = [*enum, None]
     if describe is not None and "description" in out:
         text = describe(str(out["description"]))
         if text:
@@ -49,17 +46,6 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
     if node.all_of:
         out["allOf"] = [schema_object(part, describe=describe) for part in node.all_of]
     return out
-
-
-def _takes_null(node: SchemaNode) -> bool:
-    """Whether an enum needs `null`: the server asks the enum even where null is allowed, and Python takes ``None``.
-
-    A marker means what it means to controller-gen, which leaves the enum as it is.
-    """
-    nullable, enum = node.keywords.get("nullable"), node.get("enum")
-    if nullable is None or not nullable.value or nullable.spelling.startswith("+"):
-        return False
-    return not isinstance(enum, list) or None not in enum
 
 
 def shorten(text: str, limit: int) -> str:

@@ -70,6 +70,7 @@ def constrain(
     found: dict[str, Keyword] = {}
     rules: list[object] = []
     items = tuple(flatten(metadata))
+    _refuse_on_union(metadata, effective, place, diagnostics)
     patches = [item for item in items if isinstance(item, api.SchemaPatch)]
     if patches and node.reference is not None:
         node = effective  # a patch may take away what the type says
@@ -116,6 +117,27 @@ def cel_rule(rule: api.CEL) -> dict[str, object]:
         "optionalOldSelf": rule.optional_old_self,
     }
     return {name: value for name, value in parts.items() if value is not None}
+
+
+def _refuse_on_union(metadata: Iterable[object], effective: SchemaNode, place: Place, diagnostics: Diagnostics) -> None:
+    """Python would apply a constraint of texts to numbers, too, and fail."""
+    if not effective.is_int_or_string:
+        return
+    for item in flatten(item for item in metadata if not isinstance(item, api.SchemaOnly)):
+        pattern = getattr(item, "pattern", None)
+        if isinstance(item, at.MinLen | at.MaxLen | at.Ge | at.Gt | at.Le | at.Lt | at.MultipleOf) or pattern:
+            diagnostics.add(
+                CONSTRAINT.at(
+                    place.span,
+                    f"{place.what} is {effective.type_name}: Python cannot apply a constraint to integers and texts "
+                    "alike",
+                    help=(
+                        'int | Annotated[str, Field(pattern="...")]',
+                        "or for the schema alone: `SchemaOnly(Field(...))`",
+                    ),
+                ),
+            )
+            return
 
 
 def _keywords(  # noqa: C901, PLR0912 - one branch for each kind of annotation

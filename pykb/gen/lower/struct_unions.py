@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pykb.api.struct import Struct
 from pykb.diagnostics.codes.types import UNION
+from pykb.gen.cel.types import type_of_schema
 from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
 from pykb.gen.lower.shape import shape
 from pykb.gen.passes.expressions import selector
@@ -66,11 +67,16 @@ def _rules(tag: str, nodes: Sequence[SchemaNode], properties: dict[str, Property
         other = f"{field} != {shown[0]}" if len(shown) == 1 else f"!({field} in [{', '.join(shown)}])"
         words = " or ".join(str(value) for value in _values(node, tag))
         for name, prop in (node.properties or {}).items():
-            if prop.required and not properties[name].required:
+            if prop.required and not properties[name].required and _is_visible(prop.schema):
                 yield {
                     "rule": f"{other} || has(self.{selector(name)})",
                     "message": f"{name} is required when {tag} is {words}",
                 }
+
+
+def _is_visible(node: SchemaNode) -> bool:
+    """Whether a rule can tell that a field is there: it sees none that holds anything, or null."""
+    return type_of_schema(node) is not None and not node.get("nullable")
 
 
 def _join(old: PropertyNode, new: PropertyNode, place: Place, lowering: Lowering) -> PropertyNode:

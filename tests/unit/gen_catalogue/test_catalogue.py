@@ -245,6 +245,11 @@ SCHEMA_MARKERS = [
     on_field("words after a flag", "+optional for now", "marker-syntax", "for now"),
     on_field("a boolean that is none", V + "ExclusiveMinimum=yes", "marker-argument", "yes", kind="int"),
     on_field("a list in JSON", "+kubebuilder:default=[1,2]", "marker-argument", ",2]", kind="list[int]"),
+    Row(
+        "a constraint of texts on what may be a number",
+        {TYPES: f"class Spec(Struct):\n    a: Annotated[IntOrString, Field(min_length=1)]\n{KIND}"},
+        (("unsupported-constraint", "Annotated[IntOrString, Field(min_length=1)]"),),
+    ),
     on_field("an address that is no URL", '+kubebuilder:externalDocs:url="x y"', "external-docs"),
     on_field("a title that is no text", "+kubebuilder:title=3", "marker-argument", "3"),
     on_field("a pattern in single quotes", V + "Pattern='^a$'", "marker-argument", "'^a$'"),
