@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
-import aiohttp
+import aiohttp.web
 import kopf
 from kopf._cogs.clients import auth, watching
 from kopf._cogs.clients import errors as kopf_errors
@@ -30,6 +30,7 @@ from pykb.runtime.certificates import self_signed
 from pykb.runtime.client.codec import gvk_of
 from pykb.runtime.client.session import new_session
 from pykb.runtime.login import Credentials, CredentialSource
+from pykb.runtime.metrics import Metrics
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
 
 if TYPE_CHECKING:
@@ -201,6 +202,7 @@ class HandlerOperator:
         namespaces: Sequence[str] = (),
         webhook_port: int = 9443,
         certificate: CertificateOptions | None = None,
+        metrics: Metrics | None = None,
         started: Callable[[], None] = lambda: None,
     ) -> None:
         """Remember what to run.
@@ -212,6 +214,7 @@ class HandlerOperator:
             namespaces: Where; everywhere when empty.
             webhook_port: Where admission is served; 0 for any port.
             certificate: With what; a self-signed one when it has no directory.
+            metrics: Count admission requests.
             started: Called once kopf has started, which takes over the signals of the process.
         """
         self._source = source
@@ -220,6 +223,7 @@ class HandlerOperator:
         self._namespaces = tuple(namespaces)
         self._port = webhook_port
         self._certificate = certificate
+        self._metrics = metrics or Metrics()
         self._started = started
         self.needs_leader_election = part is not Part.ADMISSION
         self.name = "kopf admission handlers" if part is Part.ADMISSION else "kopf handlers"
@@ -277,8 +281,18 @@ class HandlerOperator:
             # A startup handler configures admission in both parts; this one would declare that there is none.
             settings.admission = _NoAdmission()
         elif self.has_admission:
-            settings.admission.server = _admission_server(self._port, self._certificate)
+            settings.admission.server = self._admission_server()
         return settings
+
+    def _admission_server(self) -> kopf.WebhookServer:
+        files: dict[str, Any] = {}
+        if self._certificate is not None and self._certificate.directory is not None:
+            folder = self._certificate.directory
+            files = {"certfile": folder / self._certificate.name, "pkeyfile": folder / self._certificate.key}
+            if (folder / "ca.crt").is_file():
+                files["cafile"] = folder / "ca.crt"
+        webhooks = [handler.id for handler in self._registry._webhooks.get_all_handlers()]  # noqa: SLF001
+        return _AdmissionServer(self._metrics, webhooks, port=self._port or None, **files)
 
 
 def _part_of(registry: kopf.OperatorRegistry, part: Part) -> kopf.OperatorRegistry:
@@ -302,7 +316,12 @@ class _NoAdmission(type(kopf.OperatorSettings().admission)):  # type: ignore[mis
 
 
 class _AdmissionServer(kopf.WebhookServer):
-    """Makes its own certificate as the manager does, without the packages that kopf would need for it."""
+    """Makes its own certificate as the manager does, without the packages that kopf would need for it, and counts."""
+
+    def __init__(self, metrics: Metrics, webhooks: Collection[str], **options: Any) -> None:
+        super().__init__(**options)
+        self._metrics = metrics
+        self._webhooks = frozenset(webhooks)
 
     @staticmethod
     def build_certificate(hostnames: Collection[str], password: str | None = None) -> tuple[bytes, bytes]:
@@ -310,17 +329,24 @@ class _AdmissionServer(kopf.WebhookServer):
         del password  # only for keys that lie in files
         return self_signed(tuple(dict.fromkeys(hostnames)))
 
-
-def _admission_server(port: int, certificate: CertificateOptions | None) -> kopf.WebhookServer:
-    if certificate is None or certificate.directory is None:
-        return _AdmissionServer(port=port or None)
-    authority = certificate.directory / "ca.crt"
-    return _AdmissionServer(
-        port=port or None,
-        certfile=certificate.directory / certificate.name,
-        pkeyfile=certificate.directory / certificate.key,
-        cafile=authority if authority.is_file() else None,
-    )
+    async def _serve(self, fn: Any, request: aiohttp.web.Request) -> aiohttp.web.Response:  # type: ignore[override]
+        asked = request.match_info.get("id", "")
+        # Anybody may ask for any path; metrics know those that exist.
+        webhook = f"/{asked}" if asked in self._webhooks else "other"
+        code = 500
+        with (
+            self._metrics.webhook_in_flight.labels(webhook).track_inprogress(),
+            self._metrics.webhook_seconds.labels(webhook).time(),
+        ):
+            try:
+                response = await super()._serve(fn, request)
+                code = response.status
+            except aiohttp.web.HTTPException as error:
+                code = error.status
+                raise
+            finally:
+                self._metrics.webhook_requests.labels(webhook, str(code)).inc()
+        return response
 
 
 def handler_arguments(

@@ -284,6 +284,7 @@ class Manager:
                     namespaces=self.options.namespaces,
                     webhook_port=self.options.webhook_port,
                     certificate=self.options.webhook_certificate,
+                    metrics=self.metrics,
                     started=self._reinstall_signals,
                 )
                 if operator.has_admission:

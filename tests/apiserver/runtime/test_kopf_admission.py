@@ -40,7 +40,7 @@ def registry(namespace):
     def configure(settings, **_):
         settings.admission.managed = f"{namespace}.runtime.example.com"
 
-    @kopf.on.validate(*WIDGETS, **ours)
+    @kopf.on.validate(*WIDGETS, id="judge", **ours)
     def judge(spec, warnings, **_):
         if spec.get("size", 0) > 10:
             raise kopf.AdmissionError("too large", code=422)
@@ -78,6 +78,19 @@ async def test_admission_handlers_validate_and_mutate(widgets, namespace, regist
             assert "rather large" in [getattr(record, "warning", "") for record in caplog.records]
         # The configuration goes with the manager that kept it, so that nobody is refused for want of a server.
         await client.create(widget(namespace, "anything", 11))
+
+
+async def test_admission_requests_are_counted(widgets, namespace, registry):
+    """By webhook and HTTP code, under controller-runtime's names."""
+    manager = manager_for(widgets, namespaces=(namespace,), webhook_port=0)
+    manager.add_kopf_handlers(registry)
+    async with client_for(widgets) as client, running(manager):
+        await eventually(lambda: refused(client, namespace), timeout=LONG)
+        labels = {"webhook": "/judge", "code": "200"}
+        value = manager.metrics.registry.get_sample_value
+        assert value("controller_runtime_webhook_requests_total", labels) >= 1
+        assert value("controller_runtime_webhook_latency_seconds_count", {"webhook": "/judge"}) >= 1
+        assert value("controller_runtime_webhook_requests_in_flight", {"webhook": "/judge"}) == 0
 
 
 async def test_admission_is_served_by_a_standby_too(widgets, namespace, registry):

@@ -118,6 +118,9 @@ def test_the_webhook_server_can_be_given_a_certificate():
     assert list(inspect.signature(made.__func__).parameters)[:2] == ["hostnames", "password"]
     assert set(inspect.signature(kopf.WebhookServer).parameters) >= {"port", "certfile", "pkeyfile", "cafile"}
     assert set(vars(kopf.OperatorSettings().admission)) == {"server", "managed"}
+    serve = inspect.getattr_static(kopf.WebhookServer, "_serve")
+    assert list(inspect.signature(serve.__func__).parameters) == ["fn", "request"]
+    assert "self._serve(fn, request)" in inspect.getsource(kopf.WebhookServer.__call__)
 
 
 def test_a_handler_is_called_with_what_its_cause_says():
