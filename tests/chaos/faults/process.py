@@ -12,6 +12,7 @@ from tests.chaos.subject import Subject
 LONG = timedelta(seconds=120)
 LEASE = "chaos"
 DAY = 86400
+SOME = 20  # gadgets that are made slow: enough for every worker to be in the middle of one
 
 
 def _lease_time(size: Size) -> list[str]:
@@ -64,7 +65,8 @@ class LeaderFrozen:
         """Freeze whoever leads while it is between reading and writing; thaw it under the new leader."""
         for _ in range(max(1, scene.size.times // 4)):
             leader = _leader(scene)
-            await scene.load.trouble("slow", scene.load.names)
+            some = scene.load.names[:SOME]
+            await scene.load.trouble("slow", some)
             await eventually(lambda leader=leader: _is_working(leader), timeout=LONG)
             pid = leader.pid
             leader.freeze()
@@ -73,7 +75,7 @@ class LeaderFrozen:
             leader.thaw()
             await eventually(lambda leader=leader, pid=pid: leader.pid not in (0, pid), timeout=LONG)
             await leader.ready()
-            await scene.load.trouble(None, scene.load.names)
+            await scene.load.trouble(None, some)
             await scene.load.progress(scene.size.writes // 4)
 
 
@@ -136,14 +138,14 @@ class Terminated:
         subject, load = scene.subject, scene.load
         hanging = load.names[:1]
         for _ in range(max(1, scene.size.times // 4)):
-            await load.trouble("slow", load.names[1:])
+            await load.trouble("slow", load.names[1:SOME])
             await load.trouble("hang", hanging)
             await eventually(lambda: _is_hanging(subject, hanging[0]), timeout=LONG)
             code = await subject.terminate()
             scene.expect(code == 0, f"it ended with {code}")
             stopped = {line.about for line in subject.lines if line.do == "cancel"}
             scene.expect(any(each.endswith(hanging[0]) for each in stopped), "what hung was not cancelled")
-            await load.trouble(None, load.names)
+            await load.trouble(None, load.names[:SOME])
             await load.progress(scene.size.writes)
             await subject.start()
             await subject.ready()
