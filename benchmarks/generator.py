@@ -65,7 +65,7 @@ def _packages(scratch: Path, peer: str, kinds: int, rounds: int) -> dict[str, Co
     write_python(python, kinds)
     # The peer can leave the prose of built-in types out only together with all other; that is in its favour or not,
     # it is what its users run.
-    theirs = (peer, "crd", "paths=./...", "output:crd:dir=out")
+    theirs = (peer, "crd:generateEmbeddedObjectMeta=true", "paths=./...", "output:crd:dir=out")
     ours = (PYKB, "generate", "crd", "--output-dir", "out")
     costs = in_turn(
         [

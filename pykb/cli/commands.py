@@ -6,6 +6,7 @@ is a function in a module of its own, imported only when the command line names 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -24,6 +25,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
     ),
     "Generate manifests": (
         Command("generate", "pykb.cli.generate:generate", "write CRDs, RBAC and webhook manifests from the code"),
+        Command("generate docs", "pykb.cli.generate_docs:docs", "write an API reference from the types"),
     ),
     "Use the types of others": (
         Command("import crd", "pykb.cli.import_crd:crd", "typed Python classes from CRDs: files, folders, a cluster"),
@@ -71,7 +73,10 @@ def commands() -> tuple[Command, ...]:
 
 
 def tree() -> dict[str, Command | dict[str, Command]]:
-    """Commands by their first word; the sub-commands of a group by their second."""
+    """Commands by their first word; the sub-commands of a group by their second.
+
+    A command of two words whose first is a command itself (`generate docs`) is found by :func:`longer`.
+    """
     found: dict[str, Command | dict[str, Command]] = {}
     for command in commands():
         first, _, second = command.words.partition(" ")
@@ -82,6 +87,17 @@ def tree() -> dict[str, Command | dict[str, Command]]:
         if isinstance(group, dict):
             group[second] = command
     return found
+
+
+def longer(words: Sequence[str]) -> Command | None:
+    """The command of two words that stands beside one of one word, if it is named.
+
+    >>> longer(["generate", "docs", "--check"]).words, longer(["generate", "crd"]), longer(["create", "api"])
+    ('generate docs', None, None)
+    """
+    named = " ".join(words[:2])
+    beside = isinstance(tree().get(words[0]), Command) if words else False
+    return next((command for command in commands() if beside and command.words == named), None)
 
 
 def overview() -> str:

@@ -10,7 +10,7 @@ import typer
 import typer.core
 
 from pykb.cli.app import load
-from pykb.cli.commands import GROUPS, Command, commands, overview, tree
+from pykb.cli.commands import GROUPS, Command, commands, longer, overview, tree
 from pykb.cli.errors import EXIT_USAGE, report, unknown_command
 from pykb.cli.parsing import shared_options
 
@@ -54,6 +54,9 @@ class LazyGroup(typer.core.TyperGroup):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command; an unknown one is reported with the nearest name."""
+        two_words = longer(args) if ctx.parent is None else None
+        if two_words is not None:
+            return two_words.words, load(two_words, two_words.words), args[2:]
         if args[0] in self.table or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         prefix = "" if ctx.parent is None else f"{self.name} "

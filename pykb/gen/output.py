@@ -106,8 +106,13 @@ def printed(artifacts: Mapping[str, Iterable[Artifact]], rules: OutputRules) -> 
     )
 
 
-def check(changes: Iterable[Change]) -> tuple[str, Diagnostics]:
-    """What ``--check`` says: a diff, and one finding for each file that is not up to date."""
+def check(changes: Iterable[Change], *, command: str = "pykb generate") -> tuple[str, Diagnostics]:
+    """What ``--check`` says: a diff, and one finding for each file that is not up to date.
+
+    Args:
+        changes: What the run would change.
+        command: What to type to change it.
+    """
     diagnostics = Diagnostics()
     needed = [change for change in changes if change.is_needed]
     for change in needed:
@@ -118,7 +123,7 @@ def check(changes: Iterable[Change]) -> tuple[str, Diagnostics]:
         else:
             message = f"`{change.path}` is not what the types say"
         span = Span(change.path, 1, 1) if change.before is not None else None
-        diagnostics.add(OUT_OF_DATE.at(span, message, notes=("nothing was written",), help=("pykb generate",)))
+        diagnostics.add(OUT_OF_DATE.at(span, message, notes=("nothing was written",), help=(command,)))
     return "".join(change.diff() for change in needed), diagnostics
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Label
 from pykb.diagnostics.codes.crd import ENUM_DISJOINT, TYPE_CONFLICT
-from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
+from pykb.gen.ir import Keyword, Origin, PropertyNode, SchemaNode
 
 _FIELD_WINS = frozenset(
     [
@@ -58,6 +58,7 @@ def merge(named: SchemaNode, refinement: SchemaNode, diagnostics: Diagnostics) -
         refinement,
         keywords=keywords,
         reference=None,
+        origin=Origin(refinement.reference, named) if refinement.reference is not None else refinement.origin,
         all_of=all_of,
         properties=_merge_properties(named, refinement, diagnostics),
         items=_merge_child(named.items, refinement.items, diagnostics),

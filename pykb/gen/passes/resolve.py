@@ -102,7 +102,7 @@ class Resolver:
                     ),
                 ),
             )
-        return merge(_CUT, replace(node, reference=None), self.diagnostics)
+        return merge(_CUT, node, self.diagnostics)
 
     def _schema(self, named: NamedType) -> SchemaNode:
         found = self._done.get(named)

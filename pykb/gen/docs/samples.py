@@ -1,0 +1,39 @@
+"""The samples of a project, by what they are a sample of. Reads files; the rest of the package does not."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+_FOLDER = "config/samples"
+
+
+def read_samples(root: Path) -> dict[tuple[str, str], str]:
+    """The text of the first sample of each apiVersion and kind, comments above it left out.
+
+    Files that are no YAML, or no manifests, are passed over: nothing depends on them.
+    """
+    import yaml
+
+    found: dict[tuple[str, str], str] = {}
+    for path in sorted((root / _FOLDER).glob("*.yaml")):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        for document in re.split(r"^---.*\n", text.replace("\r\n", "\n"), flags=re.MULTILINE):
+            try:
+                data = yaml.load(document, Loader=yaml.CSafeLoader)
+            except yaml.YAMLError:
+                continue
+            if isinstance(data, dict) and isinstance(data.get("metadata"), dict):
+                key = (str(data.get("apiVersion")), str(data.get("kind")))
+                found.setdefault(key, _without_head(document))
+    return found
+
+
+def _without_head(text: str) -> str:
+    lines = text.strip("\n").split("\n")
+    while lines and (not lines[0].strip() or lines[0].startswith("#")):
+        del lines[0]
+    return "\n".join(lines).rstrip() + "\n"

@@ -1,0 +1,241 @@
+"""`pykb generate docs`: what a page says, that nothing in it is markup of the author's, and where it goes."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pykb.diagnostics import Diagnostics
+from pykb.gen.docs.collect import _without_deprecation
+from pykb.gen.docs.generate import generate_docs
+from pykb.gen.docs.html import render_html
+from pykb.gen.docs.markdown import render_markdown
+from pykb.gen.docs.model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
+from pykb.gen.docs.place import target_files
+from pykb.gen.options import GenerateOptions
+
+CRD = Path(__file__).parents[3] / "testdata" / "crd"
+VOID = {"meta", "input", "br"}
+
+TYPES = '''
+from typing import Annotated, Literal
+
+from pykb.api import CEL, CustomResource, Field, GroupVersion, ListMap, Struct
+from pykb.api.core.v1 import ResourceRequirements
+
+
+class Port(Struct):
+    """A port <b>bold</b>."""
+
+    name: Annotated[str, Field(min_length=1, max_length=15)]
+    number: Annotated[int, Field(ge=1, le=65535)] = 80
+
+
+class MachineSpec(Struct):
+    """What it is to be."""
+
+    mode: Literal["fast", "safe"]
+    ports: Annotated[list[Port], ListMap("name"), Field(min_length=1, max_length=4)]
+    resources: ResourceRequirements | None = None
+    old: Annotated[str | None, Field(deprecated="use `mode`")] = None
+    words: Annotated[list[Annotated[str, Field(max_length=9)]], CEL("self.size() < 9", message="too many")] | None = None
+
+
+class Machine(CustomResource, group_version=GroupVersion("example.com", "v1")):
+    """A machine."""
+
+    spec: MachineSpec
+'''
+
+
+class Page(HTMLParser):
+    """What a browser would find: anchors, links, elements in order; fails on tags that do not match."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.elements: set[str] = set()
+        self.outside: list[str] = []
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.elements.add(tag)
+        if given.get("id"):
+            self.ids.append(str(given["id"]))
+        if tag == "a":
+            self.links.append(str(given["href"]))
+        self.outside += [str(given[name]) for name in ("src", "data") if name in given]
+        self.outside += [str(given["href"])] if tag == "link" else []
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+
+def page_of(text: str) -> Page:
+    """A page as parsed."""
+    page = Page()
+    page.feed(text)
+    page.close()
+    return page
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one kind."""
+    (tmp_path / "api").mkdir()
+    (tmp_path / "api/__init__.py").write_text("")
+    (tmp_path / "api/machine_types.py").write_text(TYPES)
+    return tmp_path
+
+
+def docs_of(root: Path) -> dict[str, str]:
+    """Both forms of a project's reference, made without findings."""
+    texts, found = generate_docs(GenerateOptions(root=root), ("markdown", "html"))
+    assert not list(found)
+    return texts
+
+
+def test_a_field_says_all_that_holds_for_it(project: Path) -> None:
+    """Type, need, default, constraints, rules and deprecation; types of Kubernetes lead to their documentation."""
+    text = docs_of(project)["markdown"]
+    rows = {row.split("`")[1]: row for row in text.splitlines() if row.startswith("| `")}
+    assert "**required**" in rows["mode"]
+    assert 'one of `"fast"`, `"safe"`' in rows["mode"]
+    assert "list of [Port](#example-com-v1-port)" in rows["ports"]
+    assert "at least 1 element; at most 4 elements; one element for each name" in rows["ports"]
+    assert "Default: `80`" in rows["number"]
+    assert "at least 1; at most 65535" in rows["number"]
+    assert "**required**" not in rows["number"]
+    assert "kubernetes-api/v1.36/#resourcerequirements-v1-core" in rows["resources"]
+    assert "**Deprecated.** use `mode`" in rows["old"]
+    assert "each element: at most 9 characters" in rows["words"]
+    assert "`self.size() < 9`: too many" in rows["words"]
+
+
+@pytest.mark.parametrize(
+    ("text", "rest", "advice"),
+    [
+        ("Plain.", "Plain.", None),
+        ("Old.\n\nDeprecated: use b\ninstead", "Old.", "use b\ninstead"),
+        ("Deprecated: use b\n\nMore.", "More.", "use b"),
+        ("Old.\n\nDeprecated.", "Old.", ""),
+        ("Not Deprecated: here", "Not Deprecated: here", None),
+        ("Deprecated fields are dropped.", "Deprecated fields are dropped.", None),
+    ],
+)
+def test_a_paragraph_that_says_deprecated_is_told_apart(text: str, rest: str, advice: str | None) -> None:
+    """Go's convention for descriptions."""
+    assert _without_deprecation(text) == (rest, advice)
+
+
+def test_html_says_the_same(project: Path) -> None:
+    """Each name and constraint of the Markdown page stands in the HTML page too."""
+    texts = docs_of(project)
+    for piece in ("one element for each name", "at most 65535", "self.size() &lt; 9", "use <code>mode</code>", "Port"):
+        assert piece in texts["html"]
+
+
+@pytest.mark.parametrize("case", ["pythonic", "versions", "declarative"])
+def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere(case: str) -> None:
+    """Tags match, anchors are unique, each inner link leads somewhere, nothing is loaded."""
+    folder = CRD / case
+    paths = tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*_types.py")))
+    texts, _ = generate_docs(GenerateOptions(root=folder, paths=paths), ("markdown", "html"))
+    page = page_of(texts["html"])
+    assert len(page.ids) == len(set(page.ids))
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert all(link.startswith(("#", "https://kubernetes.io/", "https://example.com/")) for link in page.links)
+    assert not page.outside
+    assert "@import" not in texts["html"]
+    assert "url(" not in texts["html"]
+    anchors = re.findall(r'<a id="([^"]+)"></a>', texts["markdown"])
+    assert len(anchors) == len(set(anchors))
+    assert set(re.findall(r"\]\(#([^)]+)\)", texts["markdown"])) <= set(anchors)
+
+
+ODD = "<script>alert(1)</script> **b** | [x](javascript:1) & \"q\" 'a' $title ${x}\n\n# head\n- item"
+
+
+def odd_reference() -> Reference:
+    """A reference in which every text is hostile."""
+    piece = Piece(ODD)
+    rule = Rule(f"self != '{ODD}'", ODD)
+    field = FieldDoc(ODD, (piece,), True, ODD, ODD, (ODD,), (rule,), ODD)
+    kind = KindDoc(ODD, "k", ODD, ODD, ((ODD, ODD),), (field,), (rule,), ODD, True, ODD)
+    type_ = TypeDoc(ODD, "t", ODD, (piece,), (field,), (ODD,), (rule,), (piece,))
+    return Reference(ODD, (VersionDoc(ODD, ODD, "v", (kind,), (type_,)),))
+
+
+def test_texts_of_authors_are_no_markup_in_html() -> None:
+    """What looks like HTML in a description, name or rule is shown, not obeyed."""
+    text = render_html(odd_reference())
+    page = page_of(text)
+    assert text.count("<script>") == 1
+    assert all(link.startswith("#") for link in page.links)
+    assert {"b", "img", "iframe"}.isdisjoint(page.elements)
+
+
+def test_texts_of_authors_are_no_markup_in_markdown() -> None:
+    """Outside of code, nothing of HTML, no emphasis or links, and no column more in a table."""
+    text = render_markdown(odd_reference())
+    prose = re.sub(r"^(`{3,})yaml\n.*?\n\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "", prose)
+    assert "<script" not in prose
+    assert not re.search(r"(?<!\\)\]\(javascript", prose)
+    assert "\\*\\*b" in prose
+    for row in prose.splitlines():
+        if row.startswith("|"):
+            assert len(re.findall(r"(?<!\\)\|", row)) == 4
+
+
+def test_a_sample_of_the_project_is_the_example(project: Path) -> None:
+    """As it stands in config/samples, without the comments above it."""
+    (project / "config/samples").mkdir(parents=True)
+    sample = "apiVersion: example.com/v1\nkind: Machine\nmetadata:\n  name: mine # inner\nspec:\n  mode: safe\n"
+    (project / "config/samples/machine.yaml").write_text(f"# Licence\n\n---\n# about\n{sample}")
+    (project / "config/samples/broken.yaml").write_text("{")
+    assert f"Sample:\n\n```yaml\n{sample}```" in docs_of(project)["markdown"]
+
+
+def test_without_a_sample_the_example_has_the_required_fields(project: Path) -> None:
+    """With values that their constraints allow."""
+    text = docs_of(project)["markdown"]
+    example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])  # type: ignore[index]
+    assert example["spec"] == {"mode": "fast", "ports": [{"name": "example"}]}
+
+
+def test_a_project_without_kinds_is_told_so(tmp_path: Path) -> None:
+    """An empty page would hide a mistake."""
+    (tmp_path / "module.py").write_text("")
+    texts, found = generate_docs(GenerateOptions(root=tmp_path), ("html",))
+    assert not texts
+    assert [d.code.slug for d in found] == ["nothing-to-generate"]
+
+
+@pytest.mark.parametrize(
+    ("output", "formats", "targets", "slug"),
+    [
+        (None, (), {"markdown": "docs/api.md", "html": "docs/api.html"}, ""),
+        ("site", ("html",), {"html": "site/api.html"}, ""),
+        ("site/page.html", (), {"html": "site/page.html"}, ""),
+        ("site/page.md", ("markdown",), {"markdown": "site/page.md"}, ""),
+        ("page.md", ("html",), {"markdown": "page.md"}, "generate-option"),
+        ("../page.md", (), {}, "generate-path-outside"),
+    ],
+)
+def test_places_of_pages(
+    output: str | None, formats: tuple[str, ...], targets: dict[str, str], slug: str, tmp_path: Path
+) -> None:
+    """A folder gets a file for each format, a file name says its format, the project is not left."""
+    found = Diagnostics()
+    place = tmp_path / output if output else None
+    assert target_files(tmp_path, place, formats, found) == targets
+    assert [d.code.slug for d in found] == ([slug] if slug else [])
