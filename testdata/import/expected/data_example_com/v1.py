@@ -1,4 +1,4 @@
-# Made by `pykb import crd`; checksum: fc36aa316ba0cf49
+# Made by `pykb import crd`; checksum: ed1926e6cfaff6dd
 # ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003
 """Types of data.example.com/v1: Database."""
 
@@ -51,16 +51,16 @@ class DatabaseSpec(Struct):
     ]
 
     # +required
-    size: Annotated[
-        Quantity,
+    size: Annotated[Quantity, SchemaPatch({"maxLength": 20})] = Quantity("10Gi")
+    replicas: Annotated[
+        Int32,
+        Field(ge=1, le=9),
         CEL(
-            "oldSelf.hasValue() ? quantity(string(self)).compareTo(quantity(string(oldSelf.value()))) >= 0 : true",
+            "!oldSelf.hasValue() || self >= oldSelf.value() - 2",
             optional_old_self=True,
-            message="a volume can only grow",
+            message="at most two go at a time",
         ),
-        SchemaPatch({"maxLength": 20}),
-    ] = Quantity("10Gi")
-    replicas: Annotated[Int32, Field(ge=1, le=9)] = 3
+    ] = 3
     quorum: Annotated[Int32, Field(ge=1)] = 2
     users: Annotated[
         list[User] | None,
