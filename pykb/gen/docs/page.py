@@ -93,7 +93,7 @@ td p:first-child { margin-top: 0; }
 .constraints li, .rules li { overflow-wrap: anywhere; }
 code, pre { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", monospace; font-size: .9em; }
 :not(pre) > code { background: var(--soft); padding: .1em .3em; border-radius: .25em; overflow-wrap: anywhere; }
-th code { background: none !important; padding: 0 !important; }
+th code { background: none !important; padding: 0 !important; white-space: nowrap; }
 pre {
   background: var(--soft); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem; overflow-x: auto;
   line-height: 1.45;
