@@ -1,0 +1,159 @@
+"""kopf's handlers inside of a manager."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+import kopf
+
+from pykb.runtime._kopf.admission import AdmissionServer
+from pykb.runtime._kopf.internals import watching
+from pykb.runtime._kopf.watch import forget, give_login, login_source, replacing_watch
+from pykb.runtime.login import CredentialSource
+from pykb.runtime.metrics import Metrics
+
+if TYPE_CHECKING:
+    from pykb.runtime.options import CertificateOptions
+
+
+class Part(Enum):
+    """What of a registry's handlers one operator runs."""
+
+    ALL = auto()
+    ADMISSION = auto()
+    """Admission handlers (and indexes, which they may read): every replica must answer the API server."""
+    REACTION = auto()
+    """All others, which only the leader may run."""
+
+
+class HandlerOperator:
+    """Runs kopf handlers of the user (``@kopf.on.create`` and its like) inside the manager, as kopf itself would.
+
+    It logs in as the manager does and joins no peering. A kind may have handlers and a
+    reconciler: each has a watch of its own, and neither knows of the other. Unlike plain kopf, handlers also hear of
+    deletions that happened while the watch was disconnected. Admission handlers are served at the manager's webhook
+    port, with its certificate, unless an ``@kopf.on.startup`` handler chooses another server.
+    """
+
+    def __init__(
+        self,
+        source: CredentialSource,
+        *,
+        registry: kopf.OperatorRegistry | None = None,
+        part: Part = Part.ALL,
+        namespaces: Sequence[str] = (),
+        webhook_port: int = 9443,
+        certificate: CertificateOptions | None = None,
+        metrics: Metrics | None = None,
+        started: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Remember what to run.
+
+        Args:
+            source: How to log in.
+            registry: The handlers; kopf's default registry, which plain decorators fill, when ``None``.
+            part: Which of them.
+            namespaces: Where; everywhere when empty.
+            webhook_port: Where admission is served; 0 for any port.
+            certificate: With what; a self-signed one when it has no directory.
+            metrics: Count admission requests.
+            started: Called once kopf has started, which takes over the signals of the process.
+        """
+        self._source = source
+        self._registry = _part_of(registry if registry is not None else kopf.get_default_registry(), part)
+        self._part = part
+        self._namespaces = tuple(namespaces)
+        self._port = webhook_port
+        self._certificate = certificate
+        self._metrics = metrics or Metrics()
+        self._started = started
+        self.needs_leader_election = part is not Part.ADMISSION
+        self.name = "kopf admission handlers" if part is Part.ADMISSION else "kopf handlers"
+
+    @property
+    def has_handlers(self) -> bool:
+        """Whether there is anything to run."""
+        registry = self._registry
+        if self._part is Part.ADMISSION:
+            return self.has_admission
+        groups = (registry._webhooks, registry._indexing, registry._watching, registry._spawning, registry._changing)  # noqa: SLF001
+        return any(group.get_all_handlers() for group in groups)
+
+    @property
+    def has_admission(self) -> bool:
+        """Whether there are admission handlers."""
+        return bool(self._registry._webhooks.get_all_handlers())  # noqa: SLF001
+
+    async def run(self) -> None:
+        """Run until cancelled."""
+        give_login(self._registry)
+        login_source.set(self._source)
+        watching.continuous_watch = replacing_watch
+        settings = self._settings()
+        stop = asyncio.Event()
+        # Each task of kopf inherits this context, and with it the login.
+        tasks = await kopf.spawn_tasks(
+            registry=self._registry,
+            settings=settings,
+            standalone=True,
+            clusterwide=not self._namespaces,
+            namespaces=self._namespaces,
+            stop_flag=stop,
+        )
+        self._started()
+        # Not kopf.run_tasks: at its end it would cancel every task of the event loop, the manager's too.
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            stop.set()  # or kopf would take the end for a crash, and kill the process after a while
+            await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            forget(settings)
+
+    def _settings(self) -> kopf.OperatorSettings:
+        settings = kopf.OperatorSettings()
+        # Bound to namespaces, a manager may list neither namespaces nor CRDs; kopf would try for a minute.
+        settings.scanning.disabled = bool(self._namespaces)
+        if self._part is Part.REACTION:
+            # A startup handler configures admission in both parts; this one would declare that there is none.
+            settings.admission = _NoAdmission()
+        elif self.has_admission:
+            settings.admission.server = self._admission_server()
+        return settings
+
+    def _admission_server(self) -> kopf.WebhookServer:
+        files: dict[str, Any] = {}
+        if self._certificate is not None and self._certificate.directory is not None:
+            folder = self._certificate.directory
+            files = {"certfile": folder / self._certificate.name, "pkeyfile": folder / self._certificate.key}
+            if (folder / "ca.crt").is_file():
+                files["cafile"] = folder / "ca.crt"
+        webhooks = [handler.id for handler in self._registry._webhooks.get_all_handlers()]  # noqa: SLF001
+        return AdmissionServer(self._metrics, webhooks, port=self._port or None, **files)
+
+
+def _part_of(registry: kopf.OperatorRegistry, part: Part) -> kopf.OperatorRegistry:
+    if part is Part.ALL:
+        return registry
+    view = kopf.OperatorRegistry()
+    groups = {
+        Part.ADMISSION: ("_activities", "_indexing", "_webhooks"),
+        Part.REACTION: ("_activities", "_indexing", "_watching", "_spawning", "_changing"),
+    }
+    for group in groups[part]:
+        setattr(view, group, getattr(registry, group))
+    return view
+
+
+class _NoAdmission(type(kopf.OperatorSettings().admission)):  # type: ignore[misc] # the class has no public name
+    """Settings that stay empty, whoever sets them."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, None)
