@@ -10,6 +10,7 @@ from pykb.api.annotations import Conversion, SchemaPatch, annotations_of
 from pykb.diagnostics import Diagnostic, Diagnostics, Label, Span
 from pykb.diagnostics.codes.crd import (
     CONFLICTING_VERSIONS,
+    CONSTRAINT_CONFLICT,
     METADATA_FORM,
     NO_SERVED_VERSION,
     STORAGE_VERSION,
@@ -118,9 +119,27 @@ def _version(kind: Kind, resolver: Resolver) -> CrdVersion:
         properties["metadata"] = replace(properties["metadata"], schema=_metadata(kind))
     schema = replace(schema, properties=properties)
     version = CrdVersion(kind.gvk.version, schema, kind.named.span)
+    warning = kind.python.__dict__.get("__deprecated__")
+    if isinstance(warning, str):  # PEP 702: `@deprecated("use v2")`
+        version = replace(version, deprecated=True, deprecation_warning=warning or None)
     for marker in kind.named.markers:
+        if marker.name == "kubebuilder:deprecatedversion" and version.deprecated:
+            _check_deprecation(marker, version, resolver.diagnostics)
         version = _applied(version, marker)
     return version
+
+
+def _check_deprecation(marker: Marker, version: CrdVersion, diagnostics: Diagnostics) -> None:
+    if _optional(marker.arguments.get("warning")) == version.deprecation_warning:
+        return
+    diagnostics.add(
+        CONSTRAINT_CONFLICT.at(
+            marker.span,
+            f"`{marker.text}` contradicts `@deprecated({version.deprecation_warning!r})`",
+            labels=(Label(version.span, "the class that is decorated"),) if version.span else (),
+            help=("keep one of the two, or make them agree",),
+        ),
+    )
 
 
 def _metadata(kind: Kind) -> SchemaNode:

@@ -71,7 +71,7 @@ def _property(
         sys.modules.get(kind.owner.__module__),
     )
     node = _value(kind, info, place, lowering)
-    description = None if named.built_in else _description(info, declaration, lowering)
+    description = None if named.built_in else _with_deprecation(_description(info, declaration, lowering), info)
     if description:
         node = node.put("description", description, declaration.span if declaration else None)
     if declaration is not None and declaration.arguments:
@@ -107,6 +107,15 @@ def _description(info: FieldInfo, declaration: FieldDeclaration | None, lowering
             ),
         )
     return info.description
+
+
+def _with_deprecation(description: str | None, info: FieldInfo) -> str | None:
+    """A schema has no keyword for a deprecated field; its text says so, as in Kubernetes' own types."""
+    if not info.deprecated:
+        return description
+    given = info.deprecation_message
+    message = f"Deprecated: {given}" if given and info.deprecated is not True else "Deprecated."
+    return f"{description}\n\n{message}" if description else message
 
 
 def _check_alias(attribute: str, declaration: FieldDeclaration, lowering: Lowering) -> None:

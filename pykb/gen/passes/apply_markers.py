@@ -75,8 +75,6 @@ _SUGGESTIONS = {
     ("MinItems", "object"): "for the number of keys, use `+kubebuilder:validation:MinProperties={value}`",
     ("MaxItems", "object"): "for the number of keys, use `+kubebuilder:validation:MaxProperties={value}`",
 }
-# Said on a schema of their own type; two of them on one declaration can only be a mistake where they differ.
-_OVERRIDES = frozenset({"type", "default", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,13 +241,7 @@ def _set(
             first.spelling.partition("=")[0] != new.spelling.partition("=")[0]
         ):  # one marker twice: said where it was read
             diagnostics.add(_conflict(new, first))
-    elif (
-        old is not None
-        and first is None
-        and old.spelling
-        and old.value != value
-        and keyword not in _OVERRIDES - {"default"}
-    ):
+    elif old is not None and first is None and old.spelling and old.value != value:
         diagnostics.add(_conflict(new, old))
     said[keyword] = new
     if keyword == "type":
@@ -284,16 +276,21 @@ def _list_map_key(
             ),
         )
         return node
-    old = node.get("x-kubernetes-list-map-keys")
-    keys = list(old) if isinstance(old, list) else []
+    old = node.keywords.get("x-kubernetes-list-map-keys")
+    keys = list(old.value) if old is not None and isinstance(old.value, list) else []
     if marker.value in keys:
+        return node
+    if old is not None and old.spelling == "ListMap":
+        diagnostics.add(_conflict(Keyword([marker.value], marker.span, marker.text), old))
         return node
     return node.put("x-kubernetes-list-map-keys", [*keys, marker.value], marker.span, marker.text)
 
 
 def _rule(node: SchemaNode, *rules: dict[str, object], marker: Marker) -> SchemaNode:
     old = node.get("x-kubernetes-validations")
-    return node.put("x-kubernetes-validations", [*(old if isinstance(old, list) else []), *rules], marker.span)
+    said = old if isinstance(old, list) else []
+    # Server-side apply tells rules apart by their text: the same one twice is refused there.
+    return node.put("x-kubernetes-validations", [*said, *(r for r in rules if r not in said)], marker.span)
 
 
 def _x_validation(
@@ -332,8 +329,9 @@ def _int_or_string(
 def _external_docs(
     node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
 ) -> SchemaNode:
-    del effective, target, diagnostics
-    return node.put("externalDocs", {k: v for k, v in marker.arguments.items() if v is not None}, marker.span)
+    del effective, target
+    docs = {k: v for k, v in marker.arguments.items() if v is not None}
+    return _set(node, "externalDocs", docs, marker, diagnostics, {})
 
 
 def _sorted_enum(
