@@ -81,6 +81,10 @@ class ResourceMapper:
             "is its CRD installed? `make install` does it",
         )
 
+    def known(self, gvk: GroupVersionKind) -> ResourceMapping | None:
+        """Where a kind is served, as far as it is known already."""
+        return self._known.get(gvk)
+
     def forget(self, gvk: GroupVersionKind) -> None:
         """Ask again next time: the resource was not where it used to be."""
         self._known.pop(gvk, None)

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
+
+from pykb.runtime.tally import Distribution, Tally
 
 if TYPE_CHECKING:
     from pykb.runtime.client.transport import RequestRecord
@@ -34,32 +36,12 @@ class Metrics:
         self.registry = registry or CollectorRegistry()
         of = _Family(self.registry)
         prefix = "controller_runtime"
-        controller = ("controller",)
-        self._total = of.counter(f"{prefix}_reconcile_total", "Reconciliations by result", (*controller, "result"))
-        self._errors = of.counter(f"{prefix}_reconcile_errors_total", "Reconciliations that raised", controller)
-        self._terminal = of.counter(
-            f"{prefix}_terminal_reconcile_errors_total", "Reconciliations that raised TerminalError", controller
-        )
-        self._panics = of.counter(
-            f"{prefix}_reconcile_panics_total", "Reconciliations that ended by a bug (TypeError and kin)", controller
-        )
-        self._timeouts = of.counter(
-            f"{prefix}_reconcile_timeouts_total", "Reconciliations that hit their timeout", controller
-        )
-        self._seconds = of.histogram(
-            f"{prefix}_reconcile_time_seconds", "Time of a reconciliation", controller, RECONCILE_SECONDS
-        )
-        self._workers = of.gauge(f"{prefix}_max_concurrent_reconciles", "Most reconciliations at once", controller)
-        self._active = of.gauge(f"{prefix}_active_workers", "Reconciliations running now", controller)
-        queue = ("name", "controller")
-        self._adds = of.counter("workqueue_adds_total", "Keys added", queue)
-        self._retries = of.counter("workqueue_retries_total", "Keys added with a delay by the rate limiter", queue)
-        self._waited = of.histogram(
-            "workqueue_queue_duration_seconds", "Time a key waits in the queue", queue, QUEUE_SECONDS
-        )
-        self._worked = of.histogram("workqueue_work_duration_seconds", "Time of work on a key", queue, QUEUE_SECONDS)
+        self._workers = of.gauge(f"{prefix}_max_concurrent_reconciles", "Most reconciliations at once", ("controller",))
+        self._controllers = _Controllers()
+        self.registry.register(self._controllers)
         self._queues = _QueueCollector()
         self.registry.register(self._queues)
+        self._seen_requests: dict[tuple[int, str, str], Counter] = {}
         self._requests = of.counter(
             "rest_client_requests_total", "Requests to the API server", ("code", "method", "host")
         )
@@ -86,12 +68,16 @@ class Metrics:
         """The metrics of one controller, all starting at 0 so that rates are right from the first event on."""
         self._workers.labels(name).set(workers)
         self._queues.add(name, queue)
-        return ControllerMetrics(self, name)
+        return self._controllers.add(name)
 
     def observe_request(self, record: RequestRecord) -> None:
         """Count a request of the client; a code of ``<error>`` means that there was no answer."""
-        code = str(record.code) if record.code else "<error>"
-        self._requests.labels(code, record.method, record.host).inc()
+        key = (record.code, record.method, record.host)
+        counter = self._seen_requests.get(key)
+        if counter is None:
+            code = str(record.code) if record.code else "<error>"
+            counter = self._seen_requests[key] = self._requests.labels(code, record.method, record.host)
+        counter.inc()
 
     def render(self) -> tuple[bytes, str]:
         """Everything, with what the program put into prometheus_client's default registry, and the content type."""
@@ -102,37 +88,88 @@ class Metrics:
 
 
 class ControllerMetrics:
-    """One controller's children of the metrics, looked up once. It also observes the controller's queue."""
+    """What one controller counts. It also observes the controller's queue."""
 
-    def __init__(self, metrics: Metrics, controller: str) -> None:
-        total = metrics._total  # noqa: SLF001 - the two classes are one unit
-        self.results = {result: total.labels(controller, result) for result in RESULTS}
-        self.errors = metrics._errors.labels(controller)  # noqa: SLF001
-        self.terminal = metrics._terminal.labels(controller)  # noqa: SLF001
-        self.panics = metrics._panics.labels(controller)  # noqa: SLF001
-        self.timeouts = metrics._timeouts.labels(controller)  # noqa: SLF001
-        self.seconds = metrics._seconds.labels(controller)  # noqa: SLF001
-        self.active = metrics._active.labels(controller)  # noqa: SLF001
-        self._adds = metrics._adds.labels(controller, controller)  # noqa: SLF001
-        self._retries = metrics._retries.labels(controller, controller)  # noqa: SLF001
-        self._waited = metrics._waited.labels(controller, controller)  # noqa: SLF001
-        self._worked = metrics._worked.labels(controller, controller)  # noqa: SLF001
+    def __init__(self) -> None:
+        self.results = {result: Tally() for result in RESULTS}
+        self.errors, self.terminal, self.panics, self.timeouts, self.active = (Tally() for _ in range(5))
+        self.seconds = Distribution(RECONCILE_SECONDS)
+        self.adds, self.retries = Tally(), Tally()
+        self.waited, self.worked = Distribution(QUEUE_SECONDS), Distribution(QUEUE_SECONDS)
 
     def added(self, priority: int) -> None:  # noqa: ARG002 - depth by priority is read at scrape time
         """A key was added."""
-        self._adds.inc()
+        self.adds.inc()
 
     def started(self, priority: int, waited: float) -> None:  # noqa: ARG002
         """A key was handed out."""
-        self._waited.observe(waited)
+        self.waited.observe(waited)
 
     def finished(self, worked: float) -> None:
         """A key came back."""
-        self._worked.observe(worked)
+        self.worked.observe(worked)
 
     def retried(self) -> None:
         """A key is to be tried again."""
-        self._retries.inc()
+        self.retries.inc()
+
+
+_COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
+    ("reconcile_errors", "Reconciliations that raised", lambda of: of.errors),
+    ("terminal_reconcile_errors", "Reconciliations that raised TerminalError", lambda of: of.terminal),
+    ("reconcile_panics", "Reconciliations that ended by a bug (TypeError and kin)", lambda of: of.panics),
+    ("reconcile_timeouts", "Reconciliations that hit their timeout", lambda of: of.timeouts),
+)
+_QUEUE_COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
+    ("workqueue_adds", "Keys added", lambda of: of.adds),
+    ("workqueue_retries", "Keys added with a delay by the rate limiter", lambda of: of.retries),
+)
+_QUEUE_TIMES: tuple[tuple[str, str, Callable[[ControllerMetrics], Distribution]], ...] = (
+    ("workqueue_queue_duration_seconds", "Time a key waits in the queue", lambda of: of.waited),
+    ("workqueue_work_duration_seconds", "Time of work on a key", lambda of: of.worked),
+)
+
+
+class _Controllers(Collector):
+    """The controllers' counts, made metrics when somebody asks."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, ControllerMetrics] = {}
+
+    def add(self, controller: str) -> ControllerMetrics:
+        return self._by_name.setdefault(controller, ControllerMetrics())
+
+    def collect(self) -> Iterator[Metric]:
+        prefix = "controller_runtime"
+        label = ["controller"]
+        total = CounterMetricFamily(f"{prefix}_reconcile", "Reconciliations by result", labels=[*label, "result"])
+        seconds = HistogramMetricFamily(f"{prefix}_reconcile_time_seconds", "Time of a reconciliation", labels=label)
+        active = GaugeMetricFamily(f"{prefix}_active_workers", "Reconciliations running now", labels=label)
+        for name, counts in self._by_name.items():
+            for result, tally in counts.results.items():
+                total.add_metric([name, result], tally.value)
+            seconds.add_metric([name], counts.seconds.buckets(), counts.seconds.sum)
+            active.add_metric([name], counts.active.value)
+        yield from (total, seconds, active)
+        for metric, text, tally_of in _COUNTERS:
+            counter = CounterMetricFamily(f"{prefix}_{metric}", text, labels=label)
+            for name, counts in self._by_name.items():
+                counter.add_metric([name], tally_of(counts).value)
+            yield counter
+        yield from self._of_queues()
+
+    def _of_queues(self) -> Iterator[Metric]:
+        labels = ["name", "controller"]
+        for metric, text, tally_of in _QUEUE_COUNTERS:
+            counter = CounterMetricFamily(metric, text, labels=labels)
+            for name, counts in self._by_name.items():
+                counter.add_metric([name, name], tally_of(counts).value)
+            yield counter
+        for metric, text, times_of in _QUEUE_TIMES:
+            times = HistogramMetricFamily(metric, text, labels=labels)
+            for name, counts in self._by_name.items():
+                times.add_metric([name, name], times_of(counts).buckets(), times_of(counts).sum)
+            yield times
 
 
 class _Family:

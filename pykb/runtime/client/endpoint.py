@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from pykb.runtime.errors import NotFound
 from pykb.runtime.mapper import ResourceMapper, ResourceMapping
 
 Query = tuple[tuple[str, str], ...]
+
+_PLAIN = re.compile("[A-Za-z0-9._-]+")  # nothing in it has to be quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,8 @@ class Exchange:
 
     async def mapping(self, what: Kind | AnyObject) -> ResourceMapping:
         """Where its kind is served."""
-        return await self.mapper.mapping(gvk_of(what), static=resource_of(what))
+        gvk = gvk_of(what)
+        return self.mapper.known(gvk) or await self.mapper.mapping(gvk, static=resource_of(what))
 
     def effective_namespace(self, namespace: str) -> str:
         """The namespace that counts for a namespaced kind.
@@ -124,4 +128,4 @@ class Exchange:
 def _segment(name: str) -> str:
     if name in (".", "..") or "/" in name or "%" in name:
         raise ValueError(f"`{name}` cannot be a name: it may be no path and hold neither `/` nor `%`")
-    return quote(name, safe="")
+    return name if _PLAIN.fullmatch(name) else quote(name, safe="")
