@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from pykb.api.annotations import PreserveUnknown
+from pykb.api.annotations import PreserveUnknown, SchemaPatch
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import FLOAT, PLAIN_MODEL, UNRESOLVED, UNSUPPORTED_TYPE
@@ -60,7 +60,8 @@ class Lowering:
             return node
         if node.reference is not None and any(isinstance(item, PreserveUnknown) for item in metadata):
             node = node.put(PRESERVE, value=True, span=place.span, spelling="PreserveUnknown()")  # may cut a recursion
-        effective = self.resolve(node) if node.reference is not None else node
+        seen_through = node.reference is not None or any(isinstance(item, SchemaPatch) for item in metadata)
+        effective = self.resolve(node) if seen_through else node
         return constrain(node, metadata, effective, place, self.diagnostics)
 
     def lower_named(self, named: NamedType) -> SchemaNode:

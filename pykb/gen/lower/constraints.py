@@ -72,7 +72,7 @@ def constrain(
     items = tuple(flatten(metadata))
     _refuse_on_union(metadata, effective, place, diagnostics)
     patches = [item for item in items if isinstance(item, api.SchemaPatch)]
-    if patches and node.reference is not None:
+    if patches:
         node = effective  # a patch may take away what the type says
     for item in items:
         if isinstance(item, api.CEL):
