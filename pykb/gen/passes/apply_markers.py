@@ -349,7 +349,7 @@ def _sorted_enum(
             ),
         )
         return node
-    return node.put("enum", sorted(values, key=lambda value: str(value).encode()), marker.span)
+    return node.put("enum", sorted(values, key=lambda value: str(value).encode()), marker.span, marker.text)
 
 
 _SPECIAL: dict[str, Special] = {

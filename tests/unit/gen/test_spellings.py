@@ -242,6 +242,18 @@ def test_spellings_that_differ_are_shown_with_both_places(spelling: str, generat
     assert error.span.line != error.labels[0].span.line
 
 
+@pytest.mark.parametrize(
+    "markers",
+    ["+kubebuilder:validation:Enum=Fast", "+k8s:enum ## +kubebuilder:validation:Enum=Fast"],
+)
+def test_an_enum_of_fewer_values_contradicts_its_class(markers: str, generate_types: Generate) -> None:
+    """The class says what Python takes; a marker on it that takes less is a mistake."""
+    comments = "".join(f"# {marker}\n" for marker in markers.split(" ## "))
+    source = comments + "class Speed(StrEnum):\n    FAST = 'Fast'\n    SLOW = 'Slow'\n"
+    result = generate_types(HELPERS + source + "class Spec(Struct):\n    a: Speed\n" + KIND)
+    assert [d.code.slug for d in result.diagnostics] == ["constraint-conflict"]
+
+
 def manifest(result: GenerateResult) -> str:
     """The CRD as text."""
     assert not result.diagnostics.has_errors, render(result.diagnostics, style=Format.CONCISE)
