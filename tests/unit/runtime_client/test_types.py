@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 PROGRAM = """
@@ -12,10 +14,22 @@ from pykb.api import GroupVersion, ObjectList, Unstructured
 from pykb.api.core.v1 import ConfigMap, Pod
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import Client, MergePatch, Watch, merge_from
+from pykb.runtime import Event, InformerCache, Lister, Manager, Reconciler
 from pykb.runtime.apply import OperationResult, create_or_update
+from pykb.runtime.fake import fake_client
+from pykb.testing import HandlerOutcome, RecordedEvents, call_handler, eventually, running
 from pykb.runtime.reconcile import Request
 
 GVK = GroupVersion("example.com", "v1").with_kind("Thing")
+
+
+def hear(event: Event[Pod]) -> None:
+    assert_type(event.object, Pod)
+    assert_type(event.old, Pod)
+
+
+class Idle(Reconciler):
+    async def reconcile(self, request: Request) -> None: ...
 
 
 async def program(client: Client, request: Request) -> None:
@@ -41,6 +55,18 @@ async def program(client: Client, request: Request) -> None:
     await client.delete(ConfigMap, request, missing_ok=True)
     assert_type(await create_or_update(client, obj, lambda: None), tuple[ConfigMap, OperationResult])
     assert_type(client.namespaced("a").with_options(dry_run=True), Client)
+    async with InformerCache.of(client) as informers:
+        assert_type(informers, InformerCache)
+        assert_type(informers.lister(Pod), Lister[Pod])
+        assert_type(informers.lister(Pod).get("a", namespace="b"), Pod | None)
+        assert_type(informers.lister(GVK).list(), list[Unstructured])
+        informers.informer(Pod).add_handler(hear)
+    manager = Manager(client=fake_client())
+    async with running(manager) as same:
+        assert_type(same, Manager)
+    assert_type(await eventually(lambda: 1), int)
+    assert_type(await call_handler(hear, obj), HandlerOutcome)
+    Idle(client, recorder=RecordedEvents())
     client.with_options(dry_rum=True)  # type: ignore[call-arg]
     await client.patch(obj, {"data": None})  # type: ignore[arg-type]
     await client.get("ConfigMap", "a")  # type: ignore[call-overload]
@@ -64,9 +90,16 @@ def test_type_checkers_know_what_each_call_gives(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_client_loads_neither_kopf_nor_the_command_line():
-    """A program that only talks to a cluster pays for nothing else."""
-    code = "import sys, pykb.runtime.client, pykb.runtime.login; print(*sorted(sys.modules))"
+@pytest.mark.parametrize(
+    "what",
+    [
+        "import pykb.runtime.client, pykb.runtime.login",
+        "from pykb.runtime import InformerCache, Lister; import pykb.runtime.client.listwatch",
+    ],
+)
+def test_the_client_loads_neither_kopf_nor_the_command_line(what):
+    """A program that only talks to a cluster, or follows it, pays for nothing else."""
+    code = f"import sys\n{what}\nprint(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert not loaded & {"kopf", "typer", "rich", "jinja2", "cookiecutter", "ruamel", "yaml", "prometheus_client"}
