@@ -13,7 +13,8 @@ from types import TracebackType
 from typing import Self
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, CONTROL_PLANE_START
+from pykb.diagnostics.codes.environment import CONTROL_PLANE_START
+from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
 from pykb.envtest import crds
 from pykb.envtest.assets import Assets, get_assets
 from pykb.envtest.certificates import Authority, KeyPair

@@ -21,7 +21,8 @@ from typing import Any
 import yaml
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import CLUSTER_UNREACHABLE, KUBECONFIG_UNUSABLE
+from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
+from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
 
 APPLY = "application/apply-patch+yaml"
 

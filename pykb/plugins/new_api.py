@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.crd import PROTECTED_GROUP
 from pykb.diagnostics.codes.names import KIND_TAKEN
-from pykb.diagnostics.codes.scaffold import PROTECTED_GROUP
 from pykb.diagnostics.model import Severity
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
@@ -232,6 +232,7 @@ def _say_protected(resource: Resource, found: Diagnostics) -> None:
             f"`{resource.api_group}` is a protected API group: its CRD carries the annotation "
             "`api-approved.kubernetes.io`, as the API server demands",
             notes=("its value says `unapproved`; an approved API has the address of the approval there",),
+            severity=Severity.NOTE,
         )
     )
 

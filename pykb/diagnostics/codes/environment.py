@@ -67,12 +67,6 @@ CONTROL_PLANE_PORT = Code(
     "Another program listens on the port that was asked for. Leave the port out to get a free one.",
 )
 
-CLUSTER_UNREACHABLE = Code(
-    "cluster-unreachable",
-    "The cluster of the kubeconfig does not answer",
-    "The kubeconfig was read, but its server could not be reached or refused the credentials.",
-)
-
 KUBECONFIG_UNUSABLE = Code(
     "kubeconfig-unusable",
     "There is no kubeconfig to use",

@@ -109,5 +109,6 @@ FLAG_CONFLICT = Code(
 FLAG_REQUIRED = Code(
     "flag-required",
     "an option is missing",
-    "The command cannot guess it.",
+    "The command cannot guess what the option says, and asks nobody, so that it works in scripts. The message "
+    "names the option; several that are missing are all named at once.",
 )

@@ -17,7 +17,7 @@ CERTIFICATE = Code(
 )
 
 CONTROLLER_NAME = Code(
-    "controller-name",
+    "controller-name-taken",
     "two controllers have the same name",
     """The name of a controller is a label of its metrics and a field of its logs, so it must be unique in a
 manager. It is the kind in lower case unless `ControllerBuilder.named` gives another.""",
@@ -28,12 +28,4 @@ INCOMPLETE_CONTROLLER = Code(
     "a controller does not know what to reconcile",
     """A controller is made of what it watches and a reconciler. `for_` names the kind that it reconciles; a
 controller that reconciles something else needs a name and at least one `watches` or `watches_raw`.""",
-)
-
-LEADERSHIP_LOST = Code(
-    "leadership-lost",
-    "another replica may be the leader now",
-    """The leader could not renew its lease in time, because the API server did not answer or the process was
-stopped for too long. Another replica may have taken over, so this one ends at once, and is started again by its
-Deployment.""",
 )

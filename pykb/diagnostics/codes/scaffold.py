@@ -87,15 +87,6 @@ DIRECTORY_FILE_TAKEN = Code(
     "`pykb init` starts a project and does not change files that are already there.",
 )
 
-PROTECTED_GROUP = Code(
-    "protected-group",
-    "the API group is protected",
-    "CRDs in groups under `k8s.io` and `kubernetes.io` are refused by the API server unless they carry the "
-    "annotation `api-approved.kubernetes.io`: the address of the approval, or a text that begins with "
-    "`unapproved`. pykb writes a marker for it (KEP-2337).",
-    Severity.NOTE,
-)
-
 RECOVERED = Code(
     "recovered",
     "an interrupted command was completed or undone",
