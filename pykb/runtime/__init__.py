@@ -298,9 +298,11 @@ __all__ = [
 
 
 if not TYPE_CHECKING:  # a type checker would take any name
+    from pykb.runtime.memory import importing
 
     def __getattr__(name: str) -> Any:
         module = _MODULES.get(name)
         if module is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(f"{__name__}.{module}"), name)
+        with importing():
+            return getattr(import_module(f"{__name__}.{module}"), name)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import logging
 import ssl
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,6 +28,12 @@ POLL = timedelta(seconds=10)
 """How often files are looked at; cert-manager renews days before a certificate runs out."""
 
 VALIDITY = timedelta(days=365)
+
+_PROGRAM = """
+import sys
+from pykb.runtime.certificates import self_signed
+sys.stdout.buffer.write(b"\\0".join(self_signed(tuple(sys.stdin.read().split()))))
+"""
 
 
 class ServingCertificate:
@@ -52,7 +61,7 @@ class ServingCertificate:
         self._files: tuple[Path, Path] | None = None
         self._stamp: tuple[int, ...] = ()
         if options.directory is None:
-            load_pair(self.context, *self_signed(hosts))
+            load_pair(self.context, *_made_elsewhere(hosts))
             return
         self._files = (options.directory / options.name, options.directory / options.key)
         try:
@@ -147,6 +156,21 @@ def self_signed(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
         certificate.public_bytes(serialization.Encoding.PEM),
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
     )
+
+
+def _made_elsewhere(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
+    """What :func:`self_signed` gives, from a process of its own.
+
+    Once loaded, cryptography keeps 8 MiB for ever, a tenth of an idle manager; and it is needed once.
+    """
+    if "cryptography.x509" not in sys.modules and sys.executable:
+        command = (sys.executable, "-c", _PROGRAM)
+        with contextlib.suppress(OSError, subprocess.SubprocessError, ValueError):
+            names = "\n".join(hosts).encode()
+            done = subprocess.run(command, input=names, check=True, capture_output=True, timeout=60)
+            certificate, key = done.stdout.split(b"\0")
+            return certificate, key
+    return self_signed(hosts)
 
 
 async def make_certificate(

@@ -2,6 +2,8 @@
 
 import asyncio
 import ssl
+import subprocess
+import sys
 from datetime import timedelta
 
 import aiohttp
@@ -187,6 +189,19 @@ async def test_a_self_signed_certificate_serves_tls_that_a_strict_client_accepts
     trust.verify_flags |= ssl.VERIFY_X509_STRICT
     get = await serve(health_app(Checks("/healthz")), tls=serving.context, trust=trust)
     assert await get("/healthz") == (200, "ok")
+
+
+def test_a_made_certificate_leaves_nothing_of_its_making_in_memory():
+    """Another process makes it: what that takes would stay in the memory of an idle manager."""
+    program = (
+        "import sys\n"
+        "from pykb.runtime.certificates import ServingCertificate\n"
+        "from pykb.runtime.options import CertificateOptions\n"
+        "context = ServingCertificate(CertificateOptions()).context\n"
+        "assert context.get_ciphers()\n"
+        "sys.exit('cryptography' in sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(serve, tmp_path, running):
