@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from hack.samples.recipes import app, foo, pod_watcher, unit, virtulmachine
+from hack.samples.recipes import app, foo, multigroup, pod_watcher, unit, virtulmachine
 from hack.samples.steps import Step
 
 UNTRACKED = {".venv", ".pykb", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist"}
@@ -15,6 +15,7 @@ UNTRACKED = {".venv", ".pykb", "__pycache__", ".mypy_cache", ".pytest_cache", ".
 PROJECTS: dict[str, list[Step]] = {
     "app": app.STEPS,
     "foo": foo.STEPS,
+    "multigroup": multigroup.STEPS,
     "pod-watcher": pod_watcher.STEPS,
     "unit": unit.STEPS,
     "virtulmachine": virtulmachine.STEPS,

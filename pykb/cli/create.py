@@ -150,9 +150,9 @@ def _generate(root: Path) -> None:
 
 def _say_next(resource: Resource, *, made: bool) -> None:
     if not resource.api:
-        console.say(f"\nNext: write what happens to a {resource.kind} into its controller")
+        console.say(f"\nNext: write what happens to each {resource.kind} into its controller")
         return
     console.say(
-        f"\nNext: describe a {resource.kind} in {resource.path.replace('.', '/')}/{resource.singular}_types.py, then"
+        f"\nNext: describe {resource.kind} in {resource.path.replace('.', '/')}/{resource.singular}_types.py, then"
     )
     console.say("  make install run" if made else "  make manifests install run")

@@ -9,7 +9,7 @@ class AppSpec(Struct):
     """Desired state of App."""
 
     foo: str | None = None
-    """An example field, to be replaced by what a App needs."""
+    """An example field, to be replaced by what App needs."""
 '''
 APP = '''
 class AppDeployment(Struct):

@@ -7,7 +7,7 @@ from hack.samples.steps import create_api, init, own, pykb, replace
 
 FOO_EXAMPLE = '''
     foo: str | None = None
-    """An example field, to be replaced by what a Foo needs."""
+    """An example field, to be replaced by what Foo needs."""
 '''
 FOO = '''
     deployment_name: Annotated[str, Field(min_length=1)]

@@ -10,7 +10,7 @@ class UnitSpec(Struct):
     """Desired state of Unit."""
 
     foo: str | None = None
-    """An example field, to be replaced by what a Unit needs."""
+    """An example field, to be replaced by what Unit needs."""
 '''
 UNIT = '''
 class UnitCategory(StrEnum):

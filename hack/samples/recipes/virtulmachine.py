@@ -7,7 +7,7 @@ from hack.samples.steps import create_api, init, own, pykb, replace
 
 EXAMPLE = '''
     foo: str | None = None
-    """An example field, to be replaced by what a VirtulMachine needs."""
+    """An example field, to be replaced by what VirtulMachine needs."""
 '''
 MACHINE = '''
     cpu: str

@@ -33,7 +33,7 @@ def test_an_api_is_added_everywhere_it_belongs(pykb, project: Path, status) -> N
     ended = pykb(*MACHINE, *BOTH)
     assert ended.code == 0
     assert ended.err.endswith(
-        "Next: describe a Machine in sealvm/api/v1/machine_types.py, then\n  make manifests install run\n"
+        "Next: describe Machine in sealvm/api/v1/machine_types.py, then\n  make manifests install run\n"
     )
     assert sorted(status(project)) == sorted(
         [

@@ -1,0 +1,43 @@
+# Copyright fanux
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The controller of Captain."""
+
+from pykb.runtime import ControllerBuilder, Manager, Reconciler, Request, Result
+
+from fleet.api.crew.v1 import Captain
+
+
+class CaptainReconciler(Reconciler):
+    """Moves the cluster towards what each Captain asks for."""
+
+    # +kubebuilder:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;create;update;patch;delete
+    # +kubebuilder:rbac:groups=crew.example.com,resources=captains/status,verbs=get;update;patch
+    # +kubebuilder:rbac:groups=crew.example.com,resources=captains/finalizers,verbs=update
+    async def reconcile(self, request: Request) -> Result:
+        """Compare one Captain with the cluster, and change what differs.
+
+        It runs after every change of the object, and again, with a growing delay, after an exception.
+        """
+        resource = await self.client.find(Captain, request)
+        if resource is None:
+            return Result()
+
+        self.logger.info("reconciling %s", request)
+        return Result()
+
+    def setup(self, manager: Manager) -> None:
+        """Register with the manager."""
+        builder = ControllerBuilder(manager).for_(Captain)
+        builder.named("crew-captain").complete(self)

@@ -1,0 +1,43 @@
+# Copyright fanux
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""FrigateReconciler against a real API server."""
+
+import pytest
+import yaml
+from pykb.runtime import Client, Request, Result
+
+from fleet.api.ship.v1 import Frigate
+from fleet.controllers.ship.frigate_controller import FrigateReconciler
+
+pytestmark = pytest.mark.usefixtures("crds")
+SAMPLE = "config/samples/ship_v1_frigate.yaml"
+
+
+async def test_reconciles_the_sample(client: Client, namespace: str, pytestconfig: pytest.Config) -> None:
+    """The API server accepts the sample, and the reconciler is content with it."""
+    sample = yaml.safe_load((pytestconfig.rootpath / SAMPLE).read_text(encoding="utf-8"))
+    resource = Frigate.from_wire(sample)
+    resource.metadata.namespace = namespace
+    await client.create(resource)
+    reconciler = FrigateReconciler(client)
+    request = Request(namespace, "frigate-sample")
+    assert await reconciler.reconcile(request) == Result()
+
+
+async def test_leaves_an_absent_object_alone(client: Client, namespace: str) -> None:
+    """A request may outlive its object."""
+    reconciler = FrigateReconciler(client)
+    request = Request(namespace, "absent")
+    assert await reconciler.reconcile(request) == Result()

@@ -1,0 +1,99 @@
+# Copyright fanux
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The operator in a cluster that runs its image: `make test-e2e`."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.e2e
+
+PROJECT = Path(__file__).parents[2]
+PREFIX = "fleet"
+NAMESPACE = f"{PREFIX}-system"
+MANAGER = f"deployment/{PREFIX}-controller-manager"
+
+# Runs in the manager's container: the image has Python, so no other image is needed. The token comes by stdin: arguments are logged.
+SCRAPE = """
+import ssl, sys, urllib.request
+token = sys.stdin.read().strip()
+request = urllib.request.Request("https://localhost:8443/metrics", headers={"Authorization": f"Bearer {token}"})
+print(urllib.request.urlopen(request, context=ssl._create_unverified_context()).read().decode())
+"""
+
+
+def run(*command: str, check: bool = True, text: str | None = None) -> str:
+    """Run a command in the project and return what it prints."""
+    done = subprocess.run(command, cwd=PROJECT, input=text, capture_output=True, text=True, check=False)
+    if check and done.returncode:
+        pytest.fail(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout}{done.stderr}", pytrace=False)
+    return done.stdout
+
+
+def kubectl(*arguments: str, check: bool = True, text: str | None = None) -> str:
+    """Run kubectl."""
+    return run(os.environ.get("KUBECTL", "kubectl"), *arguments, check=check, text=text)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def operator(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Deploy to a namespace that admits only pods of the standard "restricted"; tell what happened when a test fails."""
+    namespace = kubectl("create", "namespace", NAMESPACE, "--dry-run=client", "--output=yaml")
+    kubectl("apply", "--server-side", "--filename=-", text=namespace)
+    kubectl("label", "--overwrite", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
+    try:
+        run("make", "deploy", f"IMG={os.environ['IMG']}")
+        yield
+        if request.session.testsfailed:
+            print(kubectl("--namespace", NAMESPACE, "describe", "pods", check=False))
+            print(kubectl("--namespace", NAMESPACE, "logs", MANAGER, check=False))
+            print(kubectl("--namespace", NAMESPACE, "get", "events", check=False))
+    finally:
+        run("make", "undeploy", "ignore-not-found=true", check=False)
+
+
+def metrics() -> str:
+    """Scrape the manager with the token of its own ServiceAccount, which may read the metrics meanwhile."""
+    account = f"{PREFIX}-controller-manager"
+    token = kubectl("--namespace", NAMESPACE, "create", "token", account)
+    return kubectl("--namespace", NAMESPACE, "exec", "--stdin", MANAGER, "--", "python", "-c", SCRAPE, text=token)
+
+
+def test_manager_gets_ready() -> None:
+    """The Deployment becomes available: the image runs, and its probes answer."""
+    kubectl("--namespace", NAMESPACE, "rollout", "status", MANAGER, "--timeout=180s")
+
+
+def test_metrics_are_served_to_those_who_may_read_them() -> None:
+    """Whoever is bound to the role metrics-reader gets the metrics."""
+    binding = f"{PREFIX}-metrics-e2e"
+    account = f"--serviceaccount={NAMESPACE}:{PREFIX}-controller-manager"
+    kubectl("delete", "clusterrolebinding", binding, "--ignore-not-found")
+    kubectl("create", "clusterrolebinding", binding, f"--clusterrole={PREFIX}-metrics-reader", account)
+    try:
+        assert "# HELP" in metrics()
+    finally:
+        kubectl("delete", "clusterrolebinding", binding)
+
+
+def test_samples_are_accepted() -> None:
+    """The API server takes every sample."""
+    if not (PROJECT / "config/samples/kustomization.yaml").exists():
+        return  # before the first `pykb create api`
+    kubectl("apply", "--kustomize=config/samples")
+    kubectl("delete", "--kustomize=config/samples", "--timeout=120s")
