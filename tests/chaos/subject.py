@@ -58,7 +58,11 @@ class Subject:
 
     async def ready(self) -> None:
         """Wait until the caches of the process that runs now are warm."""
-        await eventually(lambda: self._port() is not None, timeout=LONG)
+        try:
+            await eventually(lambda: self._port() is not None, timeout=LONG)
+        except AssertionError as error:
+            said = self._log.read_text(encoding="utf-8", errors="replace")
+            raise AssertionError(f"{self.name} is not ready; it said last:\n{said[-2000:]}") from error
 
     @property
     def pid(self) -> int:
