@@ -66,6 +66,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
     """The CRDs of all kinds, checked; with an error among the findings they are as right as could be made out."""
     from pykb.gen.assemble import assemble
     from pykb.gen.checks import check
+    from pykb.gen.checks.placement import check_placement
     from pykb.gen.defaults import converted_kinds
     from pykb.gen.kinds import find_kinds
     from pykb.gen.load import importing, load
@@ -88,4 +89,6 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
         )
         crds = assemble(kinds, resolver, diagnostics, converted=converted_kinds(root))
         check(crds, diagnostics)
+        if len(modules) == len(loaded):
+            check_placement(sources.files, sources.declarations.read_files(), kinds, diagnostics)
     return crds

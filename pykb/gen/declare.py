@@ -107,6 +107,10 @@ class Declarations:
             self._learn_aliases(found, module)
         return found
 
+    def read_files(self) -> frozenset[str]:
+        """The files whose types were asked for, as messages show their paths."""
+        return frozenset(source.path for source in self._modules.values() if source is not None)
+
     def named(self, python: object) -> NamedType:
         """The named type of a class, ``NewType`` or ``type`` statement."""
         found = self._named.get(id(python))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -128,3 +129,30 @@ class Spec(Struct):
     text = result.artifacts["crd"][0].render()
     assert text.count("A port.") == 2
     assert text.count("The main port.") == 1
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "# +kubebuilder:subresource:status\nclass Spec(Struct):\n    a: str\n",
+        "# +kubebuilder:resource:scope=Cluster\nclass Base(CustomResource):\n    b: str\nclass Spec(Struct):\n    a: str\n",
+        "# +kubebuilder:storageversion\nclass Unused(Struct):\n    b: str\nclass Spec(Struct):\n    a: str\n",
+    ],
+)
+def test_a_marker_of_a_kind_on_another_class_is_an_error(source: str, generate_types: Generate) -> None:
+    """controller-gen takes it in silence."""
+    bases = "(Base, group_version=GV)" if "Base" in source else "(CustomResource, group_version=GV)"
+    result = generate_types(source + KIND.replace("(CustomResource, group_version=GV)", bases))
+    assert [d.code.slug for d in result.diagnostics] == ["marker-target"]
+
+
+def test_schema_markers_outside_of_what_kinds_use_are_a_warning(generate_types: Generate, tmp_path: Path) -> None:
+    """Once for a file; the types of a file that a kind uses count wherever it is."""
+    marked = "from pykb.api import Struct\nclass NAME(Struct):\n    # +kubebuilder:validation:MaxLength=3\n    b: str\n"
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop" / "stray.py").write_text(marked.replace("NAME", "Stray"), encoding="utf-8")
+    (tmp_path / "shop" / "shared.py").write_text(marked.replace("NAME", "Shared"), encoding="utf-8")
+    result = generate_types("from shop.shared import Shared\nclass Spec(Struct):\n    a: Shared\n" + KIND)
+    (warning,) = result.diagnostics
+    assert (warning.code.slug, warning.span and warning.span.path) == ("marker-unread", "shop/stray.py")
+    assert "maxLength: 3" in result.artifacts["crd"][0].render()

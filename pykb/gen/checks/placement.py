@@ -1,0 +1,64 @@
+"""Markers that are attached and yet say nothing: those of a kind on another class, those in files that nobody reads."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from pykb.diagnostics import Diagnostic, Diagnostics
+from pykb.diagnostics.codes.markers import MARKER_TARGET, MARKER_UNREAD
+from pykb.gen.kinds import Kind
+from pykb.markers.model import Marker
+from pykb.markers.source import SourceFile, TypeDeclaration
+
+
+def check_placement(
+    files: Iterable[SourceFile], read: Collection[str], kinds: Iterable[Kind], diagnostics: Diagnostics
+) -> None:
+    """Find markers without an effect.
+
+    Args:
+        files: All files with markers.
+        read: The paths of those whose types were looked at.
+        kinds: The kinds that were found in them.
+        diagnostics: Gets what is found.
+    """
+    declared = {id(kind.named.declaration) for kind in kinds}
+    for file in files:
+        if any(marker.name == "kubebuilder:skip" for marker in file.package_markers):
+            continue
+        if file.path not in read:
+            unread = next(_of_schemas(file), None)
+            if unread is not None:
+                diagnostics.add(_unread(unread, file))
+            continue
+        for declaration in file.types.values():
+            if id(declaration) not in declared:
+                diagnostics.extend(_no_kind(m, declaration) for m in declaration.markers if _is_of_kinds(m))
+
+
+def _is_of_kinds(marker: Marker) -> bool:
+    return marker.definition.category == "CRD"
+
+
+def _of_schemas(file: SourceFile) -> Iterator[Marker]:
+    for declaration in file.types.values():
+        for markers in (declaration.markers, *(field.markers for field in declaration.fields.values())):
+            yield from (marker for marker in markers if "crd" in marker.definition.generators)
+
+
+def _no_kind(marker: Marker, declaration: TypeDeclaration) -> Diagnostic:
+    return MARKER_TARGET.at(
+        marker.span,
+        f"`+{marker.name}` describes a kind, but `{declaration.name}` is none",
+        label="has no effect here",
+        notes=("a kind is derived from `CustomResource` and has a group and version of its own",),
+        help=(f"put it above the kind, or: class {declaration.name}(CustomResource, group_version=GROUP_VERSION)",),
+    )
+
+
+def _unread(marker: Marker, file: SourceFile) -> Diagnostic:
+    return MARKER_UNREAD.at(
+        marker.span,
+        f"`+{marker.name}` has no effect: no kind uses the types of `{file.path}`",
+        help=("kinds are looked for in `api` packages; name another file by `--paths`",),
+    )
