@@ -131,6 +131,10 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
         sys.path.insert(0, entry)
         importlib.invalidate_caches()
     _make_room(name, root)
+    other = getattr(sys.modules.get(name), "__file__", None)
+    if other is not None and Path(other).resolve() != path.resolve():
+        diagnostics.add(_same_name(name, path, Path(other), root))
+        return None
     try:
         with contextlib.redirect_stdout(sys.stderr):  # data of ours goes to stdout, prints of an import do not
             module = importlib.import_module(name)
@@ -141,6 +145,16 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
     else:
         return LoadedModule(path, module)
     return None
+
+
+def _same_name(name: str, path: Path, other: Path, root: Path) -> Diagnostic:
+    shown, folder = _shown(str(path), root), _shown(str(path.parent), root)
+    return IMPORT_FAILED.at(
+        Span(shown, 1, 1),
+        f"importing `{shown}` fails: `{_shown(str(other), root)}` is the module `{name}` already",
+        notes=("a file is imported by its own name where its folder is no package",),
+        help=(f"touch {folder}/__init__.py",),
+    )
 
 
 def _make_room(name: str, root: Path) -> None:

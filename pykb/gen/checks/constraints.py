@@ -100,11 +100,16 @@ def _check_bounds(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None
                     )
         if lows and highs:
             low, high = max(lows, key=_number), min(highs, key=_number)
+            over, under = (
+                " (exclusive)" if least == "minimum" and node.get(flag) is True else ""
+                for flag in ("exclusiveMinimum", "exclusiveMaximum")
+            )
             if _is_empty(low, high, least, node) and not _was_said((low, high), diagnostics):
                 diagnostics.add(
                     BOUNDS.at(
                         low.span or high.span or node.span,
-                        f"no value of {what} lies between `{least}: {low.value}` and `{most}: {high.value}`",
+                        f"no value of {what} lies between `{least}: {low.value}`{over} and "
+                        f"`{most}: {high.value}`{under}",
                         labels=(Label(high.span, f"`{most}`"),) if high.span and high.span != low.span else (),
                     ),
                 )

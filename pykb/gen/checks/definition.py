@@ -44,13 +44,13 @@ _LONGEST_WARNING = 256
 
 
 def _check_metadata(crd: Crd, diagnostics: Diagnostics) -> None:
-    for what, pairs in (("annotation", crd.annotations), ("label", crd.labels)):
+    for what, pairs in (("an annotation", crd.annotations), ("a label", crd.labels)):
         for key, value in pairs.items():
             match = _QUALIFIED.match(key)
             if match is None or (match["domain"] is not None and not _SUBDOMAIN.match(match["domain"])):
                 reason = "expected letters, digits, `-`, `_` and `.`, with an optional `domain/` before it"
-                diagnostics.add(METADATA_FORM.at(crd.span, f"`{key}` is no name of a {what}: {reason}"))
-            elif what == "label" and not _VALUE.match(value):
+                diagnostics.add(METADATA_FORM.at(crd.span, f"`{key}` is no name of {what}: {reason}"))
+            elif what == "a label" and not _VALUE.match(value):
                 diagnostics.add(
                     METADATA_FORM.at(
                         crd.span,

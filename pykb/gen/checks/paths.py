@@ -129,7 +129,7 @@ def _follow(
                 diagnostics.add(
                     JSON_PATH.at(
                         span,
-                        f"`{path}` leads to no field: `{walked or 'the object'}` has no `{name}`",
+                        f"`{path}` leads to no field: {f'`{walked}`' if walked else 'the object'} has no `{name}`",
                         help=(f"did you mean `{walked}.{near}`?",) if near else (),
                     ),
                 )

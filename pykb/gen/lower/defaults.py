@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[o
         lowering.diagnostics.add(
             DEFAULT_NOT_JSON.at(
                 place.span,
-                f"the default of {place.what}, `{value!r}`, has no JSON form",
+                f"the default of {place.what}, `{_shown(value)}`, has no JSON form",
                 notes=(str(error),),
                 help=("use a plain value, or `None` and fill it in where the object is used",),
             ),
@@ -71,3 +72,8 @@ def _encode(value: object) -> object:
     from pykb.api.wire import encode
 
     return encode(value)
+
+
+def _shown(value: object) -> str:
+    """An object as Python shows it, without its address, which differs from run to run."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

@@ -20,6 +20,7 @@ from pykb.diagnostics.codes.rbac import (
 from pykb.diagnostics.suggest import closest
 from pykb.markers.model import Marker
 from pykb.meta.names import is_label, is_subdomain
+from pykb.meta.plural import pluralize
 
 _VERBS = (
     "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection",
@@ -131,12 +132,13 @@ def _check_groups(marker: Marker, diagnostics: Diagnostics) -> None:
 def _check_resources(marker: Marker, diagnostics: Diagnostics) -> None:
     for resource in _values(marker, "resources"):
         if resource != resource.lower():
+            kind, slash, subresource = resource.partition("/")
             diagnostics.add(
                 RBAC_RESOURCE.at(
                     marker.span_of_element("resources", resource),
                     f"expected the plural name of a resource in lower case, found `{resource}`",
                     label="would never match",
-                    help=(f"write `{resource.lower()}`",),
+                    help=(f"write `{pluralize(kind)}{slash}{subresource.lower()}`",),
                 )
             )
         elif not resource or any(c.isspace() for c in resource) or resource.startswith("/"):
