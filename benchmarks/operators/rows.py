@@ -47,6 +47,7 @@ class Run:
     quick: bool
     rounds: int
     resume: bool
+    skipped: frozenset[str] = frozenset()
     workers: int = 10
 
     def argv(self, program: str, kubeconfig: Path, mode: str, count: int) -> tuple[str, ...]:
@@ -59,7 +60,7 @@ class Run:
         """Measure the programs in turn, A B C A B C ..., so that a drift of the machine meets all alike."""
         for number in range(self.rounds):
             for program in programs:
-                if self.results.rounds(row, program) > number:
+                if program in self.skipped or self.results.rounds(row, program) > number:
                     continue
                 figures = measure(program)
                 self.results.add(row, program, figures)
