@@ -39,7 +39,7 @@ class Size:
 
 
 SMALL = Size(objects=24, times=1, writes=24, patience=timedelta(seconds=100), true_times=False)
-FULL = Size(objects=300, times=20, writes=200, patience=timedelta(minutes=15), true_times=True)
+FULL = Size(objects=200, times=20, writes=200, patience=timedelta(minutes=15), true_times=True)
 
 
 @dataclass
