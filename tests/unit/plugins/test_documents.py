@@ -1,0 +1,105 @@
+"""What a generated project says of itself is true: its README, AGENTS.md, Makefile and workflows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from pykb.plugins.new_api import NewApi
+from pykb.plugins.new_project import NewProject
+from tests.unit.plugins.conftest import Grow
+
+
+@pytest.fixture(scope="module")
+def root(grow: Grow) -> Path:
+    """A project with one kind."""
+    return grow(NewProject("example.com", "harbour"), NewApi("fleet", "v1", "Ship"))
+
+
+def targets(root: Path) -> dict[str, str]:
+    """The Makefile's documented targets, and what `make help` says of each."""
+    done = subprocess.run(["make", "help"], cwd=root, capture_output=True, text=True, check=True)
+    return dict(re.findall(r"^  \x1b\[36m(\S+) *\x1b\[0m (.+)$", done.stdout, re.MULTILINE))
+
+
+KUBEBUILDERS = (
+    *("all", "help", "manifests", "generate", "fmt", "lint", "lint-fix", "test", "test-e2e", "setup-test-e2e"),
+    *("cleanup-test-e2e", "run", "docker-build", "docker-push", "docker-buildx", "build-installer"),
+    *("install", "uninstall", "deploy", "undeploy"),
+)
+
+
+def test_the_makefile_has_kubebuilders_targets_and_explains_all(root: Path) -> None:
+    """Whoever knows a kubebuilder project finds what they type; every target that is no file has its line of help."""
+    text = (root / "Makefile").read_text(encoding="utf-8")
+    documented = targets(root)
+    assert documented.keys() >= set(KUBEBUILDERS)
+    assert set(re.findall(r"^\.PHONY: (\S+)$", text, re.MULTILINE)) - {"run-test-e2e"} == documented.keys()
+
+
+@pytest.mark.parametrize("page", ["README.md", "AGENTS.md", ".github/workflows/*.yml"])
+def test_every_target_that_a_page_names_exists(root: Path, page: str) -> None:
+    """`make X` is a target, in prose, in code and in workflows."""
+    known = targets(root)
+    for path in root.glob(page):
+        text = path.read_text(encoding="utf-8")
+        commands = re.findall(r"(?:^|`|: |\" )make((?: [a-z0-9-]+)+)", text, re.MULTILINE)
+        named = {word for command in commands for word in command.split()}
+        assert named or page != ".github/workflows/*.yml"
+        assert named <= known.keys(), path
+
+
+@pytest.mark.parametrize("page", ["README.md", "AGENTS.md"])
+def test_every_path_that_a_page_names_exists(root: Path, page: str) -> None:
+    """Files and folders in code style are there, or are what a target writes."""
+    text = (root / page).read_text(encoding="utf-8")
+    made = {
+        "dist/install.yaml",
+        ".venv",
+        ".venv/bin/pykb",
+        "config/webhook/manifests.yaml",
+        "config/crd/bases/",
+        "crd/bases",
+    }
+    paths = set(re.findall(r"`([\w.*-]*/[\w./*-]*)`", text)) - made
+    assert paths
+    for path in paths:
+        assert any(root.glob(path.rstrip("/"))) or any((root / "config").glob(path.rstrip("/"))), path
+
+
+def test_every_pykb_command_that_a_page_names_works(root: Path) -> None:
+    """The README's `pykb create api`, with names filled in, is accepted."""
+    text = (root / "README.md").read_text(encoding="utf-8")
+    commands = re.findall(r"^pykb ([^#\n]+)", text, re.MULTILINE)
+    assert commands
+    for command in commands:
+        words = command.replace("GROUP", "fleet").replace("KIND", "Pier").split()
+        subprocess.run([sys.executable, "-m", "pykb", *words, "--dry-run"], cwd=root, check=True, capture_output=True)
+
+
+def test_workflows_are_workflows(root: Path) -> None:
+    """Each has a trigger, no permission that it does not name, and jobs of known actions and commands."""
+    for path in root.glob(".github/workflows/*.yml"):
+        workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+        assert workflow["permissions"] == {}
+        assert {"push", "pull_request"} <= workflow[True].keys()  # YAML 1.1 reads `on` so; GitHub does not
+        for job in workflow["jobs"].values():
+            assert job["permissions"] == {"contents": "read"}
+            for step in job["steps"]:
+                assert ("uses" in step) != ("run" in step)
+                assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "actions/checkout@v1"))
+
+
+def test_the_image_is_made_of_all_code_and_nothing_else(root: Path) -> None:
+    """.dockerignore lets in what the Dockerfile copies: the package as a whole, since some builders skip parts of it."""
+    rules = [line for line in (root / ".dockerignore").read_text(encoding="utf-8").splitlines() if line[:1] != "#"]
+    assert rules[0] == "**"
+    assert "!harbour" in rules
+    copied = re.findall(r"^COPY (?!--)(.+) \S+$", (root / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    sources = {source.replace("[t]", "t").replace("[l]", "l").rstrip("/") for line in copied for source in line.split()}
+    assert sources == {rule[1:] for rule in rules if rule[0] == "!"}
