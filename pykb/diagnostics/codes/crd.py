@@ -209,3 +209,10 @@ NULLABLE_ENUM = Code(
     "What Python accepts and what the API server accepts would differ.",
     Severity.WARNING,
 )
+FRACTION_BOUND = Code(
+    "fraction-bound",
+    "The API server judges whole numbers by a bound without its fraction",
+    "A bound or step of a number that has a fraction holds for values with a fraction. A whole number is compared with "
+    "the whole part alone, so that Python and the API server differ about it.",
+    Severity.WARNING,
+)

@@ -20,6 +20,7 @@ from pykb.diagnostics.codes.crd import (
 )
 from pykb.diagnostics.codes.markers import MARKER_CONFLICT
 from pykb.diagnostics.suggest import closest
+from pykb.gen.checks.fractions import check_fractions
 from pykb.gen.checks.patterns import pattern_problem
 from pykb.gen.checks.value import misfits
 from pykb.gen.ir import Keyword, SchemaNode
@@ -57,6 +58,8 @@ def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> 
         )
         return
     _check_bounds(node, what, diagnostics)
+    if node.type == "number":
+        check_fractions(node, what, diagnostics)
     _check_pattern(node, what, diagnostics)
     form = keywords.get("format")
     if form is not None and form.value not in FORMATS:
