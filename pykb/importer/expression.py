@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from unicodedata import east_asian_width
 
 WIDTH = 120
 _INDENT = 4
@@ -130,6 +131,11 @@ def flat(expression: Expression) -> str:
             return f"{flat(head)}{brackets[0]}{', '.join(flat(part) for part in parts)}{brackets[1]}"
 
 
+def width(text: str) -> int:
+    """The columns that a text takes: two for each wide character, as of Chinese."""
+    return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
 def layout(expression: Expression, *, indent: int, column: int, tail: int = 0) -> str:
     """The text, broken where it does not fit.
 
@@ -140,7 +146,7 @@ def layout(expression: Expression, *, indent: int, column: int, tail: int = 0) -
         tail: The length of what follows its last line.
     """
     text = flat(expression)
-    if column + len(text) + tail <= WIDTH:
+    if column + width(text) + tail <= WIDTH:
         return text
     match expression:
         case Either(parts):

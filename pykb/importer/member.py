@@ -20,6 +20,7 @@ from pykb.importer.expression import (
     literal,
     names,
     optional,
+    width,
 )
 from pykb.importer.fingerprint import Schema
 from pykb.importer.naming import needs_wire
@@ -57,7 +58,7 @@ class Member:
         head = f"{pad}{self.attribute}: "
         default = "" if self.default is None else f" = {flat(self.default)}"
         out = [pad + marker for marker in self.markers]
-        if isinstance(self.annotation, Either) and len(head) + len(flat(self.annotation)) + len(default) > WIDTH:
+        if isinstance(self.annotation, Either) and len(head) + width(flat(self.annotation)) + len(default) > WIDTH:
             text = self._parenthesised(head, pad)
         else:
             text = head + layout(self.annotation, indent=_INDENT, column=len(head), tail=len(default)) + default
@@ -69,7 +70,7 @@ class Member:
     def _parenthesised(self, head: str, pad: str) -> str:
         inner = 2 * _INDENT
         start = head + flat(self.annotation) + " = ("
-        if self.default is not None and len(start) <= WIDTH:
+        if self.default is not None and width(start) <= WIDTH:
             return f"{start}\n{' ' * inner}{flat(self.default)}\n{pad})"
         laid = layout(self.annotation, indent=inner, column=inner)
         default = "" if self.default is None else f" = {flat(self.default)}"

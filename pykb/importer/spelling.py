@@ -54,7 +54,10 @@ class Speller:
             own.pop("description", None)  # none of Kubernetes' prose is carried along
         if own:
             metadata = (*metadata, call(api("SchemaPatch"), literal(own)))
-        base = optional(spelled.type) if schema.get("nullable") is True else spelled.type
+        base = spelled.type
+        if schema.get("nullable") is True:
+            base = optional(base)
+            metadata = (*metadata, call(api("Nullable"))) if base == ANY else metadata
         return annotated(base, *metadata)
 
     def class_annotations(self, schema: Schema, patch: Mapping[str, object] | None = None) -> tuple[Expression, ...]:

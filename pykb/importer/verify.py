@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,8 @@ def regenerate(files: Iterable[ModuleFile], diagnostics: Diagnostics) -> dict[st
             (root / path).write_text(text, encoding="utf-8", newline="\n")
         options = GenerateOptions(root, ("crd",), (_PACKAGE,), allow_dangerous_types=True)
         result = generate(options)
-    diagnostics.extend(found for found in result.diagnostics if found.severity is Severity.ERROR)
+    # The server that has the CRD may be more lenient than our generator: that is no reason to have no types.
+    refused = [found for found in result.diagnostics if found.severity is Severity.ERROR]
+    diagnostics.extend(replace(found, severity=Severity.WARNING, span=None, labels=()) for found in refused)
     documents = [document for artifact in result.artifacts.get("crd", ()) for document in artifact.documents]
     return {str(document["metadata"]["name"]): dict(document) for document in documents}  # type: ignore[index]
