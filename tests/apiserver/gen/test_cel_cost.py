@@ -112,7 +112,7 @@ COSTS = {
     "find": rule("self.find('abc') == 'a'", "str"),
     "ip": rule("isIP(self)", "str"),
     "optMap": rule("self.?b.orValue('') == 'a'", "Inner"),
-    "whole object": "# +kubebuilder:validation:XValidation:rule=\"self.metadata.name != ''\"\n" + field("a: str"),
+    "whole object": field("a: str") + "# +kubebuilder:validation:XValidation:rule=\"self.metadata.name != ''\"\n",
     "pods all": rule("self.all(p, p.metadata.name == 'a')", "list[PodTemplateSpec]"),
     "resource all": rule(
         "self.all(p, p.metadata.name.matches('^a'))", "list[Annotated[dict[str,Any], EmbeddedResource()]]"
