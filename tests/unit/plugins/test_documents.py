@@ -103,3 +103,28 @@ def test_the_image_is_made_of_all_code_and_nothing_else(root: Path) -> None:
     copied = re.findall(r"^COPY (?!--)(.+) \S+$", (root / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
     sources = {source.replace("[t]", "t").replace("[l]", "l").rstrip("/") for line in copied for source in line.split()}
     assert sources == {rule[1:] for rule in rules if rule[0] == "!"}
+
+
+@pytest.mark.apiserver
+def test_what_is_commented_out_in_config_can_be_switched_on(root: Path) -> None:
+    """ServiceMonitor, NetworkPolicy and a certificate of one's own: kustomize builds the operator with all of them."""
+    from pykb.envtest import get_assets
+
+    kubectl = get_assets().kubectl
+    assert kubectl is not None
+    subprocess.run([sys.executable, "-m", "pykb", "generate"], cwd=root, check=True, capture_output=True)
+    for folder in ("default", "prometheus"):
+        path = root / "config" / folder / "kustomization.yaml"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(re.sub(r"^#(?=- |  |patches:)", "", text, flags=re.MULTILINE), encoding="utf-8")
+    done = subprocess.run(
+        [kubectl, "kustomize", "config/default"], cwd=root, capture_output=True, text=True, check=True
+    )
+    objects = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
+    assert {"ServiceMonitor", "NetworkPolicy"} <= objects.keys()
+    assert objects["ServiceMonitor"]["spec"]["endpoints"][0]["tlsConfig"]["insecureSkipVerify"] is False
+    pod = objects["Deployment"]["spec"]["template"]["spec"]
+    assert [volume["name"] for volume in pod["volumes"]] == ["tmp", "metrics-certs"]
+    (container,) = pod["containers"]
+    assert {mount["name"] for mount in container["volumeMounts"]} == {"tmp", "metrics-certs"}
+    assert any(argument.startswith("--metrics-cert-path=") for argument in container["args"])
