@@ -1,6 +1,6 @@
 """The runtime against controller-runtime and plain kopf: one API server, the same objects, the same work.
 
-    python -m benchmarks.runtime [ROW...] [--quick] [--rounds 3] [--resume] [--skip PEER] [--peer BINARY]
+    python -m benchmarks.runtime [ROW...] [--quick] [--objects N] [--rounds 3] [--resume] [--skip PEER] [--peer BINARY]
 
 Each row can be run by itself; without a name, all are. What is found is kept in build/benchmarks/runtime.json and
 shown as a table at the end; `report` only shows it, and `--resume` goes on where a run was broken off. Reported are
@@ -44,6 +44,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the size, one round: shows that it works")
     parser.add_argument("--rounds", type=int, help="3, or 1 with --quick; scale always has 1")
     parser.add_argument("--resume", action="store_true", help="keep the rounds that are measured already")
+    parser.add_argument("--objects", type=int, help="of sync, status (5000) and scale (20000)")
     parser.add_argument("--skip", choices=("controller-runtime", "kopf"), action="append", default=[], help="a peer")
     parser.add_argument("--peer", type=Path, help="a built peer, in place of building one")
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -64,7 +65,7 @@ def main(arguments: list[str] | None = None) -> None:
             for row in rows:
                 print(f"\n{row}: {(ROWS[row].__doc__ or '').splitlines()[0]}", flush=True)
                 rounds = 1 if row == "scale" else flags.rounds or (1 if flags.quick else 3)
-                ROWS[row](Run(results, peer, flags.quick, rounds, flags.resume, frozenset(flags.skip)))
+                ROWS[row](Run(results, peer, flags.quick, rounds, flags.resume, frozenset(flags.skip), flags.objects))
     shown = rows or list(ROWS)
     print()
     for row in shown:

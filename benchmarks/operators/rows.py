@@ -48,6 +48,7 @@ class Run:
     rounds: int
     resume: bool
     skipped: frozenset[str] = frozenset()
+    objects: int | None = None
     workers: int = 10
 
     def argv(self, program: str, kubeconfig: Path, mode: str, count: int) -> tuple[str, ...]:
@@ -79,25 +80,24 @@ def status(run: Run) -> None:
 
 
 def _bulk(run: Run, row: str) -> None:
-    count = 500 if run.quick else 5000
+    count = run.objects or (500 if run.quick else 5000)
     run.results.begin(row, {"objects": count, "workers": run.workers}, resume=run.resume)
-    with world() as place:
-        if row == "sync":
-            place.populate(count)
 
-        def measure(program: str) -> Figures:
-            if row == "status":
-                place.populate(count)
+    def measure(program: str) -> Figures:
+        # A world of its own for each run: a status that is there already would be no work.
+        with world() as place:
+            place.populate(count)
             with running(program, run.argv(program, place.operator_kubeconfig, row, count)) as operator:
                 figures = _work(operator, count)
                 time.sleep(SETTLING)
-                return figures | {"RSS": operator.usage().rss, "PSS": operator.usage().pss}
+                steady = operator.usage()
+                return figures | {"RSS": steady.rss, "PSS": steady.pss}
 
-        run.alternate(row, (GO, "pykb", "kopf"), measure)
+    run.alternate(row, (GO, "pykb", "kopf"), measure)
 
 
 def _work(operator: Operator, count: int) -> Figures:
-    wall = operator.wait_until_done(timeout=60 + count / 20)
+    wall = operator.wait_until_done(timeout=120 + count / 5)
     usage = operator.usage()
     return {"wall": wall, "CPU": usage.cpu, "peak": usage.peak, "throughput": count / wall}
 
@@ -107,7 +107,7 @@ def scale(run: Run) -> None:
 
     Figures per object count from an operator of the same kinds without objects.
     """
-    count = 2000 if run.quick else 20_000
+    count = run.objects or (2000 if run.quick else 20_000)
     run.results.begin("scale", {"objects": count, "children": count}, resume=run.resume)
 
     def measure(_: str) -> Figures:
@@ -128,12 +128,12 @@ def _scaled(run: Run, count: int) -> Figures:
             base = operator.usage()
         place.populate(count, KINDS)
         with running("pykb", argv) as operator:
-            wall = operator.wait_until_done(timeout=120 + count / 10)
+            wall = operator.wait_until_done(timeout=120 + count / 5)
             used = operator.usage()
             time.sleep(SETTLING)
             steady = operator.usage().rss
         with running("pykb", argv) as operator:
-            again = operator.wait_until_done(timeout=120 + count / 10)
+            again = operator.wait_until_done(timeout=120 + count / 5)
             restarted = operator.usage()
     return {
         "wall": wall,
