@@ -87,6 +87,10 @@ test-corpus: env ## Import a folder of CRDs, generate them again, compare: make 
 bench: env ## Compare with the peers in one run and print ratios.
 	$(BIN)/python -m benchmarks
 
+.PHONY: bench-runtime
+bench-runtime: env ## Compare the runtime with Go's and with kopf: make bench-runtime ARGS="sync status --quick"
+	$(BIN)/python -m benchmarks.runtime $(ARGS)
+
 ##@ Release
 
 .PHONY: dist
