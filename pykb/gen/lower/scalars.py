@@ -50,9 +50,20 @@ _SCALARS: dict[object, dict[str, object]] = {
 def _table() -> Mapping[object, SchemaNode]:
     from pydantic import JsonValue
 
-    table = {python: node_of(schema) for python, schema in _SCALARS.items()}
+    table = {python: _spelt(python, schema) for python, schema in _SCALARS.items()}
     table[JsonValue] = table[Any]
     return table
+
+
+def _spelt(python: object, schema: Mapping[str, object]) -> SchemaNode:
+    """The schema of a Python type, whose format and pattern are Python's, too: a marker cannot say another one."""
+    name = getattr(python, "__name__", "")
+    return SchemaNode(
+        {
+            keyword: Keyword(value, spelling=name if keyword in {"format", "pattern"} else "")
+            for keyword, value in schema.items()
+        }
+    )
 
 
 def node_of(schema: Mapping[str, object]) -> SchemaNode:

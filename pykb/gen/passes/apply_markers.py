@@ -169,7 +169,7 @@ def _apply(
     if constraint is not None:
         if not _fits(constraint, marker, effective, target, diagnostics):
             return node
-        return _set(node, constraint.keyword, _value(marker, effective), marker, diagnostics, said)
+        return _set(node, constraint.keyword, _value(marker, effective), marker, diagnostics, said, target)
     special = _SPECIAL.get(name)
     return special(node, effective, marker, target, diagnostics) if special is not None else node
 
@@ -232,6 +232,7 @@ def _set(
     marker: Marker,
     diagnostics: Diagnostics,
     said: dict[str, Keyword],
+    target: Target,
 ) -> SchemaNode:
     new = Keyword(value, marker.span, marker.text or f"+{marker.name}")
     old = node.keywords.get(keyword)
@@ -240,21 +241,22 @@ def _set(
         if (
             first.spelling.partition("=")[0] != new.spelling.partition("=")[0]
         ):  # one marker twice: said where it was read
-            diagnostics.add(_conflict(new, first))
+            diagnostics.add(_conflict(new, first, target))
     elif old is not None and first is None and old.spelling and old.value != value:
-        diagnostics.add(_conflict(new, old))
+        diagnostics.add(_conflict(new, old, target))
     said[keyword] = new
     if keyword == "type":
         node = node.without("format", "x-kubernetes-preserve-unknown-fields")
     return node.put_all({keyword: new})
 
 
-def _conflict(new: Keyword, old: Keyword) -> Diagnostic:
+def _conflict(new: Keyword, old: Keyword, target: Target) -> Diagnostic:
+    at = old.span or target.span
     return CONSTRAINT_CONFLICT.at(
         new.span,
         f"`{new.spelling}` contradicts `{old.spelling}`",
         label=f"says {new.value!r}",
-        labels=(Label(old.span, f"says {old.value!r}"),) if old.span else (),
+        labels=(Label(at, f"says {old.value!r}"),) if at else (),
         help=("keep one of the two, or make them agree",),
     )
 
@@ -281,7 +283,7 @@ def _list_map_key(
     if marker.value in keys:
         return node
     if old is not None and old.spelling == "ListMap":
-        diagnostics.add(_conflict(Keyword([marker.value], marker.span, marker.text), old))
+        diagnostics.add(_conflict(Keyword([marker.value], marker.span, marker.text), old, target))
         return node
     return node.put("x-kubernetes-list-map-keys", [*keys, marker.value], marker.span, marker.text)
 
@@ -329,9 +331,9 @@ def _int_or_string(
 def _external_docs(
     node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
 ) -> SchemaNode:
-    del effective, target
+    del effective
     docs = {k: v for k, v in marker.arguments.items() if v is not None}
-    return _set(node, "externalDocs", docs, marker, diagnostics, {})
+    return _set(node, "externalDocs", docs, marker, diagnostics, {}, target)
 
 
 def _sorted_enum(
