@@ -56,7 +56,7 @@ lint: env ## Check style, types and layers.
 .PHONY: golden
 golden: env ## Write testdata anew from what pykb does now; read the diff before committing it.
 	$(BIN)/python -m hack.samples
-	$(BIN)/pytest -q --update-golden tests/golden tests/ui
+	$(BIN)/pytest -q --update-golden tests/golden tests/ui tests/unit/markers/test_coverage.py tests/unit/markers/test_messages.py
 
 .PHONY: lock
 lock: ## Pin the newest allowed versions of all dependencies, with hashes (needs uv).
