@@ -51,7 +51,9 @@ def new_project(pykb: str, folder: Path, *, api: bool) -> None:
     if api:
         commands.append((*CREATE, "--resource", "--controller"))
     for arguments in commands:
-        subprocess.run((pykb, *arguments), cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run((pykb, *arguments), cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
 
 
 if __name__ == "__main__":
