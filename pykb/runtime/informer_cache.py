@@ -79,7 +79,7 @@ class InformerCache:
         """A cache that lists and watches by a client's own requests; run it by ``async with``, or by :meth:`run`."""
         from pykb.runtime.client.listwatch import ClientListWatch
 
-        return cls(ClientListWatch(client), client.mapper, options, clock=clock)
+        return cls(ClientListWatch(client, clock=clock), client.mapper, options, clock=clock)
 
     async def __aenter__(self) -> Self:
         self._running = asyncio.create_task(self.run(), name="informers")

@@ -74,7 +74,7 @@ class Manager:
         self.api_reader = client.live if client is not None else self._own_client()
         """The same client without the cache: every read is a request."""
         self._engine: Engine | None = None
-        source = _LazyEngine(self) if client is None else ClientListWatch(client)
+        source = _LazyEngine(self) if client is None else ClientListWatch(client, clock=self.clock)
         self.cache = InformerCache(source, self.api_reader.mapper, self._cache_options(), clock=self.clock)
         """The informers; shared by the controllers and the client."""
         self.client = self.api_reader.with_cache(self.cache)

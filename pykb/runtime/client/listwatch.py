@@ -21,6 +21,7 @@ from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchT
 
 if TYPE_CHECKING:
     from pykb.runtime.client.client import Client
+    from pykb.runtime.clock import Clock
 
 _METADATA_ONLY = "application/json;as={kind};g=meta.k8s.io;v=v1"
 
@@ -41,8 +42,9 @@ def accepted(*, metadata_only: bool, watch: bool) -> str:
 class ClientListWatch:
     """A :class:`~pykb.runtime.reflector.ListWatch` on a client."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
         self._client = client.live
+        self._clock = clock
 
     async def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed, None]:
         """One list, page by page, and the watch that follows it.
@@ -97,6 +99,7 @@ class ClientListWatch:
             version,
             bookmarks=True,
             accept=accepted(metadata_only=target.metadata_only, watch=True),
+            clock=self._clock,
         )
         async with watch:
             async for event in watch:

@@ -64,9 +64,6 @@ class Listing:
             since = str(self._storage.version)
             for obj in self.select(resource, namespace, parameters):
                 yield _line("ADDED", obj)
-        if self._storage.is_forgotten(int(since)):
-            yield _line("ERROR", status_body(410, "Expired", f"{_TOO_OLD}: {since} ({self._storage.version})"))
-            return
         seconds = float(parameters.get("timeoutSeconds") or 300)
         try:
             async with (
@@ -76,6 +73,7 @@ class Listing:
                 async for change in news:
                     if line := _event(change, resource, namespace, matches):
                         yield line
+            yield _line("ERROR", status_body(410, "Expired", f"{_TOO_OLD}: {since} ({self._storage.version})"))
         except TimeoutError:
             if parameters.get("allowWatchBookmarks") == "true":
                 bookmark = {"metadata": {"resourceVersion": str(self._storage.version)}}

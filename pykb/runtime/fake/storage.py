@@ -83,8 +83,8 @@ class Storage:
         return version < oldest
 
     async def follow(self, storage: StorageKey, since: int) -> AsyncGenerator[Change]:
-        """The changes after a version, for ever; the caller checks :meth:`is_forgotten` first."""
-        while True:
+        """The changes after a version, for ever; ends when some that it has not told yet were forgotten."""
+        while not self.is_forgotten(since):
             newest = self.version
             for change in [change for change in self._history if since < change.version]:
                 if change.storage == storage:

@@ -164,6 +164,19 @@ async def test_compaction_forgets_history():
         assert (await anext(events)).object.metadata.name == "b"
 
 
+async def test_a_watch_that_was_overtaken_by_compaction_says_so():
+    """What it has not told is forgotten: that is 410 for a watch that runs, too, and never silence."""
+    server = FakeApiServer()
+    client = Client(server)
+    async with client.watch(ConfigMap, namespace="default", resource_version="1") as events:
+        await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))
+        assert (await anext(events)).object.metadata.name == "a"
+        await client.create(ConfigMap(metadata=ObjectMeta(name="b", namespace="default")))
+        server.storage.compact()
+        with pytest.raises(Gone):
+            await anext(events)
+
+
 async def test_no_change_is_lost_while_a_watcher_is_busy():
     """Changes that come while an event is being handled are told afterwards, in order."""
     client = fake_client()

@@ -2,12 +2,15 @@
 
 import asyncio
 from contextlib import aclosing, asynccontextmanager
+from datetime import timedelta
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import Client, InformerCache
+from pykb.runtime import Client, ControllerBuilder, InformerCache, Manager, VirtualClock
 from pykb.runtime.client import reader
 from pykb.runtime.errors import error_from_status
 from pykb.runtime.fake import FakeApiServer
@@ -126,3 +129,99 @@ async def test_an_unreachable_server_is_tried_again(server):
         await informer.wait_for_sync()
         assert informer.lister.get("early", namespace="default") is not None
     assert len(refused) == 2
+
+
+class Journey:
+    """What happens to a server and its connections in one example, and who follows it."""
+
+    def __init__(self):
+        self.clock = VirtualClock()
+        self.server = FakeApiServer()
+        self.client = Client(self.server)
+        self.connection = Fragile(self.server)
+        self.refusals = 0
+        self.server.react = self._refuse
+        self.told = {}
+        self.manager = Manager(client=Client(self.connection), clock=self.clock)
+        self.reconciled = {}
+        ControllerBuilder(self.manager).for_(ConfigMap).complete(self)
+        self.manager.cache.informer(ConfigMap).add_handler(self._hear)
+        self.failures = 0
+
+    def _refuse(self, call):
+        if self.refusals and call.method == "GET" and "configmaps" in call.path:
+            self.refusals -= 1
+            raise error_from_status(503, {"kind": "Status", "code": 503, "message": "not now"})
+
+    def _hear(self, event):
+        if event.type == "delete":
+            del self.told[event.name]
+        else:
+            self.told[event.name] = event.raw["data"]["step"]
+
+    async def reconcile(self, request):
+        """Note what is there, sometimes only at the second try."""
+        if self.failures:
+            self.failures -= 1
+            raise RuntimeError("not now")
+        found = await self.manager.client.find(ConfigMap, request)
+        self.reconciled[request.name] = None if found is None else found.data["step"]
+
+    async def pass_time(self, steps, seconds=1):
+        """Let everybody go on."""
+        for _ in range(steps):
+            self.clock.advance(timedelta(seconds=seconds))
+            for _ in range(30):
+                await asyncio.sleep(0)
+
+    async def act(self, action, name, step):
+        """One thing that happens."""
+        match action:
+            case "write":
+                await self.client.apply(
+                    {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "default"}}
+                    | {"data": {"step": str(step)}},
+                    force=True,
+                )
+            case "delete":
+                await self.client.delete(ConfigMap, f"default/{name}", missing_ok=True)
+            case "cut":
+                self.connection.cut.set()
+                for _ in range(10):
+                    await asyncio.sleep(0)
+                self.connection.cut.clear()
+            case "compact":
+                self.server.storage.compact()
+            case "refuse":
+                self.refusals = 3
+            case "fail":
+                self.failures = 2
+            case "wait":
+                await self.pass_time(2)
+
+
+ACTIONS = st.sampled_from(["write", "write", "write", "delete", "cut", "compact", "refuse", "fail", "wait"])
+
+
+@settings(max_examples=15)
+@given(st.lists(st.tuples(ACTIONS, st.sampled_from("abcd"), st.integers(0, 9)), max_size=25))
+def test_whatever_happens_everybody_knows_the_server_in_the_end(history):
+    """Broken watches, lost history, a server that refuses, reconciles that fail: nothing is lost, nothing is left over."""
+
+    async def run():
+        journey = Journey()
+        task = asyncio.create_task(journey.manager.start())
+        for action, name, step in history:
+            await journey.act(action, name, step)
+        await journey.pass_time(40, seconds=5)  # the longest pauses are half a minute, and three tries are refused
+        journey.refusals = 0
+        truth = {item.metadata.name: item.data["step"] for item in await journey.client.list(ConfigMap)}
+        mirror = {item.metadata.name: item.data["step"] for item in journey.manager.cache.lister(ConfigMap).list()}
+        assert not task.done()
+        assert mirror == truth
+        assert journey.told == truth
+        assert {name: step for name, step in journey.reconciled.items() if step is not None} == truth
+        journey.manager.stop()
+        await task
+
+    asyncio.run(run())
