@@ -136,6 +136,7 @@ def generate(
         rbac_file_name=rbac_file_name,
         builtin_descriptions=builtin_descriptions,
         folder=Path.cwd(),
+        check=check,
     )
     del ignore_unexported_fields  # Python has none
     found = Diagnostics()

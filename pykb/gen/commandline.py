@@ -185,7 +185,7 @@ class _Reader:
         for word in words:
             self._word(word)
         for generator, word in self._output_words.items():
-            if generator and generator not in self._options:
+            if generator and self._options and generator not in self._options:
                 self._wrong(
                     f"`{word}` is for the generator `{generator}`, which is not on the command line",
                     f"add `{generator}`",
@@ -238,6 +238,8 @@ class _Reader:
             self._wrong(f"`{word}` contradicts `{self._output_words[key]}`", "remove one of the two")
             return
         self._output_words[key] = word
+        if rule in {OutputKind.DIRECTORY, OutputKind.ARTIFACTS} and not values.get("", values.get("config")):
+            self._wrong(f"`{word}` names no folder", f"{word}config/crd/bases")
         self._outputs[key] = OutputRule(OutputKind(rule), str(values.get("", values.get("config", ""))))
 
     def _unknown(self, word: str, name: str) -> None:

@@ -51,6 +51,7 @@ class Given:
     rbac_file_name: str | None = None
     builtin_descriptions: str | None = None
     folder: Path | None = None
+    check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,16 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     )
     _check_values(options, given, settings, diagnostics)
     output_dir = _first(typed.optional(given.output_dir), settings.get("output-dir"), default=None)
-    return Request(options, _rules(output_dir, given, line, typed), is_whole_project=_is_whole(root, asked))
+    rules = _rules(output_dir, given, line, typed)
+    if given.check and rules.printed:
+        diagnostics.add(
+            OPTION.at(
+                None,
+                "`--check` compares files, and what goes to standard output is in none",
+                help=("leave out `--check`, or `--stdout`",),
+            ),
+        )
+    return Request(options, rules, is_whole_project=_is_whole(root, asked))
 
 
 @dataclass(frozen=True, slots=True)

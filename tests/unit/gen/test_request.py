@@ -168,14 +168,16 @@ def test_what_is_typed_in_a_folder_is_relative_to_it(tmp_path: Path) -> None:
     [
         (Given(crd_versions=("v1beta1",)), "API servers know `apiextensions.k8s.io/v1` only"),
         (Given(preserve_unknown_fields=True), "is refused by the API server"),
+        (Given(check=True, stdout=True), "`--check` compares files"),
+        (Given(check=True, words=("crd", "output:stdout")), "`--check` compares files"),
         (
             Given(words=("crd:deprecatedV1beta1CompatibilityPreserveUnknownFields=true",)),
             "is refused by the API server",
         ),
     ],
 )
-def test_values_that_servers_no_longer_take_are_said(given: Given, message: str, tmp_path: Path) -> None:
-    """controller-gen writes them."""
+def test_values_that_make_no_sense_are_said(given: Given, message: str, tmp_path: Path) -> None:
+    """controller-gen writes what servers no longer take."""
     found = Diagnostics()
     make_request(tmp_path, given, found)
     assert [d.code.slug for d in found] == ["generate-option"]

@@ -96,7 +96,6 @@ def test_generators_of_go_code_are_accepted_with_a_note() -> None:
         ("rbac:rolename=x", "`roleName`"),
         ("rbac=x", "named arguments"),
         ("schemapatch:manifests=x", "not supported"),
-        ("output:crd:dir=x", "not on the command line"),
         ("output:dir", "needs a value"),
         ("output:foo", "neither"),
         ("paths", "needs a value"),
@@ -116,4 +115,19 @@ def test_a_wrong_word_is_one_error(word: str, text: str) -> None:
 def test_a_word_that_is_repeated_is_an_error(words: tuple[str, ...]) -> None:
     """Only one of the two could count."""
     _, diagnostics = parse(*words)
+    assert [d.code.slug for d in diagnostics] == ["generate-command-line"]
+
+
+def test_an_output_rule_needs_no_generator_where_all_of_them_run() -> None:
+    """Without a generator's name all three run, each with its rule."""
+    options, diagnostics = parse("output:crd:dir=x", "output:none")
+    assert len(diagnostics) == 0
+    assert options.output_for("crd") == OutputRule(OutputKind.DIRECTORY, "x")
+    assert options.output_for("rbac") == OutputRule(OutputKind.NONE)
+
+
+@pytest.mark.parametrize("word", ["output:dir=", "output:crd:artifacts:config="])
+def test_a_rule_without_a_folder_is_said(word: str) -> None:
+    """An empty folder would be the project itself."""
+    _, diagnostics = parse("crd", word)
     assert [d.code.slug for d in diagnostics] == ["generate-command-line"]
