@@ -134,6 +134,8 @@ def is_explained(kind: str, value: Any, text: str, *, in_python: bool) -> bool:
     if in_python:
         if has(value, type(None)) and re.search(r"(Literal|Color|Level).*None", mentioned):
             return True  # the server finds no null in an enum; a warning says so
+        if has(value, type(None)) and "Any" in mentioned:
+            return True  # the server drops null for a field that holds anything, and then finds it missing
         if "discriminator" in mentioned and has(value, float):
             return True  # rules of the server do not take 5.0 for an integer; pykb writes 5
         # A number that the schema of a quantity does not take goes out as a text.
