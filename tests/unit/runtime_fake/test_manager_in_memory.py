@@ -29,7 +29,11 @@ from pykb.runtime.errors import error_from_status
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.testing import eventually, running
 
-QUICK = {"lease_duration": timedelta(seconds=3), "renew_deadline": timedelta(seconds=2)}
+SHORT = {
+    "lease_duration": timedelta(seconds=3),
+    "renew_deadline": timedelta(seconds=2),
+    "retry_period": timedelta(milliseconds=100),
+}
 
 
 def config_map(name, **labels):
@@ -215,7 +219,7 @@ async def test_readiness_waits_for_the_first_lists():
 async def test_a_standby_has_warm_caches_and_takes_over_when_the_leader_stops():
     """It lists and watches all the time and works only as the leader; a regular stop gives the lease back at once."""
     server = FakeApiServer()
-    options = ManagerOptions(leader_elect=True, **QUICK, retry_period=timedelta(milliseconds=100))
+    options = ManagerOptions(leader_elect=True, retry_period=timedelta(milliseconds=100))
     calls = {"first": [], "second": []}
     managers = {name: Manager(options, client=Client(server)) for name in calls}
     for name, manager in managers.items():
@@ -241,9 +245,7 @@ async def test_a_standby_has_warm_caches_and_takes_over_when_the_leader_stops():
 async def test_losing_the_lease_ends_the_manager():
     """Another may work already: what runs is broken off and `start` raises, so that the process ends."""
     server = FakeApiServer()
-    manager = Manager(
-        ManagerOptions(leader_elect=True, **QUICK, retry_period=timedelta(milliseconds=100)), client=Client(server)
-    )
+    manager = Manager(ManagerOptions(leader_elect=True, **SHORT), client=Client(server))
     broken_off = []
 
     async def work():
