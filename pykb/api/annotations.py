@@ -293,7 +293,8 @@ def annotate(*annotations: object) -> Callable[[_T], _T]:
     """Say something about a whole class: ``@annotate(CEL("self.min <= self.max"), ExactlyOneOf("a", "b"))``."""
 
     def attach(cls: _T) -> _T:
-        cls.__schema_annotations__ = annotations  # type: ignore[attr-defined]
+        earlier = cls.__dict__.get("__schema_annotations__", ())  # of a decorator below this one
+        cls.__schema_annotations__ = (*annotations, *earlier)  # type: ignore[attr-defined]
         return cls
 
     return attach

@@ -96,7 +96,8 @@ def constrain(
                 found[name] = Keyword(value, place.span, spelling)
     if rules:
         old = node.get("x-kubernetes-validations")
-        found["x-kubernetes-validations"] = Keyword([*(old if isinstance(old, list) else []), *rules], place.span)
+        said = old if isinstance(old, list) else []
+        found["x-kubernetes-validations"] = Keyword([*said, *(r for r in rules if r not in said)], place.span)
     node = node.put_all(found)
     for patch in patches:
         node = patched(node, patch.schema, place.span)

@@ -298,9 +298,15 @@ def _rule(node: SchemaNode, *rules: dict[str, object], marker: Marker) -> Schema
 def _x_validation(
     node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
 ) -> SchemaNode:
-    del effective, target, diagnostics
+    del effective
     order = ("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
     rule = {name: marker.arguments[name] for name in order if name in marker.arguments}
+    said = node.keywords.get("x-kubernetes-validations")
+    for other in said.value if said is not None and isinstance(said.value, list) else ():
+        if isinstance(other, dict) and other.get("rule") == rule["rule"] and other != rule:
+            old = Keyword(other, said.span if said else None, f'CEL("{rule["rule"]}", ...)')
+            diagnostics.add(_conflict(Keyword(rule, marker.span, marker.text), old, target))
+            return node
     return _rule(node, rule, marker=marker)
 
 

@@ -121,6 +121,15 @@ TYPES = {
         f'# {V}XValidation:rule="self.a < self.b",message="no"\nclass Spec(Struct):\n    a: int\n    b: int\n',
         "@annotate(CEL('self.a < self.b', message='no'))\nclass Spec(Struct):\n    a: int\n    b: int\n",
     ),
+    "two rules": (
+        f'# {V}XValidation:rule="self.a > 0"\n# {V}XValidation:rule="self.a > 1"\nclass Spec(Struct):\n    a: int\n',
+        "@annotate(CEL('self.a > 0'), CEL('self.a > 1'))\nclass Spec(Struct):\n    a: int\n",
+        "@annotate(CEL('self.a > 0'))\n@annotate(CEL('self.a > 1'))\nclass Spec(Struct):\n    a: int\n",
+        (
+            f'# {V}XValidation:rule="self.a > 0"\n# {V}XValidation:rule="self.a > 1"\n'
+            "@annotate(CEL('self.a > 0'))\nclass Spec(Struct):\n    a: int\n"
+        ),
+    ),
     **{
         group: (
             f"# {V}{group}=a;bC\nclass Spec(Struct):\n    a: int | None = None\n    b_c: int | None = None\n",
@@ -228,6 +237,7 @@ CONFLICTS = [
     "+kubebuilder:example=other ## a: Annotated[str, Field(examples=['one'])]",
     '+kubebuilder:externalDocs:url="https://example.org" ## a: Annotated[str, ExternalDocs("https://example.com")]',
     f"{V}items:MinLength=2 ## a: list[Annotated[str, Field(min_length=1)]]",
+    f'{V}XValidation:rule="self > 1",message="no" ## a: Annotated[int, CEL("self > 1", message="yes")]',
     f"{V}Type=boolean ## a: Annotated[int, Type('string')]",
 ]
 
