@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.importer.fingerprint import Fingerprints, Schema
 from pykb.importer.naming import singular
+from pykb.importer.shape import children
 
 # Types of general use come first; where several have the same fields, the name of the field decides.
 _PACKAGES = (
@@ -57,21 +58,40 @@ class BuiltinTypes:
             path: The wire names of the fields that lead to it.
         """
         found = self._by_number.get(self._fingerprints.of_class(schema), [])
-        said = {singular(word).lower() for segment in path[-2:] for word in words(segment)}
-        ranked = []
-        for cls, count in found:
-            name = {singular(word).lower() for word in words(cls.__name__)}
-            overlap = len(said & name)
-            telling = cls.__name__ in _TELLING or count >= _ENOUGH_FIELDS
-            if telling or overlap:
-                ranked.append((-overlap, _rank(cls), cls.__name__, cls))
-        if not ranked:
+        said = frozenset().union(*(_words(segment) for segment in path[-2:]))
+        if not any(
+            cls.__name__ in _TELLING or count >= _ENOUGH_FIELDS or said & _words(cls.__name__) for cls, count in found
+        ):
             return None
-        ranked.sort(key=lambda entry: entry[:3])
-        best = ranked[0]
-        if len(ranked) > 1 and ranked[1][:2] == best[:2] and best[0] == 0:
-            return None  # two that fit equally well: neither is sure
-        return best[3]
+        # Of several with one name, that of the most general group.
+        general = sorted((cls for cls, _ in found), key=_rank, reverse=True)
+        fitting = list({cls.__name__: cls for cls in general}.values())
+        return fitting[0] if len(fitting) == 1 else _decide(fitting, schema, path[-1] if path else "")
+
+
+def _decide(fitting: Sequence[type[Struct]], schema: Schema, field: str) -> type[Struct] | None:
+    """One of several types with the same fields: the one whose own words the field and the texts mention most.
+
+    Selectors of keys in Secrets and in ConfigMaps are such a pair. Where nothing tells them apart, neither is taken.
+    """
+    shared = frozenset.intersection(*(_words(cls.__name__) for cls in fitting))
+    texts = [schema.get("description"), *(_description(prop) for prop in children(schema).values())]
+    prose = " ".join(text for text in texts if isinstance(text, str)).lower()
+    ranked = []
+    for cls in sorted(fitting, key=lambda cls: (_rank(cls), cls.__name__)):
+        own = "".join(word.lower() for word in words(cls.__name__) if singular(word).lower() not in shared)
+        ranked.append((prose.count(own) + 3 * field.lower().count(own) if own else 0, cls))
+    most = max(count for count, _ in ranked)
+    best = [cls for count, cls in ranked if count == most]
+    return best[0] if most and len(best) == 1 else None
+
+
+def _description(schema: object) -> object:
+    return schema.get("description") if isinstance(schema, Mapping) else None
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(singular(word).lower() for word in words(name))
 
 
 @cache

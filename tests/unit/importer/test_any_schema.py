@@ -114,7 +114,7 @@ _SCHEMAS = st.recursive(_SCALARS, _nested, max_leaves=12)
 
 
 @settings(
-    max_examples=int(os.environ.get("PYKB_FUZZ_CASES", "0")) // 200 or 60,
+    max_examples=int(os.environ.get("PYKB_FUZZ_CASES", "0")) // 200 or 40,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(properties=st.dictionaries(_NAMES, _SCHEMAS, min_size=1, max_size=5))

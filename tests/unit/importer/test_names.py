@@ -69,3 +69,25 @@ def test_equal_parts_are_one_class(make_crd, define) -> None:
     assert "first: First | None" in file.text
     assert "others: list[First] | None" in file.text
     assert "by_name: dict[str, First] | None" in file.text
+
+
+@pytest.mark.parametrize(
+    ("field", "text", "expected"),
+    [
+        ("password", "The key of the secret to select from.", "SecretKeySelector"),
+        ("config", "The key of the secret to select from.", "SecretKeySelector"),
+        ("settingsConfigMap", "The key to select.", "ConfigMapKeySelector"),
+        ("source", "The key to select.", "Source"),
+    ],
+)
+def test_types_of_equal_fields_are_told_apart_or_copied(field: str, text: str, expected: str, make_crd, define) -> None:
+    """A key of a Secret is none of a ConfigMap; where neither name nor text tells, the fields are copied."""
+    properties = {"key": {"type": "string", "description": text}, "name": {"type": "string", "default": ""}}
+    selector = {
+        "type": "object",
+        "required": ["key"],
+        "x-kubernetes-map-type": "atomic",
+        "properties": properties | {"optional": {"type": "boolean"}},
+    }
+    [file] = package_files(define(make_crd({field: selector})), Diagnostics())
+    assert f": {expected} | None = None" in file.text
