@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from pykb.diagnostics import Diagnostic, Diagnostics, Label, Span
-from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT, MARKER_TYPE
+from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity, Span
+from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT, DEFAULT_VALUE, MARKER_TYPE
 from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.constraints import IMMUTABLE_RULE
 from pykb.gen.passes.names import canonical, unwrap
@@ -169,6 +169,8 @@ def _apply(
     if constraint is not None:
         if not _fits(constraint, marker, effective, target, diagnostics):
             return node
+        if constraint.keyword == "default" and marker.value == "null" and marker.text.rstrip().endswith("=null"):
+            diagnostics.add(_null_text(marker, target))
         return _set(node, constraint.keyword, _value(marker, effective), marker, diagnostics, said, target)
     special = _SPECIAL.get(name)
     return special(node, effective, marker, target, diagnostics) if special is not None else node
@@ -258,6 +260,15 @@ def _conflict(new: Keyword, old: Keyword, target: Target) -> Diagnostic:
         label=f"says {new.value!r}",
         labels=(Label(at, f"says {old.value!r}"),) if at else (),
         help=("keep one of the two, or make them agree",),
+    )
+
+
+def _null_text(marker: Marker, target: Target) -> Diagnostic:
+    return DEFAULT_VALUE.at(
+        marker.span_of(),
+        f"the default of {target.what} is the text `null`, not the absence of a value",
+        help=(f'+{marker.name}="null"', "or remove it: a field without a default is absent"),
+        severity=Severity.WARNING,
     )
 
 

@@ -156,3 +156,12 @@ def test_schema_markers_outside_of_what_kinds_use_are_a_warning(generate_types: 
     (warning,) = result.diagnostics
     assert (warning.code.slug, warning.span and warning.span.path) == ("marker-unread", "shop/stray.py")
     assert "maxLength: 3" in result.artifacts["crd"][0].render()
+
+
+@pytest.mark.parametrize(("written", "codes"), [("null", ["default-value"]), ('"null"', []), ("nullable", [])])
+def test_a_bare_null_is_a_text_and_said_to_be(written: str, codes: list[str], generate_types: Generate) -> None:
+    """As in controller-gen, which says nothing."""
+    source = f"class Spec(Struct):\n    # +kubebuilder:default={written}\n    a: str | None = None\n"
+    result = generate_types(source + KIND)
+    assert [d.code.slug for d in result.diagnostics] == codes
+    assert not result.diagnostics.has_errors
