@@ -368,3 +368,22 @@ async def test_a_wrapped_coroutine_has_a_timeout_too(rig):
     r.queue.add(A)
     await eventually(lambda: r.value("controller_runtime_reconcile_timeouts_total") == 1)
     assert r.queue.failures(A) == 1
+
+
+async def test_a_full_queue_lets_others_run(rig):
+    """A reconciler that never waits keeps neither watches nor the lease from running until the queue is empty."""
+    done = []
+
+    class Busy(Reconciler):
+        async def reconcile(self, request):
+            r.clock.advance(timedelta(milliseconds=2))
+            done.append(request)
+
+    r = rig(Busy(client=None))
+    for number in range(50):
+        r.queue.add(Request("default", str(number)))
+    seen = set()
+    while len(done) < 50:
+        await asyncio.sleep(0)
+        seen.add(len(done))
+    assert len(seen) >= 50
