@@ -25,6 +25,7 @@ _TELLING = frozenset(
         *("Affinity", "Condition", "LabelSelector", "NodeSelector", "ObjectMeta", "OwnerReference", "PodAffinity"),
         *("PodAntiAffinity", "ResourceRequirements", "VolumeResourceRequirements", "Capabilities", "PodTemplateSpec"),
         *("EnvVarSource", "NodeAffinity", "LabelSelectorRequirement", "NodeSelectorRequirement"),
+        *("ConfigMapKeySelector", "SecretKeySelector"),
     ],
 )
 _ENOUGH_FIELDS = 5
