@@ -216,3 +216,10 @@ FRACTION_BOUND = Code(
     "the whole part alone, so that Python and the API server differ about it.",
     Severity.WARNING,
 )
+MARKER_UNREAD = Code(
+    "marker-unread",
+    "a marker in a file whose types no kind uses",
+    "Schemas are made from the kinds in `api` packages, and from the types that these use, wherever they are declared. "
+    "A marker on another type changes nothing.",
+    Severity.WARNING,
+)

@@ -83,13 +83,6 @@ MARKER_FOREIGN = Code(
     "name. It has no effect. If it is prose, start it with another character.",
     Severity.WARNING,
 )
-MARKER_UNREAD = Code(
-    "marker-unread",
-    "a marker in a file whose types no kind uses",
-    "Schemas are made from the kinds in `api` packages, and from the types that these use, wherever they are declared. "
-    "A marker on another type changes nothing.",
-    Severity.WARNING,
-)
 SOURCE_SYNTAX = Code(
     "source-syntax",
     "a Python file that does not parse",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from pykb.diagnostics import Diagnostic, Diagnostics
-from pykb.diagnostics.codes.markers import MARKER_TARGET, MARKER_UNREAD
+from pykb.diagnostics.codes.crd import MARKER_UNREAD
+from pykb.diagnostics.codes.markers import MARKER_TARGET
 from pykb.gen.kinds import Kind
 from pykb.markers.model import Marker
 from pykb.markers.source import SourceFile, TypeDeclaration
