@@ -20,7 +20,7 @@ from pykb.testing import eventually
 from tests.chaos.kinds import DEFINITION, DEFINITION_NAME, GADGETS, RULES, Gadget
 
 ACCOUNT = "chaos-manager"
-LONG = timedelta(seconds=60)
+LONG = timedelta(minutes=5)
 
 
 class Cluster:

@@ -13,6 +13,7 @@ from typing import Protocol
 
 from tests.chaos.cluster import Cluster
 from tests.chaos.journal import overlaps
+from tests.chaos.kinds import Gadget
 from tests.chaos.load import Load
 from tests.chaos.proxy import Proxy
 from tests.chaos.subject import Subject
@@ -132,6 +133,9 @@ async def play(fault: Fault, cluster: Cluster, size: Size) -> Verdict:
         verdict.recovery = moment - over if moment else None
         if moment:  # that all is right now does not say that anybody still listens
             await load.create_all()
+            moment, found = await until_right(cluster.client, scene.namespace, size.patience)
+        if moment:  # and in the end everything goes, which leaves nothing behind for the next round either
+            await cluster.client.delete_all_of(Gadget, namespace=scene.namespace)
             moment, found = await until_right(cluster.client, scene.namespace, size.patience)
         verdict.lost = [f"{name} {why}" for name, why in sorted(found.wrong.items())]
         verdict.left_over = found.left_over
