@@ -13,7 +13,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from pykb.envtest import ControlPlane
+from pykb.envtest import ControlPlane, get_assets
 from tests.chaos.cluster import Cluster
 from tests.chaos.faults import ALL
 from tests.chaos.play import FULL, SMALL, Size, play
@@ -24,7 +24,8 @@ async def run(size: Size, words: list[str]) -> list[Verdict]:
     """Play every fault whose name has one of the words, on one control plane."""
     chosen = [fault for fault in ALL if not words or any(word in fault.name for word in words)]
     verdicts: list[Verdict] = []
-    with tempfile.TemporaryDirectory(prefix="pykb-chaos-") as folder, ControlPlane() as plane:
+    assets = get_assets(controller_manager=True)
+    with tempfile.TemporaryDirectory(prefix="pykb-chaos-") as folder, ControlPlane(assets=assets) as plane:
         for number, fault in enumerate(chosen):
             print(time.strftime("%X"), fault.name, file=sys.stderr, flush=True)
             place = Path(folder) / str(number)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from pykb.envtest import ControlPlane
+from pykb.envtest import ControlPlane, get_assets
 from tests.chaos.cluster import Cluster
 from tests.chaos.faults import ALL
 from tests.chaos.play import FULL, SMALL, Fault, play
@@ -17,7 +17,8 @@ pytestmark = pytest.mark.apiserver
 @pytest.fixture(scope="module")
 def plane() -> Iterator[ControlPlane]:
     """A control plane that may be broken."""
-    with ControlPlane() as running:
+    # Namespaces are emptied by kube-controller-manager, which only that fault starts.
+    with ControlPlane(assets=get_assets(controller_manager=True)) as running:
         yield running
 
 
