@@ -58,7 +58,8 @@ def plan(cls: type[Struct]) -> tuple[FieldPlan, ...]:
             attribute=name,
             wire_name=wire_name(name, field),
             always=name in cls.__wire_always__,
-            nullable=any(isinstance(item, Nullable) for item in field.metadata),
+            # Where a value is required, null can only be meant: the API server would miss what is left out.
+            nullable=field.is_required() or any(isinstance(item, Nullable) for item in field.metadata),
             custom=bool(with_own & {name, "*"}) or _has_serializer(field),
             fresh=_fresh(field),
             default=field.default,

@@ -218,3 +218,14 @@ def test_types_may_refer_to_themselves() -> None:
     """Forward references resolve at first use."""
     data = {"children": [{"children": [{}]}]}
     assert Tree.from_wire(data).to_wire() == data
+
+
+def test_null_goes_out_where_a_value_is_required():
+    """A required field that may be null is there, or the API server would miss it."""
+
+    class Held(Struct):
+        owner: str | None
+        note: str | None = None
+
+    assert Held(owner=None, note=None).to_wire() == {"owner": None}
+    assert Held.from_wire({"owner": None}).to_wire() == {"owner": None}
