@@ -20,7 +20,7 @@ class Line:
     Attributes:
         at: When, in seconds of the monotonic clock.
         pid: In which process.
-        do: ``begin``, and then ``end``, ``raise`` or ``cancel`` of a reconcile; ``ready`` of the process.
+        do: ``begin``, perhaps ``hang``, and then ``end``, ``raise`` or ``cancel`` of a reconcile; ``ready`` of the process.
         about: The object's key, or what ``do`` says.
         error: The type of the exception.
     """
@@ -59,6 +59,8 @@ def overlaps(lines: list[Line]) -> int:
     working: dict[int, set[str]] = {}
     for line in sorted(lines, key=lambda line: line.at):
         here = working.setdefault(line.pid, set())
+        if line.do == "hang":
+            continue
         if line.do != "begin":
             here.discard(line.about)
             continue

@@ -67,6 +67,7 @@ class GadgetReconciler(Reconciler):
             case "bug":
                 gadget.spec.no_such_field  # noqa: B018 - the AttributeError of a bug
             case "hang":
+                self._journal.note("hang", str(request))
                 await asyncio.get_running_loop().create_future()
         if gadget.metadata.deletion_timestamp is not None:
             await self._delete_child(request)

@@ -153,7 +153,7 @@ class Terminated:
 
 def _is_hanging(subject: Subject, name: str) -> bool:
     last = next((line for line in reversed(subject.lines) if line.about.endswith(name)), None)
-    return last is not None and last.do == "begin"
+    return last is not None and last.do == "hang"
 
 
 class ClockJumps:
