@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from pykb.envtest import ControlPlane
+
+# A shell that starts us in the background has Ctrl-C ignored, by us and by every process that we start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine is not a slow strategy: no test of ours asserts a time.
 settings.register_profile("pykb", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
