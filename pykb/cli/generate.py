@@ -164,7 +164,7 @@ def generate(
         names = [artifact.path for artifact in result.artifacts["crd"]]
         folder = request.rules.folders["crd"]
         if "crd" not in request.rules.printed | request.rules.discarded:
-            changes += stale_crds(root, folder, names, result.groups | project_groups(root))
+            changes += stale_crds(root, folder, names, lambda: result.groups | project_groups(root))
     finish(result.diagnostics)
     if check:
         diff, stale = output.check(changes)

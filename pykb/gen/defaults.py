@@ -38,9 +38,8 @@ _NOUNS = {str: "text", int: "a whole number", bool: "`true` or `false`", list: "
 
 def read_project(root: Path) -> Mapping[str, Any]:
     """PROJECT as plain data; empty when there is none, or it is no YAML (other commands say so)."""
-    try:
-        text = (root / "PROJECT").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    text = _project_text(root)
+    if not text:
         return {}
     import yaml
 
@@ -51,8 +50,17 @@ def read_project(root: Path) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _project_text(root: Path) -> str:
+    try:
+        return (root / "PROJECT").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
 def converted_kinds(root: Path) -> frozenset[GroupKind]:
     """The kinds that have a conversion webhook."""
+    if "conversion" not in _project_text(root):  # hardly any project; to load a YAML parser for it takes longer
+        return frozenset()
     project = read_project(root)
     found: set[GroupKind] = set()
     for resource in project.get("resources") or ():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from pykb.gen.emit.yaml import dump_document
@@ -12,7 +12,7 @@ from pykb.gen.output import Change, read_text
 _NAME = re.compile(r"(?P<group>[a-z0-9.-]+)_(?P<plural>[a-z0-9-]+)\.yaml")
 
 
-def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: frozenset[str]) -> list[Change]:
+def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: Callable[[], frozenset[str]]) -> list[Change]:
     """Files to remove from the directory of CRDs.
 
     A file is stale when all of this holds: no kind generates it any more; it is named ``<group>_<plural>.yaml`` for the
@@ -23,13 +23,15 @@ def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: frozenset[s
         root: The project.
         folder: Where CRDs are, relative to it.
         kept: The names of the files that this run writes.
-        groups: The API groups of the project.
+        groups: Gives the API groups of the project; asked only when there are other files.
     """
     names = frozenset(kept)
+    others = [path for path in sorted((root / folder).glob("*.yaml")) if path.name not in names]
+    own = groups() if others else frozenset()
     found: list[Change] = []
-    for path in sorted((root / folder).glob("*.yaml")):
+    for path in others:
         match = _NAME.fullmatch(path.name)
-        if match is None or path.name in names or match["group"] not in groups or not path.is_file():
+        if match is None or match["group"] not in own or not path.is_file():
             continue
         text = read_text(path) or ""
         if _is_generated(text, match["group"], match["plural"]):
