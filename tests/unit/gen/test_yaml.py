@@ -138,20 +138,20 @@ def test_empty_containers_are_in_flow_style() -> None:
     )
 
 
-def _no_value_key(text: str) -> bool:
-    """PyYAML alone takes a plain `=` for the value key of YAML 1.1, which it then cannot read; Go writes it plain."""
-    return text != "="
+def _ordinary(text: str) -> bool:
+    """Not the value key or the merge key of YAML 1.1: written plain, they mean something else to PyYAML."""
+    return text not in {"=", "<<"}
 
 
 _JSON = st.recursive(
     st.none()
     | st.booleans()
     | st.integers(-(2**63), 2**63)
-    | st.text(st.characters(codec="utf-8", exclude_characters="\x85")).filter(_no_value_key),
+    | st.text(st.characters(codec="utf-8", exclude_characters="\x85")).filter(_ordinary),
     lambda inner: (
         st.lists(inner, max_size=4)
         | st.dictionaries(
-            st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1).filter(_no_value_key),
+            st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1).filter(_ordinary),
             inner,
             max_size=4,
         )
