@@ -11,7 +11,16 @@ from typing import Any
 from pykb.api.object import Object
 from pykb.runtime.applied import contains, memory_of
 from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import AnyObject, AnyObjectT, gvk_of, key_of, replace_content, to_wire
+from pykb.runtime.client.codec import (
+    AnyObject,
+    AnyObjectT,
+    gvk_of,
+    key_of,
+    replace_content,
+    resource_version_of,
+    to_wire,
+    uid_of,
+)
 from pykb.runtime.client.patches import MergeFrom, MergePatch, merge_diff
 from pykb.runtime.fieldset import holds_exactly
 
@@ -111,7 +120,7 @@ async def ensure_applied(
         replace_content(obj, found)
         return obj, OperationResult.UNCHANGED
     await client.apply(obj, field_manager=manager, force=force)
-    memory, uid = memory_of(client), to_wire(obj)["metadata"]["uid"]
+    memory, uid = memory_of(client), uid_of(obj)
     # What was created a moment ago may not have reached the cache yet.
     unseen = found is None and memory.is_last(uid, manager, desired)
     memory.remember(uid, manager, desired)
@@ -209,5 +218,5 @@ def _is_applied(client: Client, found: dict[str, Any], desired: dict[str, Any], 
 
 def _result(before: dict[str, Any], obj: AnyObject) -> OperationResult:
     # The server keeps the version of an object that a write did not change.
-    old, new = (wire["metadata"].get("resourceVersion") for wire in (before, to_wire(obj)))
-    return OperationResult.UNCHANGED if old == new else OperationResult.UPDATED
+    same = resource_version_of(before) == resource_version_of(obj)
+    return OperationResult.UNCHANGED if same else OperationResult.UPDATED

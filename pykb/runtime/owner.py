@@ -12,7 +12,7 @@ from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersion, NamespacedName
-from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, namespace_of
+from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, namespace_of, uid_of
 
 
 class AlreadyOwned(PykbError):  # noqa: N818 - controller-runtime's name
@@ -64,7 +64,7 @@ def set_owner_reference(owner: AnyObject, obj: AnyObject, *, block_owner_deletio
 
 def remove_owner_reference(owner: AnyObject, obj: AnyObject) -> bool:
     """Make ``owner`` no longer own ``obj``; tells whether it did. The object is changed, nothing is sent."""
-    uid = _uid_of(owner)
+    uid = uid_of(owner)
     references = owner_references(obj)
     kept = [reference for reference in references if reference.uid != uid]
     if len(kept) == len(references):
@@ -81,7 +81,7 @@ def controller_of(obj: AnyObject) -> OwnerReference | None:
 def is_controlled_by(obj: AnyObject, owner: AnyObject) -> bool:
     """Whether ``owner``, and not one of the same name that was there before it, controls ``obj``."""
     controller = controller_of(obj)
-    return controller is not None and controller.uid == _uid_of(owner)
+    return controller is not None and controller.uid == uid_of(owner)
 
 
 def owner_references(obj: AnyObject) -> list[OwnerReference]:
@@ -93,7 +93,7 @@ def owner_references(obj: AnyObject) -> list[OwnerReference]:
 
 
 def _reference(owner: AnyObject, obj: AnyObject, *, controller: bool | None, block: bool | None) -> OwnerReference:
-    gvk, where, uid = gvk_of(owner), key_of(owner), _uid_of(owner)
+    gvk, where, uid = gvk_of(owner), key_of(owner), uid_of(owner)
     if not uid:
         raise ValueError(f"{gvk.kind} `{where}` has no `uid`: only an object that exists can own another")
     namespace = namespace_of(obj)
@@ -136,10 +136,3 @@ def _store(obj: AnyObject, references: list[OwnerReference]) -> None:
         metadata["ownerReferences"] = [reference.to_wire() for reference in references]
     else:
         metadata.pop("ownerReferences", None)
-
-
-def _uid_of(obj: AnyObject) -> str:
-    if isinstance(obj, Object):
-        return obj.metadata.uid or ""
-    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
-    return str(metadata.get("uid") or "")

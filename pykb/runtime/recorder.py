@@ -15,15 +15,14 @@ import socket
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from pykb.api.core.v1 import ObjectReference
 from pykb.api.events.v1 import Event, EventSeries
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
 from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import AnyObject, gvk_of, key_of
+from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, resource_version_of, uid_of
 from pykb.runtime.client.patches import MergePatch
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.correlator import Correlator, CorrelatorOptions, EventKey, Recent
@@ -206,16 +205,9 @@ def reference_to(obj: AnyObject) -> ObjectReference:
         kind=gvk.kind,
         name=where.name,
         namespace=where.namespace or None,
-        uid=_metadata(obj, "uid") or None,
-        resource_version=_metadata(obj, "resourceVersion") or None,
+        uid=uid_of(obj) or None,
+        resource_version=resource_version_of(obj) or None,
     )
-
-
-def _metadata(obj: AnyObject, name: str) -> str:
-    if isinstance(obj, Object):
-        return (obj.metadata.uid if name == "uid" else obj.metadata.resource_version) or ""
-    metadata: Any = obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
-    return str(metadata.get(name) or "")
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

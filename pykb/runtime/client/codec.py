@@ -102,6 +102,25 @@ def namespace_of(obj: AnyObject) -> str:
     return str((obj.get("metadata") or {}).get("namespace") or "")
 
 
+def uid_of(obj: AnyObject) -> str:
+    """``metadata.uid``; empty when the object was never stored."""
+    if isinstance(obj, Object):
+        return obj.metadata.uid or ""
+    return _text_of(obj, "uid")
+
+
+def resource_version_of(obj: AnyObject) -> str:
+    """``metadata.resourceVersion``; empty when the object was never stored."""
+    if isinstance(obj, Object):
+        return obj.metadata.resource_version or ""
+    return _text_of(obj, "resourceVersion")
+
+
+def _text_of(obj: Unstructured | MutableMapping[str, Any], name: str) -> str:
+    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
+    return str(metadata.get(name) or "")
+
+
 def to_wire(obj: AnyObject) -> dict[str, Any]:
     """The object as JSON-ready values; the top level and ``metadata`` of the result may be changed."""
     if isinstance(obj, Object):
