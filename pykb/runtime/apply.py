@@ -123,7 +123,8 @@ async def ensure_applied(
     memory, uid = memory_of(client), uid_of(obj)
     # What was created a moment ago may not have reached the cache yet.
     unseen = found is None and memory.is_last(uid, manager, desired)
-    memory.remember(uid, manager, desired)
+    if not client.options.dry_run:
+        memory.remember(uid, manager, desired)
     if found is None:
         return obj, OperationResult.UNCHANGED if unseen else OperationResult.CREATED
     return obj, _result(found, obj)

@@ -210,6 +210,18 @@ async def test_ensure_applied_on_cached_reads_writes_once_and_on_drift(client, n
         assert len(applied) == 3
 
 
+async def test_a_dry_run_is_not_taken_for_an_apply(client, namespace):
+    """Where a cache knows of no owners, values that others set are still to be applied after a dry run."""
+    await client.create(_config_map(namespace, k="v"))
+    async with InformerCache.of(client) as informers:
+        informers.informer(ConfigMap)
+        cached = client.with_cache(informers)
+        await ensure_applied(cached.with_options(dry_run=True), _config_map(namespace, k="v"), field_manager="me")
+        await ensure_applied(cached, _config_map(namespace, k="v"), field_manager="me")
+    managers = (await client.get(ConfigMap, f"{namespace}/a")).metadata.managed_fields
+    assert "me" in {entry.manager for entry in managers}
+
+
 async def test_a_status_is_patched_only_when_it_changed(client, namespace, widgets):
     """No write for an equal status; only the changed fields otherwise."""
     obj = await client.create(widgets.make(namespace))
