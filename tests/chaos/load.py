@@ -33,6 +33,7 @@ class Load:
         self._random = random.Random(11)
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
+        self._troubles: dict[str, str] = {}
         self.done: Counter[str] = Counter()
         """What succeeded, by verb."""
         self.failed: Counter[str] = Counter()
@@ -88,8 +89,12 @@ class Load:
             await self._do("force-delete", name)
 
     async def trouble(self, what: str | None, names: list[str]) -> None:
-        """Have these gadgets make trouble, or (``None``) none any more."""
+        """Have these gadgets make trouble, or (``None``) none any more; those that are created anew meanwhile, too."""
         for name in names:
+            if what is None:
+                self._troubles.pop(name, None)
+            else:
+                self._troubles[name] = what
             patch = MergePatch({"spec": {"trouble": what}})
             done = False
             while not done:  # a driver may delete or create it at this moment
@@ -97,7 +102,7 @@ class Load:
                     await self._client.patch(self._gadget(name), patch)
                     done = True
                 except NotFound:
-                    done = what is None or await self._try("create", name, what)
+                    done = what is None or await self._try("create", name)
 
     async def _drive(self, driver: int) -> None:
         names = [name for name in self._names[driver::DRIVERS] if name not in self._left_alone]
@@ -114,17 +119,17 @@ class Load:
         except (ApiError, NoKindMatch, ServerUnreachable):
             return False
 
-    async def _try(self, verb: str, name: str, trouble: str | None = None) -> bool:
+    async def _try(self, verb: str, name: str) -> bool:
         try:
-            await self._do(verb, name, trouble)
+            await self._do(verb, name)
         except (ApiError, NoKindMatch, ServerUnreachable) as error:
             self.failed[type(error).__name__] += 1
             return False
         self.done[verb] += 1
         return True
 
-    async def _do(self, verb: str, name: str, trouble: str | None = None) -> None:
-        gadget = self._gadget(name, trouble)
+    async def _do(self, verb: str, name: str) -> None:
+        gadget = self._gadget(name)
         match verb:
             case "create":
                 await self._client.create(gadget)
@@ -136,7 +141,7 @@ class Load:
                 await self._client.patch(gadget, MergePatch({"metadata": {"finalizers": None}}))
                 await self._client.delete(gadget, missing_ok=True)
 
-    def _gadget(self, name: str, trouble: str | None = None) -> Gadget:
+    def _gadget(self, name: str) -> Gadget:
         size = self._random.randrange(1_000_000)
         metadata = ObjectMeta(name=name, namespace=self._namespace)
-        return Gadget(metadata=metadata, spec=GadgetSpec(size=size, trouble=trouble))
+        return Gadget(metadata=metadata, spec=GadgetSpec(size=size, trouble=self._troubles.get(name)))

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from pykb.api.coordination.v1 import Lease
 from pykb.testing import eventually
+from tests.chaos.journal import Line
 from tests.chaos.play import Scene, Setting, Size
 from tests.chaos.subject import Subject
 
@@ -26,15 +27,21 @@ async def _holder(scene: Scene) -> str:
 
 def _leader(scene: Scene) -> Subject:
     """The replica whose reconciles are the latest."""
-    return max(scene.subjects, key=lambda subject: max((x.at for x in subject.lines if x.do == "begin"), default=0.0))
+    return max(scene.subjects, key=lambda subject: _latest_begin(subject).at)
 
 
-async def _taken_over(scene: Scene, before: Subject) -> None:
-    await eventually(lambda: _leader(scene) is not before, timeout=LONG)
+def _latest_begin(subject: Subject) -> Line:
+    begins = (line for line in subject.lines if line.do == "begin")
+    return max(begins, key=lambda line: line.at, default=Line(0.0, 0, "begin", ""))
+
+
+async def _taken_over(scene: Scene, before: int) -> None:
+    """Wait until another process leads than this one: the standby, or a killed leader that was started again."""
+    await eventually(lambda: _latest_begin(_leader(scene)).pid != before, timeout=LONG)
 
 
 class LeaderKilled:
-    """The leader dies; a standby takes over, and the dead one comes back as a standby."""
+    """The leader dies; the standby takes over, or the dead one does, which a kubelet starts again at once."""
 
     name = "leader killed (SIGKILL)"
 
@@ -46,8 +53,9 @@ class LeaderKilled:
         """Kill whoever leads."""
         for _ in range(max(1, scene.size.times // 4)):
             leader = _leader(scene)
+            pid = leader.pid
             leader.kill()
-            await _taken_over(scene, leader)
+            await _taken_over(scene, pid)
             await scene.load.progress(scene.size.writes)
             await leader.ready()
 
@@ -70,7 +78,7 @@ class LeaderFrozen:
             await eventually(lambda leader=leader: _is_working(leader), timeout=LONG)
             pid = leader.pid
             leader.freeze()
-            await _taken_over(scene, leader)
+            await _taken_over(scene, pid)
             await scene.load.progress(scene.size.writes // 4)
             leader.thaw()
             await eventually(lambda leader=leader, pid=pid: leader.pid not in (0, pid), timeout=LONG)
