@@ -11,6 +11,7 @@ from pydantic import ConfigDict, Field
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.resource_info import ResourceInfo
 from pykb.api.struct import Struct
+from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 
 
@@ -73,12 +74,14 @@ class ObjectList(Sequence[ObjectT]):
         resource_version: The version of the collection, to watch from.
         continue_token: Where the next page starts; None on the last one.
         remaining_item_count: How many objects come after this page, when the server says so.
+        unreadable: The objects that are not among the items because they do not fit the class: which, and why.
     """
 
     items: list[ObjectT] = field(default_factory=list)
     resource_version: str = ""
     continue_token: str | None = None
     remaining_item_count: int | None = None
+    unreadable: list[UnreadableObject] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[ObjectT]:
         return iter(self.items)

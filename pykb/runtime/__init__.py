@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pykb.api.unreadable import UnreadableObject
     from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
     from pykb.runtime.builder import ControllerBuilder
     from pykb.runtime.client import (
@@ -136,6 +137,7 @@ _NAMES_BY_MODULE = {
         "TooManyRequests",
         "Unauthorized",
     ),
+    "client.unreadable": ("UnreadableObject",),
     "event": ("Event", "EventType"),
     "handler": (
         "EnqueueRequestForObject",
@@ -270,6 +272,7 @@ __all__ = [
     "Transport",
     "TransportOptions",
     "Unauthorized",
+    "UnreadableObject",
     "VirtualClock",
     "Watch",
     "WatchEvent",

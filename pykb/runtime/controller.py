@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Protocol
 
+from pykb.api.unreadable import UnreadableObject
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable
 from pykb.runtime.fence import check_fence
@@ -222,7 +223,7 @@ class Controller:
         if isinstance(error, BUGS):
             self._metrics.panics.inc()
         # What the API server refused is told by its message; a traceback is for what nobody foresaw.
-        trace = None if isinstance(error, (ApiError, ServerUnreachable, ReconcileTimeout)) else error
+        trace = None if isinstance(error, (ApiError, ServerUnreachable, ReconcileTimeout, UnreadableObject)) else error
         shown: dict[str, object] = {"error": f"{type(error).__name__}: {error}"}
         if isinstance(error, TerminalError):
             self._metrics.terminal.inc()

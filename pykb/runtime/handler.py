@@ -6,10 +6,12 @@ changed nothing) is put there with low priority, as controller-runtime does.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import GroupKind, GroupVersion, NamespacedName
 from pykb.runtime.event import Event
 from pykb.runtime.queue import LOW_PRIORITY, WorkQueue
@@ -82,8 +84,7 @@ class EnqueueRequestsFromMap:
 
     def handle(self, event: Event[Any], queue: Queue) -> Awaitable[None] | None:
         """Add what the function gives."""
-        objects = [event.object] if event.raw_old is event.raw else [event.old, event.object]
-        found = [self._function(obj) for obj in objects]
+        found = [self._function(obj) for obj in _readable(event)]
         waiting = [answer for answer in found if inspect.isawaitable(answer)]
         if waiting:
             return self._gather(waiting, event, queue)
@@ -94,6 +95,15 @@ class EnqueueRequestsFromMap:
     async def _gather(self, waiting: list[Awaitable[Requests]], event: Event[Any], queue: Queue) -> None:
         for answer in waiting:
             _add(await answer, event, queue)
+
+
+def _readable(event: Event[Any]) -> Iterator[Any]:
+    """The objects of an event. One that does not fit its class is left out: it was reported, and will never fit."""
+    if event.raw_old is not event.raw:
+        with contextlib.suppress(UnreadableObject):
+            yield event.old
+    with contextlib.suppress(UnreadableObject):
+        yield event.object
 
 
 def _add(requests: Requests, event: Event[Any], queue: Queue) -> None:

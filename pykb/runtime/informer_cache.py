@@ -15,7 +15,8 @@ from pykb.api.resource_info import ResourceInfo
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime.client.codec import Kind, from_wire, gvk_of, resource_of
+from pykb.runtime.client.codec import Kind, gvk_of, resource_of
+from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.informer import SYNC_TIMEOUT, Informer, InformerOptions
 from pykb.runtime.lister import Lister
@@ -65,10 +66,12 @@ class InformerCache:
         options: CacheOptions | None = None,
         *,
         clock: Clock | None = None,
+        unreadable: UnreadableObjects | None = None,
     ) -> None:
         self.options = options or CacheOptions()
         self._source = source
         self._mapper = mapper
+        self._unreadable = unreadable or UnreadableObjects()
         self._clock: Clock = clock or SystemClock()
         self._informers: dict[tuple[GroupVersionKind, bool], tuple[Informer[Any], ResourceInfo | None]] = {}
         self._tasks: asyncio.TaskGroup | None = None
@@ -79,7 +82,8 @@ class InformerCache:
         """A cache that lists and watches by a client's own requests; run it by ``async with``, or by :meth:`run`."""
         from pykb.runtime.client.listwatch import ClientListWatch
 
-        return cls(ClientListWatch(client, clock=clock), client.mapper, options, clock=clock)
+        source = ClientListWatch(client, clock=clock)
+        return cls(source, client.mapper, options, clock=clock, unreadable=client.unreadable)
 
     async def __aenter__(self) -> Self:
         self._running = asyncio.create_task(self.run(), name="informers")
@@ -118,7 +122,7 @@ class InformerCache:
             return found[0]
         options = self.options.by_kind.get(gvk, self.options.default)
         typed: Kind = gvk if metadata_only else kind
-        informer: Informer[Any] = Informer(gvk, lambda raw: from_wire(typed, raw), options, clock=self._clock)
+        informer: Informer[Any] = Informer(gvk, self._unreadable.parser(typed), options, clock=self._clock)
         self._informers[gvk, metadata_only] = (informer, resource_of(kind))
         if self._tasks is not None:
             self._start(informer, resource_of(kind), metadata_only=metadata_only)
@@ -131,7 +135,7 @@ class InformerCache:
     def lister(self, kind: Kind) -> Lister[Any]:
         """Reads of a kind from memory."""
         store = self.informer(kind).store
-        return Lister(store, lambda raw: from_wire(kind, raw))
+        return Lister(store, self._unreadable.parser(kind))
 
     def add_index(self, kind: Kind, name: str, indexer: Indexer) -> None:
         """Have the objects of a kind found by a value: ``client.list(Kind, fields={name: value})``.

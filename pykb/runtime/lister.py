@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from pykb.meta.gvk import NamespacedName
+from pykb.runtime.client.unreadable import readable
 from pykb.runtime.selector import LabelSelector
 from pykb.runtime.store import OWNER_INDEX, Store
 
@@ -20,7 +21,11 @@ class Lister(Generic[T]):
         self._parse = parse
 
     def get(self, name: str, *, namespace: str = "") -> T | None:
-        """One object, or ``None`` when it is not (or not yet) known."""
+        """One object, or ``None`` when it is not (or not yet) known.
+
+        Raises:
+            UnreadableObject: It does not fit its class.
+        """
         raw = self._store.get(NamespacedName(namespace, name))
         return None if raw is None else self._parse(raw)
 
@@ -31,7 +36,7 @@ class Lister(Generic[T]):
         labels: str | Mapping[str, str] | LabelSelector | None = None,
         fields: Mapping[str, str] | None = None,
     ) -> list[T]:
-        """The objects that match, by namespace and name in order.
+        """The objects that match, by namespace and name in order; those that do not fit their class are left out.
 
         Args:
             namespace: Only of this namespace.
@@ -43,7 +48,7 @@ class Lister(Generic[T]):
             ValueError: The selector's text is none.
         """
         chosen = self._store.select(namespace=namespace, labels=as_selector(labels), fields=fields)
-        return [self._parse(raw) for raw in chosen]
+        return readable(self._parse, chosen)[0]
 
     def owned_by(self, uid: str, *, namespace: str | None = None) -> Sequence[T]:
         """The objects that name an owner of this uid."""

@@ -73,9 +73,16 @@ class Manager:
         self._given = client
         self.api_reader = client.live if client is not None else self._own_client()
         """The same client without the cache: every read is a request."""
+        self.api_reader.unreadable.observers.append(self.metrics.observe_unreadable)
         self._engine: Engine | None = None
         source = _LazyEngine(self) if client is None else ClientListWatch(client, clock=self.clock)
-        self.cache = InformerCache(source, self.api_reader.mapper, self._cache_options(), clock=self.clock)
+        self.cache = InformerCache(
+            source,
+            self.api_reader.mapper,
+            self._cache_options(),
+            clock=self.clock,
+            unreadable=self.api_reader.unreadable,
+        )
         """The informers; shared by the controllers and the client."""
         self.client = self.api_reader.with_cache(self.cache)
         """Reads watched kinds from the cache, everything else by request; writes by request."""

@@ -13,6 +13,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
+from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.tally import Distribution, Tally
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class Metrics:
         self._seen_requests: dict[tuple[int, str, str], Counter] = {}
         self._requests = of.counter(
             "rest_client_requests_total", "Requests to the API server", ("code", "method", "host")
+        )
+        self._unreadable = of.counter(
+            "pykb_unreadable_objects",
+            "Times an object was met that does not fit its class",
+            ("group", "version", "kind"),
         )
         self.leader = of.gauge("leader_election_master_status", "1 on the leader", ("name",))
         webhook = ("webhook",)
@@ -78,6 +84,10 @@ class Metrics:
             code = str(record.code) if record.code else "<error>"
             counter = self._seen_requests[key] = self._requests.labels(code, record.method, record.host)
         counter.inc()
+
+    def observe_unreadable(self, gvk: GroupVersionKind) -> None:
+        """Count an object that does not fit its class."""
+        self._unreadable.labels(gvk.group, gvk.version, gvk.kind).inc()
 
     def render(self) -> tuple[bytes, str]:
         """Everything, with what the program put into prometheus_client's default registry, and the content type."""

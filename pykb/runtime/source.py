@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from typing import Any, Protocol
 
+from pykb.api.unreadable import UnreadableObject
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.client.codec import Kind
 from pykb.runtime.clock import Clock, SystemClock
@@ -59,10 +61,10 @@ class Dispatcher:
 
     def __call__(self, event: Event[Any]) -> None:
         """Filter and handle one event."""
+        for passes in self._predicates:
+            if not _passes(passes, event):
+                return
         try:
-            for passes in self._predicates:
-                if not passes(event):
-                    return
             waiting = self._handler.handle(event, self._queue)
         except Exception:
             logger.exception("event handler failed, will retry", extra={"event": repr(event)})
@@ -88,10 +90,27 @@ class Dispatcher:
                 waiting = self._handler.handle(event, self._queue)
                 if waiting is not None:
                     await waiting
-            except Exception:
-                logger.exception("event handler failed again", extra={"event": repr(event)})
+            except Exception as error:  # noqa: BLE001 - the first failure was logged with its trace
+                shown = {"event": repr(event), "error": f"{type(error).__name__}: {error}"}
+                logger.error("event handler failed again, will retry", extra=shown)  # noqa: TRY400
             else:
                 return
+
+
+def _passes(predicate: EventFilter, event: Event[Any]) -> bool:
+    """What a predicate says. Where it fails the event passes: better a reconcile too many than one too few."""
+    try:
+        answer: object = predicate(event)
+        if inspect.iscoroutine(answer):
+            answer.close()
+            raise TypeError("a predicate must be a plain function, and this one is async: nobody awaits it")  # noqa: TRY301
+        return bool(answer)
+    except UnreadableObject as error:
+        logger.warning("predicate cannot judge, event passes", extra={"event": repr(event), "error": str(error)})
+    except Exception:
+        shown = {"event": repr(event), "predicate": getattr(predicate, "__qualname__", type(predicate).__qualname__)}
+        logger.exception("predicate failed, event passes", extra=shown)
+    return True
 
 
 class KindSource:

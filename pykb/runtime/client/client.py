@@ -13,6 +13,7 @@ from pykb.runtime.client.options import ClientOptions, OptionChanges
 from pykb.runtime.client.reader import Reader
 from pykb.runtime.client.subresource import StatusWriter, SubresourceClient
 from pykb.runtime.client.transport import Transport, TransportOptions
+from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.client.writer import Writer
 from pykb.runtime.login import Credentials, CredentialSource, Impersonation, KubeconfigSource, discover_credentials
 from pykb.runtime.login.credentials import StaticCredentials
@@ -43,6 +44,7 @@ class Client(Reader, Writer):
         options: ClientOptions | None = None,
         mapper: ResourceMapper | None = None,
         cache: CacheReader | None = None,
+        unreadable: UnreadableObjects | None = None,
     ) -> None:
         """Put a client together; :meth:`from_environment` and its like are the usual ways.
 
@@ -51,8 +53,10 @@ class Client(Reader, Writer):
             options: What is the same in every request.
             mapper: What is known about the server's resources.
             cache: Answers reads of the kinds it watches.
+            unreadable: Where objects that do not fit their class are reported.
         """
-        exchange = Exchange(connection, mapper or ResourceMapper(connection), options or ClientOptions())
+        mapper = mapper or ResourceMapper(connection)
+        exchange = Exchange(connection, mapper, options or ClientOptions(), unreadable)
         Reader.__init__(self, exchange, cache)
         Writer.__init__(self, exchange)
         self.status = StatusWriter(exchange)
@@ -128,20 +132,25 @@ class Client(Reader, Writer):
         return self._exchange.options
 
     @property
+    def unreadable(self) -> UnreadableObjects:
+        """Where objects that do not fit their class are reported."""
+        return self._exchange.unreadable
+
+    @property
     def live(self) -> Self:
         """The same client without the cache: every read is a request."""
-        return type(self)(self.connection, options=self.options, mapper=self.mapper)
+        return self._variant(self.options, None)
 
     def with_cache(self, cache: CacheReader) -> Self:
         """The same client, reading the kinds that ``cache`` watches from it."""
-        return type(self)(self.connection, options=self.options, mapper=self.mapper, cache=cache)
+        return self._variant(self.options, cache)
 
     def with_options(self, **changes: Unpack[OptionChanges]) -> Self:
         """The same client with other :class:`ClientOptions`: ``client.with_options(dry_run=True)``."""
         options = replace(self.options, **changes)
         # What another user may see is not what this process's cache holds.
         cache = None if options.impersonate != self.options.impersonate else self._cache
-        return type(self)(self.connection, options=options, mapper=self.mapper, cache=cache)
+        return self._variant(options, cache)
 
     def namespaced(self, namespace: str) -> Self:
         """The same client, restricted to a namespace, which then need not be given."""
@@ -154,3 +163,8 @@ class Client(Reader, Writer):
     def subresource(self, name: str) -> SubresourceClient:
         """A subresource that is an object of its own kind: ``scale``, ``eviction``, ``token``."""
         return SubresourceClient(self._exchange, name)
+
+    def _variant(self, options: ClientOptions, cache: CacheReader | None) -> Self:
+        return type(self)(
+            self.connection, options=options, mapper=self.mapper, cache=cache, unreadable=self._exchange.unreadable
+        )

@@ -6,8 +6,11 @@ import copy
 from collections.abc import Mapping, MutableMapping
 from typing import Any, Protocol, TypeVar
 
+from pydantic import ValidationError
+
 from pykb.api.object import Object
 from pykb.api.resource_info import ResourceInfo
+from pykb.api.unreadable import UnreadableObject
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 
@@ -138,11 +141,19 @@ def from_wire(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
     constraints are not judged here.
 
     Raises:
-        pydantic.ValidationError: The answer does not fit the type: a value is of another type than its field.
+        UnreadableObject: The answer does not fit the type: a value is of another type than its field.
     """
     if isinstance(kind, GroupVersionKind):
         return Unstructured(wire)
-    return kind.from_stored(wire)
+    return _stored(kind, wire)
+
+
+def _stored(kind: type[Object], wire: dict[str, Any]) -> Object:
+    try:
+        return kind.from_stored(wire)
+    except ValidationError as error:
+        # Without the cause: its text has the values, and they may be secrets.
+        raise UnreadableObject.of(kind.gvk, wire, error) from None
 
 
 def complete(item: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:
@@ -154,10 +165,10 @@ def replace_content(obj: AnyObject, wire: dict[str, Any]) -> None:
     """Make an object what the server answered, in place.
 
     Raises:
-        pydantic.ValidationError: The answer does not fit the type; the object is as before.
+        UnreadableObject: The answer does not fit the type; the object is as before.
     """
     if isinstance(obj, Object):
-        fresh = type(obj).from_stored(wire)
+        fresh = _stored(type(obj), wire)
         # Not field by field: that would validate each, and would leave fields that the server removed.
         object.__setattr__(obj, "__dict__", fresh.__dict__)
         object.__setattr__(obj, "__pydantic_fields_set__", fresh.__pydantic_fields_set__)

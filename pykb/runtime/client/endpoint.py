@@ -14,6 +14,7 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import AnyObject, Kind, gvk_of, resource_of
 from pykb.runtime.client.connection import Call, Connection, Method
 from pykb.runtime.client.options import ClientOptions
+from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.errors import NotFound
 from pykb.runtime.mapper import ResourceMapper, ResourceMapping
 
@@ -33,10 +34,17 @@ class Endpoint:
 class Exchange:
     """Turns kinds and names into requests; shared by the reading and the writing half of a client."""
 
-    def __init__(self, connection: Connection, mapper: ResourceMapper, options: ClientOptions) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        mapper: ResourceMapper,
+        options: ClientOptions,
+        unreadable: UnreadableObjects | None = None,
+    ) -> None:
         self.connection = connection
         self.mapper = mapper
         self.options = options
+        self.unreadable = unreadable or UnreadableObjects()
 
     async def endpoint(
         self, what: Kind | AnyObject, *, namespace: str = "", name: str = "", subresource: str = ""

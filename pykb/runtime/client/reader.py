@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
 
 from pykb.api.object import Object, ObjectList
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client.codec import Key, Kind, complete, from_wire, gvk_of, key_of
+from pykb.runtime.client.codec import Key, Kind, complete, gvk_of, key_of
 from pykb.runtime.client.endpoint import Exchange
 from pykb.runtime.client.selection import Fields, Labels, field_query, label_query, query_pairs
+from pykb.runtime.client.unreadable import readable
 from pykb.runtime.client.watch import Watch
 from pykb.runtime.errors import NotFound, StatusDetails
 from pykb.runtime.fieldselector import FieldSelector
@@ -44,6 +45,7 @@ class Reader:
 
         Raises:
             NotFound: It does not exist.
+            UnreadableObject: It does not fit its class: a value is of another type than its field.
             NoKindMatch: The server does not serve the kind.
             ApiError: The server refused.
         """
@@ -56,9 +58,10 @@ class Reader:
             found = await self._cache.get(gvk, namespace, where.name)
             if found is None:
                 raise _absent(mapping.plural, gvk, where.name)
-            return from_wire(kind, found)
+            return cast("Object | Unstructured", self._parser(kind)(found))
         endpoint = await self._exchange.endpoint(kind, namespace=namespace, name=where.name)
-        return from_wire(kind, await self._exchange.send("GET", endpoint, repeatable=True))
+        answer = await self._exchange.send("GET", endpoint, repeatable=True)
+        return cast("Object | Unstructured", self._parser(kind)(answer))
 
     @overload
     async def find(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT | None: ...
@@ -110,6 +113,9 @@ class Reader:
     ) -> ObjectList[Any]:
         """Read objects of a kind.
 
+        An object that does not fit the class hides no other: it is left out, reported by log and metric, and named in
+        the answer's ``unreadable``.
+
         Args:
             kind: A class, or the identity of a kind for untyped JSON.
             namespace: Of this namespace; of all when ``None``.
@@ -128,14 +134,18 @@ class Reader:
         cache = self._cache
         if cache is not None and cache.has(gvk) and continue_token is None and resource_version is None:
             found = await self._select_cached(cache, kind, namespace or "", label_query(labels), field_query(fields))
-            return ObjectList(items=[from_wire(kind, item) for item in found[:limit]])
+            items, unreadable = readable(self._parser(kind), found[:limit])
+            return ObjectList(items=items, unreadable=unreadable)
         endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
         others = {"limit": limit, "continue": continue_token, "resourceVersion": resource_version}
         query = query_pairs(labels, fields, **others)
         answer = await self._exchange.send("GET", endpoint, query=query, repeatable=True)
         metadata = answer.get("metadata") or {}
+        wires = [complete(item, gvk) for item in answer.get("items") or ()]
+        items, unreadable = readable(self._parser(kind), wires)
         return ObjectList(
-            items=[from_wire(kind, complete(item, gvk)) for item in answer.get("items") or ()],
+            items=items,
+            unreadable=unreadable,
             resource_version=str(metadata.get("resourceVersion") or ""),
             continue_token=metadata.get("continue") or None,
             remaining_item_count=metadata.get("remainingItemCount"),
@@ -221,7 +231,8 @@ class Reader:
     ) -> Watch[Any]:
         """Follow the changes of a kind: ``async with client.watch(Pod, namespace="default") as events: async for ...``.
 
-        The stream is resumed where it broke. It ends only with an error, or when it is closed.
+        The stream is resumed where it broke. It ends only with an error, or when it is closed. Events of objects
+        that do not fit the class are left out and reported.
 
         Args:
             kind: A class, or the identity of a kind for untyped JSON.
@@ -238,6 +249,9 @@ class Reader:
         """
         query = query_pairs(labels, fields)
         return Watch(self._exchange, kind, namespace or "", query, resource_version, bookmarks=bookmarks)
+
+    def _parser(self, kind: Kind) -> Callable[[dict[str, Any]], Any]:
+        return self._exchange.unreadable.parser(kind)
 
     async def _select_cached(
         self, cache: CacheReader, kind: Kind, namespace: str, labels: str | None, fields: str | None

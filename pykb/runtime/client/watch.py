@@ -17,7 +17,12 @@ from typing import Any, Generic, Self, TypeVar, cast
 
 import orjson
 
-from pykb.runtime.client.codec import Kind, complete, from_wire
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.api.object import Object
+from pykb.api.unreadable import UnreadableObject
+from pykb.api.unstructured import Unstructured
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.client.codec import Kind, complete
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.endpoint import Exchange, Query
 from pykb.runtime.clock import Clock, SystemClock
@@ -55,8 +60,8 @@ class Watch(Generic[ItemT]):
     """An async iterator of events, and a context manager that closes its connection.
 
     A connection that breaks or ends is replaced by one from the last resource version seen (bookmarks included, though
-    they are given out only when asked for): no event is lost or seen twice. :class:`~pykb.runtime.errors.Gone` is
-    raised when the server cannot go on from there.
+    they are given out only when asked for): no event is lost or seen twice. What does not fit the kind's class
+    is reported and left out. :class:`~pykb.runtime.errors.Gone` is raised when the server cannot go on from there.
     """
 
     def __init__(
@@ -80,6 +85,7 @@ class Watch(Generic[ItemT]):
         self._clock = clock or SystemClock()
         self.resource_version = resource_version or ""
         """Where the watch stands: to go on from, later or elsewhere."""
+        self._parse = exchange.unreadable.parser(kind)
         self._events = self._run()
 
     def __aiter__(self) -> Self:
@@ -102,8 +108,8 @@ class Watch(Generic[ItemT]):
 
     async def _run(self) -> AsyncGenerator[WatchEvent[ItemT]]:
         if not self.resource_version:
-            async for event in self._present():
-                yield event
+            async for present in self._present():
+                yield present
         failures = 0
         while True:
             failures += 1  # a connection that brings nothing counts, also when the server ends it politely
@@ -111,7 +117,7 @@ class Watch(Generic[ItemT]):
                 async with aclosing(self._connection()) as events:
                     async for event in events:
                         failures = 0
-                        if event.type is not EventType.BOOKMARK or self._bookmarks:
+                        if event is not None:
                             yield event
             except (ServerUnreachable, ApiError) as error:
                 if isinstance(error, ApiError) and error.status < 500 and error.status != 429:
@@ -127,9 +133,11 @@ class Watch(Generic[ItemT]):
         answer = await self._exchange.send("GET", endpoint, query=self._query, repeatable=True)
         self.resource_version = str(answer["metadata"]["resourceVersion"])
         for item in answer.get("items") or ():
-            yield self._event(EventType.ADDED, complete(item, endpoint.gvk))
+            event = self._event(EventType.ADDED, complete(item, endpoint.gvk))
+            if event is not None:
+                yield event
 
-    async def _connection(self) -> AsyncGenerator[WatchEvent[ItemT]]:
+    async def _connection(self) -> AsyncGenerator[WatchEvent[ItemT] | None]:
         endpoint = await self._exchange.endpoint(self._kind, namespace=self._namespace)
         seconds = random.uniform(_SHORTEST.total_seconds(), _LONGEST.total_seconds())  # noqa: S311 - spreading
         query = (
@@ -149,5 +157,17 @@ class Watch(Generic[ItemT]):
                 self.resource_version = raw["object"]["metadata"]["resourceVersion"]
                 yield self._event(EventType(raw["type"]), raw["object"])
 
-    def _event(self, kind: EventType, wire: dict[str, Any]) -> WatchEvent[ItemT]:
-        return WatchEvent(kind, cast("ItemT", from_wire(self._kind, wire)))
+    def _event(self, kind: EventType, wire: dict[str, Any]) -> WatchEvent[ItemT] | None:
+        if kind is EventType.BOOKMARK:
+            return WatchEvent(kind, cast("ItemT", _bookmark(self._kind, wire))) if self._bookmarks else None
+        try:
+            return WatchEvent(kind, self._parse(wire))
+        except UnreadableObject:
+            return None
+
+
+def _bookmark(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
+    """An object of nothing but a resource version: what else its class demands is not there."""
+    if isinstance(kind, GroupVersionKind):
+        return Unstructured(wire)
+    return kind.model_construct(metadata=ObjectMeta(resource_version=wire["metadata"]["resourceVersion"]))

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from pykb.api.unreadable import FieldProblem, UnreadableObject
 from pykb.meta.gvk import GroupKind, NamespacedName
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.event import Event, EventType
@@ -19,7 +20,7 @@ from pykb.runtime.queue import LOW_PRIORITY, WorkQueue
 from pykb.runtime.reconcile import Request
 from pykb.runtime.source import Channel, ChannelSource, Dispatcher, FuncSource
 
-from .conftest import turn, widget  # noqa: TID252 - shared by this folder only
+from .conftest import WIDGET, turn, widget  # noqa: TID252 - shared by this folder only
 
 
 def created(raw, **options):
@@ -181,3 +182,41 @@ async def test_functions_serve_as_handlers_and_as_sources(running):
     await source.wait_for_sync()
     await turn()
     assert set(map(str, queue._entries)) == {"default/a", "default/b"}
+
+
+@pytest.mark.parametrize("fails", [lambda _: 1 / 0, lambda event: event.raw["spec"]["absent"]])
+async def test_what_a_predicate_cannot_judge_passes(fails, caplog):
+    """A bug of a filter costs a reconcile too many, never one too few, and is told with its name."""
+    assert await dispatch(EnqueueRequestForObject(), created(widget("a")), [fails]) == {"default/a"}
+    assert [record.predicate for record in caplog.records] == [fails.__qualname__]
+
+
+async def test_an_async_predicate_is_told_and_holds_nothing_back(caplog):
+    """Nobody awaits it: taken for true as it stands, it would seem to work."""
+
+    async def wanted(_):
+        return False
+
+    assert await dispatch(EnqueueRequestForObject(), created(widget("a")), [wanted]) == {"default/a"}
+    assert "must be a plain function" in caplog.text
+
+
+async def test_a_map_function_never_sees_what_does_not_fit():
+    """An object that cannot be read is left out, and its other state is still asked about; nothing is retried."""
+
+    def parse(raw):
+        if raw["spec"]["target"] == "bad":
+            raise UnreadableObject(
+                WIDGET, NamespacedName("default", "a"), "1", (FieldProblem("spec.target", "is bad"),)
+            )
+        return raw
+
+    def points_at(raw):
+        return [NamespacedName("default", raw["spec"]["target"])]
+
+    bad, good = widget("a", "1", spec={"target": "bad"}), widget("a", "2", spec={"target": "x"})
+    handler = EnqueueRequestsFromMap(points_at)
+    assert await dispatch(handler, Event(EventType.CREATE, bad, parse=parse)) == set()
+    for old, new in ((bad, good), (good, bad)):
+        event = Event(EventType.UPDATE, new, parse=parse, load_old=lambda old=old: old, old_resource_version="1")
+        assert await dispatch(handler, event) == {"default/x"}

@@ -1,7 +1,7 @@
 """What the in-memory API server offers to tests beyond being one: seeds, faults, compaction, a record of requests."""
 
 import asyncio
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import yaml
@@ -227,3 +227,22 @@ async def test_a_built_in_object_of_the_wrong_shape_is_refused():
             }
         )
     assert len(await client.list(Deployment, namespace="default")) == 0
+
+
+@pytest.mark.parametrize("bookmarks", [False, True])
+async def test_a_bookmark_needs_nothing_that_its_class_demands(monkeypatch, bookmarks):
+    """It carries a resource version and no spec; a watch of a typed kind goes on after it."""
+    monkeypatch.setattr("pykb.runtime.client.watch._SHORTEST", timedelta(seconds=1))
+    monkeypatch.setattr("pykb.runtime.client.watch._LONGEST", timedelta(seconds=1))
+    client = fake_client(_machine("first"))
+    async with asyncio.timeout(20), client.watch(Machine, namespace="team", bookmarks=bookmarks) as events:
+        assert (await anext(events)).object.metadata.name == "first"
+        following = asyncio.ensure_future(anext(events))
+        await asyncio.sleep(1.5)  # the server ends the watch, with a bookmark
+        await client.create(_machine("second"))
+        found = [await following]
+        while found[-1].type == "BOOKMARK":
+            assert found[-1].object.metadata.resource_version
+            found.append(await anext(events))
+        assert found[-1].object.metadata.name == "second"
+        assert (len(found) > 1) == bookmarks

@@ -1,0 +1,94 @@
+"""`UnreadableObject`: an object of a server that is not what its type says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pykb.diagnostics import PykbError
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+_SHOWN = 3
+_JSON_TYPES: Mapping[type, str] = {
+    str: "a string",
+    bool: "a boolean",
+    int: "an integer",
+    float: "a number",
+    list: "an array",
+    dict: "an object",
+    type(None): "null",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """One value that does not fit.
+
+    Attributes:
+        path: The field, as on the wire: ``spec.parts[2].weight``.
+        problem: What is expected and what kind of value was found; never the value, which may be a secret.
+    """
+
+    path: str
+    problem: str
+
+    def __str__(self) -> str:
+        return f"`{self.path}` {self.problem}"
+
+
+class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is about
+    """An object of the server does not fit the class that is to hold it: a value is of another type than its field.
+
+    Definitions change while objects stay, and a definition may be looser than the class. Reading such an object raises
+    this; where many are read, it is left out and reported, so that it does not hide the others.
+
+    Attributes:
+        gvk: The kind.
+        key: Where the object is.
+        resource_version: Which version of it.
+        problems: The fields.
+    """
+
+    def __init__(
+        self, gvk: GroupVersionKind, key: NamespacedName, resource_version: str, problems: tuple[FieldProblem, ...]
+    ) -> None:
+        shown = "; ".join(map(str, problems[:_SHOWN]))
+        more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
+        super().__init__(f"`{gvk.kind}` {str(key) or '(without a name)'} does not fit its type: {shown}{more}")
+        self.gvk = gvk
+        self.key = key
+        self.resource_version = resource_version
+        self.problems = problems
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.gvk, self.key, self.resource_version, self.problems))
+
+    @classmethod
+    def of(cls, gvk: GroupVersionKind, wire: Mapping[str, Any], error: ValidationError) -> UnreadableObject:
+        """What is wrong with an object that validation refused."""
+        metadata = wire.get("metadata")
+        known = metadata if isinstance(metadata, Mapping) else {}
+        key = NamespacedName(str(known.get("namespace") or ""), str(known.get("name") or ""))
+        found = tuple(
+            FieldProblem(_path(item["loc"]), _problem(item["type"], item["msg"], item["input"]))
+            for item in error.errors(include_url=False, include_context=False)
+        )
+        return cls(gvk, key, str(known.get("resourceVersion") or ""), found)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return path.removeprefix(".")
+
+
+def _problem(kind: str, message: str, value: object) -> str:
+    if kind == "missing":
+        return "is missing"
+    text = message.removeprefix("Input ").removeprefix("Value error, ")
+    return f"{text[:1].lower()}{text[1:]}, found {_JSON_TYPES.get(type(value), type(value).__name__)}"
