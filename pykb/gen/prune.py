@@ -42,9 +42,11 @@ def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: Callable[[]
 def _is_generated(text: str, group: str, plural: str) -> bool:
     import yaml
 
+    from pykb.gen.manifest import load_manifest
+
     _, marker, body = text.rpartition("---\n")
     try:
-        document = yaml.load(body, Loader=yaml.CSafeLoader)
+        document = load_manifest(body)
     except yaml.YAMLError:
         return False
     if not marker or not isinstance(document, dict) or document.get("kind") != "CustomResourceDefinition":

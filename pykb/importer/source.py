@@ -10,6 +10,7 @@ import yaml
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.importer import SOURCE_BROKEN, SOURCE_MISSING
+from pykb.gen.manifest import ManifestLoader
 from pykb.tools.kubectl import Kubectl
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -59,7 +60,7 @@ def read_sources(
 def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
     """The documents of a YAML stream; empty ones are left out."""
     documents: list[Document] = []
-    loader = yaml.CSafeLoader(text)
+    loader = ManifestLoader(text)
     try:
         while loader.check_node():
             node = loader.get_node()

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sysconfig
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ HERE = Path(__file__).parent
 ControllerGen = Callable[..., subprocess.CompletedProcess[str]]
 GoModule = Callable[[Mapping[str, str]], Path]
 MarkerParser = Callable[[Iterable[tuple[str, str]]], list[dict[str, Any]]]
+YamlWriter = Callable[[Mapping[str, Any]], str | None]
 
 
 @pytest.fixture(scope="session")
@@ -79,23 +80,29 @@ def controller_gen(go: Callable[..., Any], go_cache: Path) -> ControllerGen:
     return run
 
 
+def built(go: Callable[..., Any], go_cache: Path, name: str) -> Path:
+    """The program of a folder beside this file; built when it changed."""
+    folder = go_cache / f"{name.replace('_', '-')}-{CONTROLLER_TOOLS}"
+    folder.mkdir(exist_ok=True)
+    sources = {p.name: p.read_text(encoding="utf-8") for p in sorted((HERE / name).iterdir())}
+    binary = folder / name.replace("_", "")
+    built_from = folder / "built-from.json"
+    if not binary.exists() or not built_from.exists() or json.loads(built_from.read_text(encoding="utf-8")) != sources:
+        for file, text in sources.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        go(folder, "mod", "tidy")
+        go(folder, "build", "-o", str(binary), ".")
+        built_from.write_text(json.dumps(sources), encoding="utf-8")
+    return binary
+
+
 @pytest.fixture(scope="session")
 def marker_parser(go: Callable[..., Any], go_cache: Path) -> MarkerParser:
     """Parses markers with controller-gen's own parser: (target, text) pairs to one answer each.
 
     An answer has ``unknown``, or ``error``, or ``name`` and ``arguments``.
     """
-    folder = go_cache / f"marker-parser-{CONTROLLER_TOOLS}"
-    folder.mkdir(exist_ok=True)
-    sources = {p.name: p.read_text(encoding="utf-8") for p in sorted((HERE / "marker_parser").iterdir())}
-    binary = folder / "markerparser"
-    built_from = folder / "built-from.json"
-    if not binary.exists() or not built_from.exists() or json.loads(built_from.read_text(encoding="utf-8")) != sources:
-        for name, text in sources.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        go(folder, "mod", "tidy")
-        go(folder, "build", "-o", str(binary), ".")
-        built_from.write_text(json.dumps(sources), encoding="utf-8")
+    binary = built(go, go_cache, "marker_parser")
 
     def parse(markers: Iterable[tuple[str, str]]) -> list[dict[str, Any]]:
         asked = "".join(json.dumps({"target": target, "text": text}) + "\n" for target, text in markers)
@@ -104,6 +111,28 @@ def marker_parser(go: Callable[..., Any], go_cache: Path) -> MarkerParser:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     return parse
+
+
+@pytest.fixture(scope="session")
+def yaml_writer(go: Callable[..., Any], go_cache: Path) -> Iterator[YamlWriter]:
+    """Writes a document with the YAML library that controller-gen uses; ``None`` where that refuses."""
+    program = subprocess.Popen(
+        [built(go, go_cache, "yaml_writer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
+    )
+    assert program.stdin is not None
+    assert program.stdout is not None
+    asked, answers = program.stdin, program.stdout
+
+    def write(document: Mapping[str, Any]) -> str | None:
+        asked.write(json.dumps(document) + "\n")
+        asked.flush()
+        answer: dict[str, str] = json.loads(answers.readline())
+        return None if "error" in answer else answer["text"]
+
+    yield write
+    asked.close()
+    answers.close()
+    program.wait()
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 
 from pykb.cli import app
-from pykb.gen.emit.yaml import _dumper
 from pykb.scaffold import apply as applying
 from pykb.scaffold import distribution, durable
 
@@ -217,19 +215,3 @@ def test_a_file_may_not_be_read(
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     golden("system-error/no_permission", stderr_of(capfd, *DISK, code=1))
-
-
-def test_pyyaml_has_no_libyaml(
-    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A text that needs it, in an environment without; the environment's mark is changed by hand."""
-    package = root / "sealvm/api/v1"
-    package.mkdir(parents=True)
-    for folder in (package, package.parent):
-        (folder / "__init__.py").touch()
-    types = "from pykb.api import CustomResource, GroupVersion\n\n\n"
-    types += "class Thing(CustomResource, group_version=GroupVersion('a.example.com', 'v1')):\n"
-    (package / "thing_types.py").write_text(types + "    name: str = 'blank at the end '\n", encoding="utf-8")
-    monkeypatch.setattr(yaml, "__with_libyaml__", False)
-    _dumper.cache_clear()
-    golden("libyaml-missing/wheel", stderr_of(capfd, "generate", "crd", code=1))

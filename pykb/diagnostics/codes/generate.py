@@ -4,13 +4,6 @@ from __future__ import annotations
 
 from pykb.diagnostics.model import Code, Severity
 
-LIBYAML_MISSING = Code(
-    "libyaml-missing",
-    "PyYAML is installed without libyaml",
-    "Manifests are written through libyaml, so that their bytes are the same on every machine. The PyYAML wheels "
-    "on the "
-    "package index contain it; a PyYAML that was built from source without the libyaml headers does not.",
-)
 PATH_NOT_FOUND = Code(
     "generate-path",
     "A path given to `pykb generate` has nothing to read",

@@ -15,6 +15,8 @@ def read_samples(root: Path) -> dict[tuple[str, str], str]:
     """
     import yaml
 
+    from pykb.gen.manifest import load_manifest
+
     found: dict[tuple[str, str], str] = {}
     for path in sorted((root / _FOLDER).glob("*.yaml")):
         try:
@@ -23,7 +25,7 @@ def read_samples(root: Path) -> dict[tuple[str, str], str]:
             continue
         for document in re.split(r"^---.*\n", text.replace("\r\n", "\n"), flags=re.MULTILINE):
             try:
-                data = yaml.load(document, Loader=yaml.CSafeLoader)
+                data = load_manifest(document)
             except yaml.YAMLError:
                 continue
             if isinstance(data, dict) and isinstance(data.get("metadata"), dict):

@@ -1,7 +1,7 @@
-"""Which plain text go-yaml v2 would read back as something else than a string, and how Go writes a float.
+"""What go-yaml v2 reads a plain scalar as, and how Go writes a number.
 
 controller-gen writes YAML through go-yaml v2, whose YAML 1.1 resolver differs from PyYAML's in a few places
-(``y``, ``0o7``, ``1e3`` are no strings; ``=`` and ``<<`` are). Observed; a test holds the table.
+(``y``, ``0o7``, ``1e3`` are no strings; ``=`` and ``<<`` are). Observed; a test holds it to the real go-yaml.
 """
 
 from __future__ import annotations
@@ -10,51 +10,79 @@ import datetime as dt
 import math
 import re
 
-_WORDS = frozenset(
-    [
-        *("", "~", "null", "Null", "NULL"),
-        *("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"),
-        *("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"),
-        *(".nan", ".NaN", ".NAN", ".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF", "-.inf", "-.Inf", "-.INF"),
-    ],
-)
+_WORDS: dict[str, bool | float | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"), True),
+    **dict.fromkeys(("n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
+}
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?\Z")
+_POINT_FIRST = re.compile(r"\.[0-9](?:_?[0-9])*(?:[eE][-+]?[0-9](?:_?[0-9])*)?\Z")
 _BASE_60 = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?\Z")
-_DECIMAL = re.compile(r"[-+]?(0|[1-9][0-9]*)\Z")
+_DECIMAL = re.compile(r"[-+]?(?:0|[1-9][0-9]*)\Z")
+_LONGEST_INTEGER = 21
+_BASES = {"o": 8, "x": 16, "b": 2}
 _BASED = re.compile(r"([-+]?)0([0-7]+|[oO][0-7]+|[xX][0-9a-fA-F]+|[bB][01]+)\Z")
+_SIGN_INSIDE = re.compile(r"0b[-+][01]+\Z")
 _TIMESTAMP = re.compile(
     r"([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})"
-    r"(?:[Tt]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.[0-9]+)?(?:Z|[-+][0-9]{2}:[0-9]{2})"
-    r"| ([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:\.[0-9]+)?)?\Z",
+    r"(?:[Tt]([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)?"
+    r"(?:Z|[-+](?:[01][0-9]|2[0-4]):(?:[0-5][0-9]|60))"
+    r"| +([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)?)?\Z",
 )
 _MAY_START = frozenset("+-.0123456789")
 
 
 def reads_as_string(text: str) -> bool:
-    """Whether go-yaml v2 reads this plain scalar as a string."""
+    """Whether go-yaml v2 reads this plain scalar as a string, and writes it without quotes.
+
+    Numbers to the base of 60 it reads as strings, too, but writes them in quotes, for the sake of other readers.
+    """
     if text in _WORDS:
         return False
-    first = text[0]
-    if first not in _MAY_START:
+    if text[0] not in _MAY_START:
         return True
-    if first == ".":
-        plain = text.replace("_", "")
-        return not (_FLOAT.match(plain) and math.isfinite(float(plain)))
-    return not (_is_number(text) or _is_timestamp(text))
+    return _number(text) is None and not _is_timestamp(text) and not _BASE_60.match(text)
 
 
-def _is_number(text: str) -> bool:
+def plain_value(text: str) -> str | bool | float | None:
+    """What go-yaml v2 reads a plain scalar as; a time stays text."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text[0] not in _MAY_START or _is_timestamp(text):
+        return text
+    number = _number(text)
+    return text if number is None else number
+
+
+def _number(text: str) -> float | None:
+    """The number that a plain scalar is; ``None`` for one that 64 bits do not hold."""
     plain = text.replace("_", "")
-    if _DECIMAL.match(plain) or _BASE_60.match(text):
-        return True
-    if _FLOAT.match(plain):
-        return math.isfinite(float(plain))
+    if text[0] == ".":
+        return _finite(plain) if _POINT_FIRST.match(text) else None
+    if _DECIMAL.match(plain) and len(plain) <= _LONGEST_INTEGER and -(2**63) <= int(plain) < 2**64:
+        return int(plain) if plain[0] != "+" or int(plain) < 2**63 else float(plain)
     based = _BASED.match(plain)
-    if not based:
-        return False
-    digits = based[2].lower()
-    base = {"o": 8, "x": 16, "b": 2}.get(digits[0], 8)
-    return int(digits.lstrip("oxb") if base != 16 else digits[1:], base) < 2**64
+    if based:
+        sign, digits = based[1], based[2].lower()
+        base = _BASES.get(digits[0], 8)
+        number = int(sign + (digits[1:] if digits[0] in _BASES else digits), base)
+        # Behind a sign, Go reads signed numbers only.
+        if -(2**63) <= number < (2**63 if sign else 2**64):
+            return number
+    if _FLOAT.match(plain):
+        return _finite(plain)
+    if _SIGN_INSIDE.match(plain):
+        number = int(plain[2:], 2)  # noqa: FURB166 - base 0 would not read the sign
+        return number if -(2**63) <= number < 2**63 else None
+    return None
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
 
 
 def _is_timestamp(text: str) -> bool:
@@ -73,8 +101,21 @@ def _is_timestamp(text: str) -> bool:
 
 def float_text(number: float) -> str:
     """A float as Go's YAML writer prints it: an integer where 64 bits hold it, else the shortest ``%g``."""
-    if math.isfinite(number) and number == int(number) and -(2**63) <= number < 2**64:
-        return str(int(number))
+    if math.isfinite(number) and number == int(number):
+        # Of a large one, Go writes the shortest digits that mean it, and zeros behind them.
+        sign, digits, exponent = _shortest(number)
+        whole = int(sign + digits.ljust(exponent + 1, "0"))
+        if -(2**63) <= whole < 2**64:
+            return str(whole)
+    return _general(number)
+
+
+def integer_text(number: int) -> str:
+    """An integer as Go's YAML writer prints it: a float where 64 bits do not hold it."""
+    return str(number) if -(2**63) <= number < 2**64 else _general(float(number))
+
+
+def _general(number: float) -> str:
     if math.isnan(number):
         return ".nan"
     if math.isinf(number):

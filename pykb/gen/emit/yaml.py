@@ -1,120 +1,113 @@
 """Objects as YAML text, byte for byte as controller-gen writes them (go-yaml v2 through sigs.k8s.io/yaml).
 
-The usual document is written by ``block.py``; the rest comes from libyaml, through a dumper that takes its decisions
-about quoting from Go's resolver, not PyYAML's.
+Block mappings and sequences, keys in natural order; ``scalar.py`` writes the texts. Written here, and not by a library:
+go-yaml has ways of its own, and this is several times faster. A test holds it to the real go-yaml.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 
-from pykb.gen.emit.block import Unusual, write_block
-from pykb.gen.emit.go_scalars import float_text, reads_as_string
+from pykb.gen.emit.go_scalars import float_text, integer_text
 from pykb.gen.emit.natural_order import sorted_keys
+from pykb.gen.emit.scalar import is_simple_key, one_line, scalar
 
-if TYPE_CHECKING:
-    from yaml import CSafeDumper
-
-_STRING = "tag:yaml.org,2002:str"
-_FLOAT = "tag:yaml.org,2002:float"
+_STEP = 2
 
 
-def dump_document(obj: Mapping[str, object]) -> str:
+def dump_document(data: Mapping[str, object]) -> str:
     """One document as YAML, without a leading ``---``, ending with a line break.
 
     Args:
-        obj: Plain data: mappings with string keys, lists, strings, booleans, integers, floats, ``None``.
-
-    Raises:
-        EnvironmentProblem: PyYAML was built without libyaml, whose folding the bytes depend on.
+        data: Plain data: mappings with string keys, lists, strings, booleans, integers, floats, ``None``.
     """
-    try:
-        return write_block(obj)
-    except Unusual:
-        return dump_with_libyaml(obj)
+    if not data:
+        return "{}\n"
+    out: list[str] = []
+    _mapping(data, 0, "", out.append)
+    return "".join(out)
 
 
-def dump_with_libyaml(obj: Mapping[str, object]) -> str:
-    """Any document as YAML: the measure of the faster writer, and its help with what is unusual.
+def _mapping(data: Mapping[str, object], indent: int, first: str, put: Callable[[str], object]) -> None:
+    """Each key on a line of its own; ``first`` stands before the first one (the dash of a sequence)."""
+    blanks = " " * indent
+    lead = first
+    for key in _ordered(tuple(data)):
+        value = data[key]
+        text = _simple_key(key)
+        if text is None:
+            put(f"{lead}? {scalar(key, indent + _STEP, indent + _STEP)}")
+            _item(value, indent + _STEP, f"{blanks}: ", put)
+        elif (kind := type(value)) is str:
+            if value in _FREQUENT:
+                put(f"{lead}{text} {value}\n")
+            else:
+                put(f"{lead}{text} {scalar(value, indent + len(text) + 1, indent + _STEP)}")  # type: ignore[arg-type]
+        elif kind is dict and value:
+            put(f"{lead}{text}\n")
+            _mapping(value, indent + _STEP, blanks + "  ", put)  # type: ignore[arg-type]
+        elif (kind is list or kind is tuple) and value:
+            put(f"{lead}{text}\n")
+            _sequence(value, indent, blanks, put)  # type: ignore[arg-type]
+        else:
+            put(f"{lead}{text} {_atom(value)}\n")
+        lead = blanks
 
-    Raises:
-        EnvironmentProblem: PyYAML was built without libyaml, whose folding the bytes depend on.
-    """
-    import yaml
 
-    text: str = yaml.dump(
-        obj,
-        Dumper=_dumper(),
-        width=80,
-        default_flow_style=False,
-        allow_unicode=True,
-    )
-    return text
+def _sequence(data: list[object], indent: int, first: str, put: Callable[[str], object]) -> None:
+    lead, following = f"{first}- ", " " * indent + "- "
+    for value in data:
+        _item(value, indent + _STEP, lead, put)
+        lead = following
 
 
-@cache
-def _dumper() -> type[CSafeDumper]:  # noqa: C901 - one class, made when PyYAML is needed
-    import yaml
+def _item(value: object, indent: int, lead: str, put: Callable[[str], object]) -> None:
+    """What stands right behind a dash, or behind the colon of a key with a question mark."""
+    kind = type(value)
+    if kind is str:
+        put(f"{lead}{scalar(value, indent, indent)}")  # type: ignore[arg-type]
+    elif kind is dict and value:
+        _mapping(value, indent, lead, put)  # type: ignore[arg-type]
+    elif (kind is list or kind is tuple) and value:
+        _sequence(value, indent, lead, put)  # type: ignore[arg-type]
+    else:
+        put(f"{lead}{_atom(value)}\n")
 
-    if not yaml.__with_libyaml__:
-        from pykb.diagnostics import EnvironmentProblem
-        from pykb.diagnostics.codes.generate import LIBYAML_MISSING
 
-        raise EnvironmentProblem(
-            LIBYAML_MISSING.at(
-                None,
-                "PyYAML is installed without libyaml, which decides how long lines of a manifest are folded",
-                help=("install a PyYAML wheel: `python -m pip install --force-reinstall pyyaml`",),
-            ),
-        )
+def _atom(value: object) -> str:
+    """Everything but texts and containers with something in them."""
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if value is None:
+        return "null"
+    kind = type(value)
+    if kind is int:
+        return integer_text(value)  # type: ignore[arg-type]
+    if kind is float:
+        return float_text(value)  # type: ignore[arg-type]
+    if kind is dict:
+        return "{}"
+    if kind is list or kind is tuple:
+        return "[]"
+    message = f"no plain data: {value!r}"
+    raise TypeError(message)
 
-    class GoYamlDumper(yaml.CSafeDumper):
-        """libyaml's emitter with go-yaml v2's choices."""
 
-        def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - PyYAML's signature
-            return True
+@lru_cache(maxsize=4096)
+def _simple_key(key: str) -> str | None:
+    """A key with its colon, where it can have one on its line."""
+    if key == "<<":  # go-yaml writes it plain, and then reads it as a merge
+        return '"<<":'
+    return one_line(key) + ":" if is_simple_key(key) else None
 
-        def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
-            """The tag that plain text would get; equal to the node's own tag means: no tag, no quotes needed."""
-            if kind is not yaml.ScalarNode or implicit == (False, True):
-                return super().resolve(kind, value, implicit)  # type: ignore[no-any-return, no-untyped-call]
-            if reads_as_string(value):
-                return _STRING
-            found: str = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
-            # What Go reads as a number and PyYAML as text (1e3) can only come from our own float representer.
-            return _FLOAT if found == _STRING else found
 
-        def represent_text(self, text: str) -> yaml.Node:
-            style = None
-            if "\n" in text:
-                style = "|"
-            elif not reads_as_string(text) or (not text.isascii() and max(text) > "\uffff"):
-                style = '"'
-            return yaml.ScalarNode(_STRING, text, style=style)
+@lru_cache(maxsize=4096)
+def _ordered(keys: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(sorted_keys(keys))
 
-        def represent_object(self, data: Mapping[str, object]) -> yaml.Node:
-            pairs = [(self.represent_text(key), self.represent_data(data[key])) for key in sorted_keys(data)]
-            return yaml.MappingNode("tag:yaml.org,2002:map", pairs, flow_style=not pairs)
 
-        def represent_array(self, data: Sequence[Any]) -> yaml.Node:
-            nodes = [self.represent_data(item) for item in data]
-            return yaml.SequenceNode("tag:yaml.org,2002:seq", nodes, flow_style=not nodes)
-
-        def represent_integer(self, data: int) -> yaml.Node:
-            # Go reads JSON numbers beyond 64 bits as floats.
-            return self.represent_number(data if -(2**63) <= data < 2**64 else float(data))
-
-        def represent_number(self, data: float) -> yaml.Node:
-            text = str(data) if type(data) is int else float_text(data)
-            tag = "tag:yaml.org,2002:int" if text.lstrip("-").isdecimal() else _FLOAT
-            return yaml.ScalarNode(tag, text)
-
-    GoYamlDumper.add_representer(str, GoYamlDumper.represent_text)
-    GoYamlDumper.add_representer(int, GoYamlDumper.represent_integer)
-    GoYamlDumper.add_representer(float, GoYamlDumper.represent_number)
-    GoYamlDumper.add_representer(dict, GoYamlDumper.represent_object)
-    for sequence in (list, tuple):
-        GoYamlDumper.add_representer(sequence, GoYamlDumper.represent_array)
-    return GoYamlDumper
+_FREQUENT = frozenset({"string", "object", "integer", "array", "boolean", "int32", "int64", "atomic", "map", "set"})
+"""Values that need no thought."""

@@ -1,0 +1,61 @@
+"""Manifests as an API server reads them: go-yaml v2's YAML, which differs from PyYAML's in what a plain scalar is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pykb.gen.emit.go_scalars import plain_value
+
+if TYPE_CHECKING:
+    from yaml import CSafeLoader as _Base
+else:  # PyYAML without libyaml has none
+    _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_PLAIN = "!plain"
+_STRING = "tag:yaml.org,2002:str"
+_MERGE = "tag:yaml.org,2002:merge"
+
+
+class ManifestLoader(_Base):
+    """A safe loader: `1e3` is a number; `=`, `12:30:45` and dates are texts; `y` is a truth value."""
+
+    def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
+        """The tag of a node that has none."""
+        if kind is not yaml.ScalarNode:
+            return super().resolve(kind, value, implicit)  # type: ignore[no-any-return, no-untyped-call]
+        if not implicit[0]:
+            return _STRING
+        return _MERGE if value == "<<" else _PLAIN
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        """A mapping whose keys are texts, as JSON has them."""
+        found = super().construct_mapping(node, deep)
+        return {str(key).lower() if isinstance(key, bool) else str(key): value for key, value in found.items()}
+
+    def construct_plain(self, node: yaml.ScalarNode) -> object:
+        """A plain scalar."""
+        return plain_value(node.value)
+
+    def construct_merge(self, node: yaml.ScalarNode) -> str:
+        """A `<<` that is no key."""
+        return str(node.value)
+
+
+ManifestLoader.add_constructor(_PLAIN, ManifestLoader.construct_plain)
+ManifestLoader.add_constructor(_MERGE, ManifestLoader.construct_merge)
+
+
+def load_manifest(text: str) -> object:
+    """The one document of a text, as plain data.
+
+    Raises:
+        yaml.YAMLError: It is no YAML, or more than one document.
+    """
+    loader = ManifestLoader(text)
+    try:
+        return loader.get_single_data()
+    finally:
+        loader.dispose()
