@@ -20,7 +20,7 @@ HERE = Path(__file__).parent
 ControllerGen = Callable[..., subprocess.CompletedProcess[str]]
 GoModule = Callable[[Mapping[str, str]], Path]
 MarkerParser = Callable[[Iterable[tuple[str, str]]], list[dict[str, Any]]]
-YamlWriter = Callable[[Mapping[str, Any]], str | None]
+YamlWriter = Callable[[Mapping[str, Any] | str], str | None]
 
 
 @pytest.fixture(scope="session")
@@ -115,7 +115,7 @@ def marker_parser(go: Callable[..., Any], go_cache: Path) -> MarkerParser:
 
 @pytest.fixture(scope="session")
 def yaml_writer(go: Callable[..., Any], go_cache: Path) -> Iterator[YamlWriter]:
-    """Writes a document with the YAML library that controller-gen uses; ``None`` where that refuses."""
+    """Writes a document with the YAML library that controller-gen uses, or reads a text; ``None`` where that refuses."""
     program = subprocess.Popen(
         [built(go, go_cache, "yaml_writer")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8"
     )
@@ -123,7 +123,7 @@ def yaml_writer(go: Callable[..., Any], go_cache: Path) -> Iterator[YamlWriter]:
     assert program.stdout is not None
     asked, answers = program.stdin, program.stdout
 
-    def write(document: Mapping[str, Any]) -> str | None:
+    def write(document: Mapping[str, Any] | str) -> str | None:
         asked.write(json.dumps(document) + "\n")
         asked.flush()
         answer: dict[str, str] = json.loads(answers.readline())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from pykb.gen.emit.go_scalars import plain_value
 from pykb.gen.emit.yaml import dump_document
+from pykb.gen.manifest import load_manifest
 
-YamlWriter = Callable[[Mapping[str, Any]], str | None]
+YamlWriter = Callable[[Mapping[str, Any] | str], str | None]
 
 pytestmark = pytest.mark.differential
 
@@ -68,3 +71,24 @@ def test_a_control_character_is_escaped_here(yaml_writer: YamlWriter, text: str)
     assert yaml_writer({"k": text}) is None
     number = ord(text)
     assert dump_document({"k": text}) == (f'k: "\\x{number:02X}"\n' if number < 0x100 else f'k: "\\u{number:04X}"\n')
+
+
+_PLAIN = st.text("0123456789._+-eExXoObBaf:TZ~=<yn", min_size=1, max_size=10) | st.sampled_from(
+    ["y", "Yes", "off", "~", "null", "=", "1e3", "1_000", "0o17", "0b-1", "2024-01-15", "12:30:45", "-0", "0x_1"]
+)
+
+
+@settings(max_examples=1500)
+@given(_PLAIN.filter(lambda text: text != "<<"))
+@example("+9223372036854775808")
+@example("18446744073709551615")
+def test_plain_scalars_are_read_alike(yaml_writer: YamlWriter, text: str) -> None:
+    """As values, and all but numbers as keys; YAML 1.1, PyYAML and Go each have ways of their own."""
+    word = isinstance(plain_value(text), str | bool)
+    for document in (f"k: {text}\n", *([f"? {text}\n: 1\n"] if word else [])):
+        theirs = yaml_writer(document)
+        if theirs is None or any(word in text.lower() for word in (".nan", ".inf")):
+            continue  # no YAML, or nothing that JSON can say
+        ours, expected = load_manifest(document), json.loads(theirs)
+        assert ours == expected
+        assert type(ours) is type(expected)

@@ -32,6 +32,7 @@ _TIMESTAMP = re.compile(
     r"(?:Z|[-+](?:[01][0-9]|2[0-4]):(?:[0-5][0-9]|60))"
     r"| +([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?:[.,][0-9]+)?)?\Z",
 )
+_LEAST_WITH_EXPONENT = 1e21  # in Go's JSON
 _MAY_START = frozenset("+-.0123456789")
 
 
@@ -48,13 +49,17 @@ def reads_as_string(text: str) -> bool:
 
 
 def plain_value(text: str) -> str | bool | float | None:
-    """What go-yaml v2 reads a plain scalar as; a time stays text."""
+    """What go-yaml v2 reads a plain scalar as, as JSON then has it: a time stays text, a whole number has no fraction."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _MAY_START or _is_timestamp(text):
         return text
     number = _number(text)
-    return text if number is None else number
+    if number is None:
+        return text
+    if isinstance(number, int) or number != int(number) or abs(number) >= _LEAST_WITH_EXPONENT:
+        return number
+    return _whole(number)
 
 
 def _number(text: str) -> float | None:
@@ -102,12 +107,16 @@ def _is_timestamp(text: str) -> bool:
 def float_text(number: float) -> str:
     """A float as Go's YAML writer prints it: an integer where 64 bits hold it, else the shortest ``%g``."""
     if math.isfinite(number) and number == int(number):
-        # Of a large one, Go writes the shortest digits that mean it, and zeros behind them.
-        sign, digits, exponent = _shortest(number)
-        whole = int(sign + digits.ljust(exponent + 1, "0"))
+        whole = _whole(number)
         if -(2**63) <= whole < 2**64:
             return str(whole)
     return _general(number)
+
+
+def _whole(number: float) -> int:
+    """A whole number as Go has it: the shortest digits that mean it, and zeros behind them."""
+    sign, digits, exponent = _shortest(number)
+    return int(sign + digits.ljust(exponent + 1, "0"))
 
 
 def integer_text(number: int) -> str:

@@ -1,6 +1,7 @@
-// Writes documents as controller-gen does, for comparison with pykb's writer.
+// Writes and reads documents as controller-gen and the API server do, for comparison with pykb.
 //
-// Reads lines of JSON objects and answers each with one line: {"text": "..."} or {"error": "..."}.
+// Reads lines of JSON and answers each with one line: an object with {"text": "...as YAML"}, a string, which is YAML,
+// with {"text": "...as JSON"}, either with {"error": "..."}.
 package main
 
 import (
@@ -18,7 +19,15 @@ type answer struct {
 	Text  string `json:"text,omitempty"`
 }
 
-func write(line []byte) (result answer) {
+func answerTo(line []byte) (result answer) {
+	var document string
+	if json.Unmarshal(line, &document) == nil {
+		read, err := yaml.YAMLToJSON([]byte(document))
+		if err != nil {
+			return answer{Error: err.Error()}
+		}
+		return answer{Text: string(read)}
+	}
 	var object map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(line))
 	decoder.UseNumber()
@@ -58,7 +67,7 @@ func main() {
 	encode := json.NewEncoder(out)
 	encode.SetEscapeHTML(false)
 	for lines.Scan() {
-		if err := encode.Encode(write(lines.Bytes())); err != nil {
+		if err := encode.Encode(answerTo(lines.Bytes())); err != nil {
 			panic(err)
 		}
 		if err := out.Flush(); err != nil {
