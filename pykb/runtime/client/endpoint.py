@@ -13,6 +13,7 @@ import orjson
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import AnyObject, Kind, gvk_of, resource_of
 from pykb.runtime.client.connection import Call, Connection, Method
+from pykb.runtime.client.encoding import encode
 from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.errors import NotFound
@@ -103,8 +104,9 @@ class Exchange:
         Raises:
             ApiError: The server refused.
             ServerUnreachable: There was no answer.
+            ValueError: The body has a value that is no JSON.
         """
-        content = body if body is None or isinstance(body, bytes) else orjson.dumps(body)
+        content = body if body is None or isinstance(body, bytes) else encode(body)
         call = Call(
             method,
             endpoint.path,

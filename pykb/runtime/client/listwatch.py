@@ -16,7 +16,7 @@ from pykb.runtime.client.connection import Call
 from pykb.runtime.client.reader import DEFAULT_PAGE_SIZE
 from pykb.runtime.client.selection import query_pairs
 from pykb.runtime.client.watch import Watch
-from pykb.runtime.errors import ApiError, Gone, NoKindMatch, ServerUnreachable
+from pykb.runtime.errors import ApiError, Gone, NoKindMatch, ServerUnreachable, with_rule
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class ClientListWatch:
         except NoKindMatch as error:
             raise WatchFailed(str(error), status=404) from error
         except ApiError as error:
-            raise WatchFailed(error.message, status=error.status) from error
+            raise WatchFailed(with_rule(error.message), status=error.status) from error
         except ServerUnreachable as error:
             raise WatchFailed(str(error)) from error
 

@@ -15,30 +15,46 @@ _PATIENCE = 1.0
 """Seconds that closing waits for the last sockets."""
 
 
-class Connector(aiohttp.TCPConnector):
-    """A connector that is closed when its sockets are.
+class SocketSet:
+    """The sockets that were opened for something, as long as they are known to anybody.
 
-    When aiohttp's own ``close`` returns, it has asked for the end of each connection; under TLS, or in a handshake that
-    was given up, the socket itself is closed some turns of the event loop later. A program that ends its loop at once
-    would leave it open, with a ``ResourceWarning``.
+    Whoever asks for the end of a connection is not told of it: under TLS, or in a handshake that was given up, the
+    socket itself is closed some turns of the event loop later. A program that ends its loop at once would leave it
+    open, with a ``ResourceWarning``.
     """
 
-    def __init__(self, **options: Any) -> None:
-        """Take the options of :class:`aiohttp.TCPConnector`; the number of connections is not limited."""
+    def __init__(self) -> None:
+        """Begin with none."""
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
-        super().__init__(limit=0, socket_factory=self._open, **options)
 
-    async def close(self, *, abort_ssl: bool = False) -> None:
-        """Close every connection, and wait until the sockets are closed."""
-        await super().close(abort_ssl=abort_ssl)
+    def open(self, family: int, kind: int, protocol: int) -> socket.socket:
+        """A new socket, for an event loop."""
+        opened = socket.socket(family=family, type=kind, proto=protocol)
+        opened.setblocking(False)
+        self._sockets.add(opened)
+        return opened
+
+    async def wait_closed(self) -> None:
+        """Wait until all are closed, but not for ever."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE):
                 while any(each.fileno() != -1 for each in self._sockets):  # noqa: ASYNC110 - sockets tell nobody
                     await asyncio.sleep(_TICK)
 
+
+class Connector(aiohttp.TCPConnector):
+    """A connector that is closed when its sockets are."""
+
+    def __init__(self, **options: Any) -> None:
+        """Take the options of :class:`aiohttp.TCPConnector`; the number of connections is not limited."""
+        self._sockets = SocketSet()
+        super().__init__(limit=0, socket_factory=self._open, **options)
+
+    async def close(self, *, abort_ssl: bool = False) -> None:
+        """Close every connection, and wait until the sockets are closed."""
+        await super().close(abort_ssl=abort_ssl)
+        await self._sockets.wait_closed()
+
     def _open(self, address: tuple[Any, ...]) -> socket.socket:
         family, kind, protocol, *_ = address
-        opened = socket.socket(family=family, type=kind, proto=protocol)
-        opened.setblocking(False)
-        self._sockets.add(opened)
-        return opened
+        return self._sockets.open(family, kind, protocol)

@@ -7,14 +7,12 @@ import logging
 import random
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
 from types import TracebackType
-from typing import Any, Self
-from urllib.parse import urlencode, urlsplit
+from typing import Any, Self, TypeVar
 
 import aiohttp
 import orjson
@@ -22,9 +20,11 @@ from yarl import URL
 
 from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
 from pykb.runtime.client.connection import Call
-from pykb.runtime.client.headers import environment_proxy, request_headers
+from pykb.runtime.client.headers import request_headers
+from pykb.runtime.client.http1 import Answer
+from pykb.runtime.client.pool import ConnectFailed, Pool
+from pykb.runtime.client.server import Server, target_of
 from pykb.runtime.client.sockets import Connector
-from pykb.runtime.client.tls import tls_context
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
 from pykb.runtime.fence import check_fence
@@ -73,10 +73,21 @@ class RequestRecord:
 RequestObserver = Callable[[RequestRecord], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Begun(Answer):
+    """The head of a stream, whose body is still to be read."""
+
+    response: aiohttp.ClientResponse
+
+
+AnswerT = TypeVar("AnswerT", bound=Answer)
+
+
 class Transport:
     """A :class:`~pykb.runtime.client.connection.Connection` over HTTP/1.1 with TLS.
 
-    A TLS context is built once for each set of certificates; a new token costs nothing.
+    Requests go over connections of its own (:mod:`~pykb.runtime.client.pool`); streams, and whatever goes through a
+    proxy, over aiohttp's. A TLS context is built once for each set of certificates; a new token costs nothing.
     """
 
     def __init__(
@@ -100,12 +111,12 @@ class Transport:
         self._clock = clock or SystemClock()
         self.observer = observer
         """Is called after each attempt, in the event loop; it must neither block nor raise."""
+        self._pool = Pool(self._options.connect_timeout.total_seconds())
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
         self._streams: set[aiohttp.ClientResponse] = set()
         self._slots = asyncio.Semaphore(self._options.max_connections)
-        self._tls: tuple[Credentials, ssl.SSLContext | bool] | None = None
-        self._server = _Server("")
+        self._server: Server | None = None
         self._renewal = asyncio.Lock()
         self._warnings: set[str] = set()
 
@@ -131,25 +142,18 @@ class Transport:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
+        await self._pool.close()
 
     async def request(self, call: Call) -> bytes:
         """Do a request; see :class:`~pykb.runtime.client.connection.Connection`."""
-        timeout = call.timeout or self._options.timeout
-        limits = aiohttp.ClientTimeout(
-            total=timeout.total_seconds(), sock_connect=self._options.connect_timeout.total_seconds()
-        )
-        response = await self._attempts(call, limits, slots=self._slots)
-        return await response.read()  # already read: this is its memory
+        answer = await self._attempts(call, self._ask, slots=self._slots)
+        return answer.body
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
         """Do a request and read its lines; see :class:`~pykb.runtime.client.connection.Connection`."""
-        limits = aiohttp.ClientTimeout(
-            total=None,
-            sock_connect=self._options.connect_timeout.total_seconds(),
-            sock_read=self._options.idle_timeout.total_seconds(),
-        )
-        response = await self._attempts(call, limits, slots=None)
+        answer = await self._attempts(call, self._begin, slots=None)
+        response = answer.response
         self._streams.add(response)
         try:
             yield self._lines(response)
@@ -172,28 +176,28 @@ class Transport:
                     if line:
                         yield line
         except (aiohttp.ClientError, TimeoutError, OSError, RuntimeError) as error:  # aiohttp: "Connection closed."
-            raise self._unreachable(str(response.url.origin()), "", error, connected=True) from error
+            raise self._unreachable(str(response.url.origin()), "", error) from error
 
     async def _attempts(
-        self, call: Call, limits: aiohttp.ClientTimeout, *, slots: asyncio.Semaphore | None
-    ) -> aiohttp.ClientResponse:
+        self, call: Call, attempt: Callable[[Server, Call], Awaitable[AnswerT]], *, slots: asyncio.Semaphore | None
+    ) -> AnswerT:
         renewed = False
-        attempt = 0
+        count = 0
         while True:
             credentials = await self._source.current()
-            attempt += 1
+            count += 1
             try:
                 async with slots or nullcontext():
-                    return await self._attempt(call, credentials, limits, read_body=slots is not None)
+                    return await self._observed(call, self._server_for(credentials), attempt)
             except Unauthorized:
                 if renewed:
                     raise
                 renewed = True
                 await self._renew(credentials)
             except (ApiError, ServerUnreachable) as error:
-                if attempt >= self._options.attempts or not _may_repeat(call, error):
+                if count >= self._options.attempts or not _may_repeat(call, error):
                     raise
-                await self._clock.sleep(self._pause(attempt, error))
+                await self._clock.sleep(self._pause(count, error))
 
     async def _renew(self, refused: Credentials) -> None:
         async with self._renewal:
@@ -207,45 +211,63 @@ class Transport:
         backoff = self._options.first_backoff * factor
         return min(max(asked or timedelta(), backoff), self._options.max_backoff)
 
-    async def _attempt(
-        self, call: Call, credentials: Credentials, limits: aiohttp.ClientTimeout, *, read_body: bool
-    ) -> aiohttp.ClientResponse:
-        if self._server.url != credentials.server:
-            self._server = _Server(credentials.server)
+    async def _observed(
+        self, call: Call, server: Server, attempt: Callable[[Server, Call], Awaitable[AnswerT]]
+    ) -> AnswerT:
+        if self._closed:
+            raise RuntimeError("this client is closed")
         if call.method != "GET":
             check_fence()
         started = self._clock.now()
         code = 0
         try:
-            response = await self._open_session().request(
-                call.method,
-                URL(f"{credentials.server}{call.path}{_query(call.query)}", encoded=True),
-                data=call.body,
-                headers=request_headers(call, credentials),
-                timeout=limits,
-                ssl=self._tls_for(credentials),
-                proxy=credentials.proxy_url or self._server.proxy,
-                server_hostname=credentials.tls_server_name,
-                allow_redirects=False,
-            )
-            code = response.status
-            self._note_warnings(response)
-            if code >= 400:
-                raise await _refusal(response)
-            if read_body:
-                await response.read()
+            answer = await attempt(server, call)
+            code = answer.status
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            connected = not isinstance(error, (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
-            raise self._unreachable(credentials.server, credentials.origin, error, connected=connected) from error
+            raise self._unreachable(server.credentials.server, server.credentials.origin, error) from error
         finally:
             if self.observer is not None:
-                seconds = self._clock.now() - started
-                self.observer(RequestRecord(call.method, self._server.host, code, seconds))
-        return response
+                self.observer(RequestRecord(call.method, server.host, code, self._clock.now() - started))
+        self._note_warnings(answer)
+        if code >= 400:
+            raise _refusal(answer)
+        return answer
+
+    async def _ask(self, server: Server, call: Call) -> Answer:
+        timeout = call.timeout or self._options.timeout
+        async with asyncio.timeout(timeout.total_seconds()):
+            if server.proxy is None:
+                return await self._pool.exchange(server.peer, server.request(call))
+            response = await self._send(server, call, aiohttp.ClientTimeout(total=None))
+            return await _whole(response)
+
+    async def _begin(self, server: Server, call: Call) -> _Begun:
+        limits = aiohttp.ClientTimeout(
+            total=None,
+            sock_connect=self._options.connect_timeout.total_seconds(),
+            sock_read=self._options.idle_timeout.total_seconds(),
+        )
+        response = await self._send(server, call, limits)
+        if response.status >= 400:
+            answer = await _whole(response)
+            return _Begun(answer.status, answer.headers, answer.body, response)
+        return _Begun(response.status, _headers(response), b"", response)
+
+    async def _send(self, server: Server, call: Call, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
+        credentials = server.credentials
+        return await self._open_session().request(
+            call.method,
+            URL(f"{credentials.server}{target_of(call)}", encoded=True),
+            data=call.body,
+            headers=request_headers(call, credentials),
+            timeout=limits,
+            ssl=server.tls or True,
+            proxy=server.proxy,
+            server_hostname=credentials.tls_server_name,
+            allow_redirects=False,
+        )
 
     def _open_session(self) -> aiohttp.ClientSession:
-        if self._closed:
-            raise RuntimeError("this client is closed")
         if self._session is None:
             # The semaphore bounds requests; a limit here would let watches use it up.
             self._session = aiohttp.ClientSession(
@@ -255,23 +277,27 @@ class Transport:
             )
         return self._session
 
-    def _tls_for(self, credentials: Credentials) -> ssl.SSLContext | bool:
-        if self._tls is None or not _same_tls(self._tls[0], credentials):
-            plain = credentials.server.startswith("http://")
-            self._tls = (credentials, True if plain else tls_context(credentials))
-        return self._tls[1]
+    def _server_for(self, credentials: Credentials) -> Server:
+        known = self._server
+        if known is None or (known.credentials is not credentials and known.credentials != credentials):
+            known = self._server = Server(credentials, before=known)
+        return known
 
-    def _note_warnings(self, response: aiohttp.ClientResponse) -> None:
-        for header in response.headers.getall("Warning", ()):
+    def _note_warnings(self, answer: Answer) -> None:
+        for header in answer.values("warning"):
             # RFC 7234, 5.5: `299 - "text"`, where a backslash quotes; other codes are between caches.
             text = re.match(r'299 \S+ "((?:[^"\\]|\\.)*)"', header)
             if text and header not in self._warnings and len(self._warnings) < _KNOWN_WARNINGS:
                 self._warnings.add(header)
                 logger.warning("the API server warns", extra={"warning": re.sub(r"\\(.)", r"\1", text[1])})
 
-    def _unreachable(self, server: str, origin: str, error: BaseException, *, connected: bool) -> ServerUnreachable:
-        cause = "no answer in time" if isinstance(error, TimeoutError) else str(error) or type(error).__name__
-        certificate = isinstance(error, (aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError))
+    def _unreachable(self, server: str, origin: str, error: BaseException) -> ServerUnreachable:
+        connected = not isinstance(error, (ConnectFailed, aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
+        why = error.__cause__ or error if isinstance(error, ConnectFailed) else error
+        cause = "no answer in time" if isinstance(why, TimeoutError) else str(why) or type(why).__name__
+        certificate = isinstance(
+            why, (ssl.SSLError, aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)
+        )
         help_text = (
             "check `certificate-authority` and `tls-server-name` in the kubeconfig"
             if certificate
@@ -286,22 +312,6 @@ class Transport:
         return ServerUnreachable(diagnostic, connected=connected)
 
 
-class _Server:
-    """What follows from a server's URL; found once, since reading the environment costs as much as a request."""
-
-    __slots__ = ("host", "proxy", "url")
-
-    def __init__(self, url: str) -> None:
-        self.url = url
-        self.host = urlsplit(url).netloc
-        self.proxy = environment_proxy(url) if url else None
-
-
-@lru_cache(maxsize=256)
-def _query(pairs: tuple[tuple[str, str], ...]) -> str:
-    return f"?{urlencode(pairs)}" if pairs else ""
-
-
 def _may_repeat(call: Call, error: ApiError | ServerUnreachable) -> bool:
     """Whether nothing can have been done yet, or doing it twice does no harm."""
     if isinstance(error, ServerUnreachable):
@@ -312,23 +322,20 @@ def _may_repeat(call: Call, error: ApiError | ServerUnreachable) -> bool:
     return call.repeatable and error.status in (500, 502, 503, 504)
 
 
-def _same_tls(left: Credentials, right: Credentials) -> bool:
-    return left is right or (
-        left.server == right.server
-        and left.ca_data == right.ca_data
-        and left.insecure == right.insecure
-        and left.client_certificate == right.client_certificate
-        and left.client_key == right.client_key
-    )
+async def _whole(response: aiohttp.ClientResponse) -> Answer:
+    return Answer(response.status, _headers(response), await response.read())
 
 
-async def _refusal(response: aiohttp.ClientResponse) -> ApiError:
-    content = await response.read()
+def _headers(response: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
+    return tuple((name.lower(), value) for name, value in response.headers.items())
+
+
+def _refusal(answer: Answer) -> ApiError:
     body: Any
     try:
-        body = orjson.loads(content)
+        body = orjson.loads(answer.body)
     except orjson.JSONDecodeError:
-        body = content.decode("utf-8", "replace")
-    header = response.headers.get("Retry-After", "")
+        body = answer.body.decode("utf-8", "replace")
+    header = next(iter(answer.values("retry-after")), "")
     retry_after = timedelta(seconds=int(header)) if header.isdigit() else None
-    return error_from_status(response.status, body, retry_after=retry_after)
+    return error_from_status(answer.status, body, retry_after=retry_after)

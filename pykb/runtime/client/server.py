@@ -1,0 +1,98 @@
+"""What follows from credentials, and is found once for all requests with them."""
+
+from __future__ import annotations
+
+import re
+import ssl
+from functools import lru_cache
+from urllib.parse import urlencode, urlsplit
+
+from pykb.runtime.client.connection import Call
+from pykb.runtime.client.headers import environment_proxy, request_headers
+from pykb.runtime.client.pool import Peer
+from pykb.runtime.client.tls import tls_context
+from pykb.runtime.login.credentials import Credentials, Impersonation
+
+_TARGET = re.compile(r"/[!-~]*")
+_HEADS = 64
+
+
+class Server:
+    """An API server, seen with some credentials.
+
+    Attributes:
+        host: Name and port, as in the URL.
+        proxy: The proxy to go through, or ``None``.
+        tls: The TLS context; ``None`` for plain HTTP.
+        peer: Whom to connect to when there is no proxy.
+    """
+
+    def __init__(self, credentials: Credentials, before: Server | None = None) -> None:
+        """Find it all.
+
+        Args:
+            credentials: The server's URL, and how to log in.
+            before: The server with the credentials before these: a new token needs no new TLS context.
+
+        Raises:
+            EnvironmentProblem: The certificates cannot be used.
+        """
+        self.credentials = credentials
+        same = before if before is not None and _same_tls(before.credentials, credentials) else None
+        parts = urlsplit(credentials.server)
+        self._prefix = parts.path.rstrip("/")
+        self.host = parts.netloc.rpartition("@")[2]
+        self.proxy = credentials.proxy_url or environment_proxy(credentials.server)
+        plain = parts.scheme == "http"
+        self.tls: ssl.SSLContext | None = None if plain else same.tls if same else tls_context(credentials)
+        port = parts.port or (80 if plain else 443)
+        self.peer = Peer(parts.hostname or "", port, self.tls, credentials.tls_server_name)
+        self._heads: dict[tuple[str, str | None, Impersonation | None], bytes] = {}
+
+    def request(self, call: Call) -> bytes:
+        """A request as it goes over the wire.
+
+        Raises:
+            ValueError: The path or a header holds what could be taken for more than that.
+        """
+        target = f"{self._prefix}{target_of(call)}"
+        if not _TARGET.fullmatch(target):
+            raise ValueError(f"a path is percent-encoded and begins with a slash, found {target!r}")
+        key = (call.accept, None if call.body is None else call.content_type, call.impersonate)
+        head = self._heads.get(key)
+        if head is None:
+            if len(self._heads) >= _HEADS:
+                self._heads.clear()
+            head = self._heads[key] = self._head(call)
+        start = f"{call.method} {target} HTTP/1.1\r\n".encode("ascii")
+        if call.body is None:
+            return b"%b%b\r\n" % (start, head)
+        return b"%b%bContent-Length: %d\r\n\r\n%b" % (start, head, len(call.body), call.body)
+
+    def _head(self, call: Call) -> bytes:
+        lines = [f"Host: {self.host}\r\nAccept-Encoding: gzip\r\n"]
+        for name, value in request_headers(call, self.credentials).items():
+            if any(each in value for each in "\r\n\0"):
+                raise ValueError(f"the header `{name}` would hold a line break")  # not the value: it may be a token
+            lines.append(f"{name}: {value}\r\n")
+        return "".join(lines).encode()
+
+
+def target_of(call: Call) -> str:
+    """The path and the query."""
+    return f"{call.path}{_query(call.query)}"
+
+
+@lru_cache(maxsize=256)
+def _query(pairs: tuple[tuple[str, str], ...]) -> str:
+    return f"?{urlencode(pairs)}" if pairs else ""
+
+
+def _same_tls(left: Credentials, right: Credentials) -> bool:
+    return left is right or (
+        left.server == right.server
+        and left.ca_data == right.ca_data
+        and left.insecure == right.insecure
+        and left.client_certificate == right.client_certificate
+        and left.client_key == right.client_key
+    )
