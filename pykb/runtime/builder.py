@@ -130,7 +130,11 @@ class ControllerBuilder:
 
         Raises:
             EnvironmentProblem: Something is missing, or the name is taken.
+            TypeError: The reconciler is a class instead of an object.
         """
+        if isinstance(reconciler, type):
+            called = reconciler.__name__
+            raise TypeError(f"`complete` needs a reconciler, got the class `{called}`: `{called}(manager.client)`")
         manager = self._manager
         controller = Controller(
             self._controller_name(),

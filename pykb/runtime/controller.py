@@ -108,7 +108,7 @@ class Controller:
         """
         tasks = [asyncio.create_task(source.run(self.queue), name=f"{self.name} source") for source in self._sources]
         try:
-            await asyncio.gather(*(source.wait_for_sync() for source in self._sources))
+            await self._wait_for_sources(tasks)
             logger.info(
                 "controller started",
                 extra={"controller": self.name, "workers": self.options.max_concurrent_reconciles},
@@ -130,6 +130,20 @@ class Controller:
                 if self._pool is not None:
                     self._pool.shutdown(wait=False, cancel_futures=True)
                 logger.info("controller stopped", extra={"controller": self.name})
+
+    async def _wait_for_sources(self, running: list[asyncio.Task[None]]) -> None:
+        syncing = asyncio.ensure_future(_all_synced(self._sources))
+        pending = set(running)
+        try:
+            while not syncing.done():
+                done, _ = await asyncio.wait({syncing, *pending}, return_when=asyncio.FIRST_COMPLETED)
+                for task in pending & done:
+                    task.result()  # a source that failed never gets there
+                pending -= done
+            syncing.result()
+        finally:
+            syncing.cancel()
+            await asyncio.gather(syncing, return_exceptions=True)
 
     async def _work(self) -> None:
         yielded = self._clock.now()
@@ -249,6 +263,10 @@ def _checked(answer: object) -> Result:
     if not isinstance(answer, Result):
         raise TypeError(f"a reconciler must return a Result or None, got {type(answer).__name__}")
     return answer
+
+
+async def _all_synced(sources: list[Source]) -> None:
+    await asyncio.gather(*(source.wait_for_sync() for source in sources))
 
 
 async def _until_one_fails(tasks: list[asyncio.Task[None]]) -> None:

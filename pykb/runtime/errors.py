@@ -6,6 +6,7 @@ Source: https://github.com/kubernetes/community/blob/main/contributors/devel/sig
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -79,6 +80,15 @@ class Unauthorized(ApiError):  # noqa: N818
 
 class Forbidden(ApiError):  # noqa: N818
     """403: RBAC, admission or quota does not allow it."""
+
+    def __str__(self) -> str:
+        rule = self.missing_rule
+        return f"{super().__str__()}; to allow it: `{rule}`" if rule else super().__str__()
+
+    @property
+    def missing_rule(self) -> str:
+        """The marker of the RBAC rule that would have allowed it; empty where no rule is what is missing."""
+        return _rule_for(self.message)
 
 
 class NotFound(ApiError):  # noqa: N818
@@ -163,6 +173,29 @@ class NoKindMatch(PykbError):  # noqa: N818
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.kind, self.message, self.help))
+
+
+_REFUSAL = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"')
+_READING = {"get", "list", "watch"}
+
+
+def _rule_for(message: str) -> str:
+    """The marker of the RBAC rule that an API server's refusal asks for, or nothing.
+
+    Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/ (the message of the authorizer).
+    """
+    found = _REFUSAL.search(message)
+    if found is None:
+        return ""
+    group = found["group"] or '""'
+    verbs = "get;list;watch" if found["verb"] in _READING and "/" not in found["resource"] else found["verb"]
+    return f"# +kubebuilder:rbac:groups={group},resources={found['resource']},verbs={verbs}"
+
+
+def with_rule(message: str) -> str:
+    """An API server's refusal, and the RBAC rule that would have allowed it."""
+    rule = _rule_for(message)
+    return f"{message}; to allow it: `{rule}`" if rule else message
 
 
 _BY_REASON: Mapping[str, type[ApiError]] = {

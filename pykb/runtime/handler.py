@@ -21,9 +21,10 @@ Queue: TypeAlias = WorkQueue[Request]
 
 T = TypeVar("T")
 T_contra = TypeVar("T_contra", contravariant=True)
-Requests: TypeAlias = Iterable[NamespacedName]
+Requests: TypeAlias = Iterable[NamespacedName] | None
 MapFunction: TypeAlias = Callable[[T], Requests | Awaitable[Requests]]
-"""Gives the requests that an object of another kind concerns; plain or async (it may read through the client)."""
+"""Gives the requests that an object of another kind concerns; plain or async (it may read through the client);
+``None`` for nobody."""
 
 
 class EventHandler(Protocol):
@@ -89,7 +90,7 @@ class EnqueueRequestsFromMap:
         if waiting:
             return self._gather(waiting, event, queue)
         for requests in found:
-            _add(requests, event, queue)  # type: ignore[arg-type] # none is awaitable
+            _add(requests, event, queue)
         return None
 
     async def _gather(self, waiting: list[Awaitable[Requests]], event: Event[Any], queue: Queue) -> None:
@@ -106,9 +107,15 @@ def _readable(event: Event[Any]) -> Iterator[Any]:
         yield event.object
 
 
-def _add(requests: Requests, event: Event[Any], queue: Queue) -> None:
+def _add(requests: object, event: Event[Any], queue: Queue) -> None:
+    if requests is None:
+        return
+    if isinstance(requests, str) or not isinstance(requests, Iterable):
+        raise TypeError(f"a map function must give a list of requests, got `{type(requests).__name__}`")
     priority = priority_of(event)
     for request in requests:
+        if not isinstance(request, NamespacedName):
+            raise TypeError(f"a map function must give requests, got `{type(request).__name__}` among them")
         queue.add(Request(request.namespace, request.name), priority=priority)
 
 

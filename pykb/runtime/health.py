@@ -5,14 +5,19 @@ Source: https://kubernetes.io/docs/reference/using-api/health-checks/
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from typing import TypeAlias
 
 from aiohttp import web
 
 logger = logging.getLogger(__name__)
+
+TIMEOUT = timedelta(seconds=10)
+"""A check that does not answer for so long fails; the kubelet waits for 1 s unless a probe says more."""
 
 Check: TypeAlias = Callable[[], Awaitable[None] | None]
 """Returns when all is well and raises when it is not; plain or async."""
@@ -75,7 +80,13 @@ class Checks:
         try:
             answer = check()
             if inspect.isawaitable(answer):
-                await answer
+                async with asyncio.timeout(TIMEOUT.total_seconds()) as limit:
+                    await answer
+        except TimeoutError as error:
+            # The kubelet has given up by then; what asks again and again must not pile up here.
+            reason = f"no answer within {TIMEOUT.total_seconds():g} s" if limit.expired() else str(error)
+            logger.warning("check failed", extra={"path": self.path, "check": name, "error": reason})
+            return False
         except Exception as error:  # noqa: BLE001 - a check says no by raising anything
             logger.warning("check failed", extra={"path": self.path, "check": name, "error": str(error)})
             return False

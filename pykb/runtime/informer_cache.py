@@ -18,6 +18,7 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.client.codec import Kind, gvk_of, resource_of
 from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.extension import guarded, guarded_indexer
 from pykb.runtime.informer import SYNC_TIMEOUT, Informer, InformerOptions
 from pykb.runtime.lister import Lister
 from pykb.runtime.mapper import ResourceMapper, ResourceMapping
@@ -120,7 +121,7 @@ class InformerCache:
         found = self._informers.get((gvk, metadata_only))
         if found is not None:
             return found[0]
-        options = self.options.by_kind.get(gvk, self.options.default)
+        options = guarded(self.options.by_kind.get(gvk, self.options.default), gvk)
         typed: Kind = gvk if metadata_only else kind
         informer: Informer[Any] = Informer(gvk, self._unreadable.parser(typed), options, clock=self._clock)
         self._informers[gvk, metadata_only] = (informer, resource_of(kind))
@@ -140,10 +141,16 @@ class InformerCache:
     def add_index(self, kind: Kind, name: str, indexer: Indexer) -> None:
         """Have the objects of a kind found by a value: ``client.list(Kind, fields={name: value})``.
 
+        Args:
+            kind: The kind.
+            name: What ``fields`` is to call it.
+            indexer: Gives the values of an object in wire form: strings, one string, or ``None``. An object that it
+                fails on is logged and not found by this index.
+
         Raises:
             ValueError: There is an index of this name already.
         """
-        self.informer(kind).store.add_index(name, indexer)
+        self.informer(kind).store.add_index(name, guarded_indexer(indexer, name, gvk_of(kind)))
 
     async def mapping(self, kind: Kind) -> ResourceMapping:
         """Where a kind is served; waits until it is."""

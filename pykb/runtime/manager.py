@@ -30,6 +30,7 @@ from pykb.runtime.options import ManagerOptions
 from pykb.runtime.reflector import Listed, RawEvent, WatchTarget
 from pykb.runtime.runnables import Runnable, RunnableGroup
 from pykb.runtime.serving import HttpServer, health_app, metrics_app
+from pykb.runtime.stall import StallWatch
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import Engine, OperatorRegistry
@@ -93,6 +94,7 @@ class Manager:
         self._names: set[str] = set()
         self._kopf_registries: list[OperatorRegistry | None] = [None]
         self._stopping = asyncio.Event()
+        self._started = False
         self._failure: BaseException | None = None
         self._handles_signals = False
         self.elected = asyncio.Event()
@@ -178,8 +180,12 @@ class Manager:
 
         Raises:
             EnvironmentProblem: The cluster cannot be reached, an address not listened on, leadership was lost.
+            RuntimeError: It was started before: a manager runs once, make another.
             Exception: What a runnable ended with.
         """
+        if self._started:
+            raise RuntimeError("a manager runs once, and this one was started already: make another")
+        self._started = True
         if self._given is None:
             await self._credentials.current()  # says at once what is wrong with the configuration
         try:
@@ -309,6 +315,7 @@ class Manager:
             )
 
     def _add_servers(self) -> None:
+        self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
         probes = BindAddress.parse(self.options.health_probe_bind_address)
         if probes is not None:
             self.probe_server = HttpServer("health-probe", probes, health_app(self.healthz, self.readyz))

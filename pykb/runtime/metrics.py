@@ -51,6 +51,9 @@ class Metrics:
             "Times an object was met that does not fit its class",
             ("group", "version", "kind"),
         )
+        self._stalled = of.counter(
+            "pykb_event_loop_blocked_seconds", "Seconds for which a coroutine held up everything else", ()
+        )
         self.leader = of.gauge("leader_election_master_status", "1 on the leader", ("name",))
         webhook = ("webhook",)
         self.webhook_seconds = of.histogram(
@@ -88,6 +91,10 @@ class Metrics:
     def observe_unreadable(self, gvk: GroupVersionKind) -> None:
         """Count an object that does not fit its class."""
         self._unreadable.labels(gvk.group, gvk.version, gvk.kind).inc()
+
+    def observe_stall(self, seconds: float) -> None:
+        """Count seconds for which the event loop stood still."""
+        self._stalled.inc(seconds)
 
     def render(self) -> tuple[bytes, str]:
         """Everything, with what the program put into prometheus_client's default registry, and the content type."""

@@ -37,6 +37,15 @@ class Result:
     requeue_after: timedelta | None = None
     priority: int | None = None
 
+    def __post_init__(self) -> None:
+        # Few authors run a type checker, and a number of seconds is what other libraries take.
+        after: object = self.requeue_after
+        if after is not None and not isinstance(after, timedelta):
+            raise TypeError(f"`requeue_after` is a timedelta, got `{type(after).__name__}`: `timedelta(seconds=...)`")
+        priority: object = self.priority
+        if priority is not None and not isinstance(priority, int):
+            raise TypeError(f"`priority` is an int, got `{type(priority).__name__}`")
+
 
 class TerminalError(Exception):
     """An error that trying again cannot mend: it is logged and counted, and the request is not retried.

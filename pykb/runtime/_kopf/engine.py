@@ -15,6 +15,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime._kopf.internals import APIError, LoginError, Vault, auth, continuous_watch, references, watching
 from pykb.runtime._kopf.session import kopf_session
 from pykb.runtime.client.session import new_session
+from pykb.runtime.errors import with_rule
 from pykb.runtime.login import Credentials, CredentialSource
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
 
@@ -77,7 +78,8 @@ class Engine:
                 else:
                     yield event  # type: ignore[misc] # kopf's RawEvent has the same two keys
         except APIError as error:
-            raise WatchFailed(error.message or f"HTTP {error.status}", status=error.status) from error
+            message = with_rule(error.message or "") or f"HTTP {error.status}"
+            raise WatchFailed(message, status=error.status) from error
         except watching.WatchingError as error:
             raise WatchFailed(str(error)) from error
         except (LoginError, aiohttp.ClientError, TimeoutError) as error:

@@ -16,6 +16,7 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime import errors
 from pykb.runtime.client import JsonPatch, MergePatch, merge_from
 from pykb.runtime.client.codec import gvk_of, key_of, replace_content
+from pykb.runtime.client.encoding import encode
 from pykb.runtime.client.patches import merge_diff
 from pykb.runtime.client.selection import field_query, label_query
 from pykb.runtime.fieldselector import FieldSelector
@@ -233,3 +234,44 @@ def test_an_answer_of_something_else_is_an_error_too():
     """A proxy's page becomes an error with its text."""
     found = errors.error_from_status(502, "Bad Gateway\n")
     assert (type(found), found.message) == (errors.ApiError, "Bad Gateway")
+
+
+@pytest.mark.parametrize(
+    ("refusal", "rule"),
+    [
+        (
+            'widgets.x.io is forbidden: User "u" cannot list resource "widgets" in API group "x.io" at the cluster scope',
+            "# +kubebuilder:rbac:groups=x.io,resources=widgets,verbs=get;list;watch",
+        ),
+        (
+            'pods is forbidden: User "u" cannot create resource "pods" in API group "" in the namespace "default"',
+            '# +kubebuilder:rbac:groups="",resources=pods,verbs=create',
+        ),
+        (
+            'widgets.x.io "a" is forbidden: User "u" cannot patch resource "widgets/status" in API group "x.io"',
+            "# +kubebuilder:rbac:groups=x.io,resources=widgets/status,verbs=patch",
+        ),
+        ('pods "a" is forbidden: exceeded quota: q, requested: pods=1', ""),
+        ('forbidden: User "u" cannot get path "/metrics"', ""),
+    ],
+)
+def test_a_refusal_names_the_rule_that_is_missing(refusal, rule):
+    """The marker to write; where no rule is missing, the server's words stand alone."""
+    error = errors.error_from_status(403, {"kind": "Status", "reason": "Forbidden", "message": refusal, "code": 403})
+    assert error.missing_rule == rule
+    assert str(error) == f"{refusal} (Forbidden, 403)" + (f"; to allow it: `{rule}`" if rule else "")
+    assert errors.with_rule(refusal) == refusal + (f"; to allow it: `{rule}`" if rule else "")
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"metadata": {"labels": {"a": "\udcff"}}}, "`metadata.labels.a` cannot be sent: .* not valid Unicode"),
+        ({"spec": {"parts": [{"n": 1}, {"n": {1, 2}}]}}, r"`spec.parts\[1\].n` cannot be sent: it has a `set`"),
+        ({"data": {1: "x"}}, "`data` cannot be sent: it has a `int`"),
+    ],
+)
+def test_what_is_no_json_is_named_by_its_field(body, message):
+    """An untyped object may hold anything; the message says where to look."""
+    with pytest.raises(ValueError, match=message):
+        encode(body)

@@ -79,3 +79,9 @@ async def test_a_controller_may_bring_its_rate_limiter(manager, idle):
     assert isinstance(controller.queue, WorkQueue)
     controller.queue.add_rate_limited("a")
     assert limiter.failures("a") == 1
+
+
+def test_a_class_in_the_place_of_a_reconciler_is_refused(manager):
+    """Each call would fail for want of an argument; what to write is said."""
+    with pytest.raises(TypeError, match=r"got the class `Idle`: `Idle\(manager.client\)`"):
+        ControllerBuilder(manager).for_(Pod).complete(Idle)

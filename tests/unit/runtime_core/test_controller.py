@@ -387,3 +387,33 @@ async def test_a_full_queue_lets_others_run(rig):
         await asyncio.sleep(0)
         seen.add(len(done))
     assert len(seen) >= 50
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"requeue_after": 30}, r"`requeue_after` is a timedelta, got `int`: `timedelta\(seconds=...\)`"),
+        ({"requeue_after": 0.5}, "got `float`"),
+        ({"priority": "high"}, "`priority` is an int, got `str`"),
+    ],
+)
+def test_a_result_says_what_does_not_fit(arguments, message):
+    """Few authors run a type checker; seconds as a number are told in the reconcile that gave them."""
+    with pytest.raises(TypeError, match=message):
+        Result(**arguments)
+
+
+async def test_a_source_that_fails_before_it_listens_ends_the_controller_at_once(running):
+    """Its error is told; nobody waits for a sync that cannot come."""
+
+    class Broken:
+        async def run(self, queue):
+            raise OSError("no such bus")
+
+        async def wait_for_sync(self):
+            await asyncio.get_running_loop().create_future()
+
+    controller = Controller("broken", Scripted())
+    controller.watch(Broken())
+    with pytest.raises(OSError, match="no such bus"):
+        await asyncio.wait_for(controller.run(), 10)

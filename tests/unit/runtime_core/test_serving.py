@@ -240,3 +240,27 @@ def test_missing_certificate_files_are_told(tmp_path):
 def test_without_a_directory_a_certificate_is_made():
     """That is kubebuilder's default for metrics."""
     assert ServingCertificate(CertificateOptions()).context is not None
+
+
+async def test_a_check_that_hangs_fails_and_is_broken_off(serve, monkeypatch, caplog):
+    """Probes come again and again: each would leave a task behind, and the kubelet an answer short."""
+    monkeypatch.setattr("pykb.runtime.health.TIMEOUT", timedelta(milliseconds=50))
+    ended = []
+
+    async def hangs():
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ended.append(True)
+
+    async def gives_up():
+        raise TimeoutError("the database said so")
+
+    checks = Checks("/healthz")
+    checks.add("hangs", hangs)
+    checks.add("gives-up", gives_up)
+    get = await serve(health_app(checks))
+    assert (await get("/healthz/hangs"))[0] == 500
+    assert ended == [True]
+    assert (await get("/healthz/gives-up"))[0] == 500
+    assert [record.error for record in caplog.records] == ["no answer within 0.05 s", "the database said so"]

@@ -5,6 +5,7 @@ import logging
 import signal
 import subprocess
 import sys
+import time
 from datetime import timedelta
 
 import aiohttp
@@ -381,3 +382,64 @@ async def test_an_owner_whose_definition_comes_later_is_waited_for():
     await eventually(lambda: noted == ["owner", "owner"])
     manager.stop()
     await task
+
+
+async def test_a_manager_runs_once():
+    """A second start would share the first one's queues, and stop with it: it is refused and harms nothing."""
+    client = fake_client()
+    manager = Manager(client=client)
+    ControllerBuilder(manager).for_(ConfigMap).complete(Labeller(manager.client))
+    async with running(manager):
+        with pytest.raises(RuntimeError, match="a manager runs once"):
+            await manager.start()
+        await client.create(config_map("after"))
+        await eventually(lambda: seen(client, "after"))
+    with pytest.raises(RuntimeError, match="make another"):
+        await manager.start()
+
+
+@pytest.mark.parametrize("nobody", [None, (), []])
+async def test_a_map_function_may_name_nobody(nobody, caplog):
+    """`None` too: what a function gives that has nothing to say."""
+    client = fake_client(config_map("one"))
+    manager = Manager(client=client)
+    noted = []
+    ControllerBuilder(manager).named("mapped").watches(ConfigMap, lambda _: nobody).complete(
+        Noting(manager.client, noted)
+    )
+    async with running(manager):
+        await client.create(config_map("two"))
+    assert noted == []
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "found"),
+    [(Request("default", "x"), "got `Request`"), ("default/x", "got `str`"), (["x"], "got `str` among")],
+)
+async def test_a_map_function_that_gives_something_else_is_told(wrong, found, caplog):
+    """In words of what it should give; a string is no list of requests."""
+    manager = Manager(client=fake_client(config_map("one")))
+    ControllerBuilder(manager).named("mapped").watches(ConfigMap, lambda _: wrong).complete(Noting(manager.client, []))
+    async with running(manager):
+        await eventually(lambda: found in caplog.text)
+
+
+async def test_a_reconciler_that_blocks_is_told_of(monkeypatch, caplog):
+    """And counted: nothing else would say why probes fail and the lease is lost."""
+    monkeypatch.setattr("pykb.runtime.stall._INTERVAL", timedelta(milliseconds=10))
+    monkeypatch.setattr("pykb.runtime.stall.LIMIT", timedelta(milliseconds=50))
+    manager = Manager(client=fake_client(config_map("one")))
+
+    class Blocking(Reconciler):
+        async def reconcile(self, request: Request) -> None:
+            for _ in range(2000):  # until it was noticed, however slow this machine is
+                time.sleep(0.01)  # noqa: ASYNC251 - what is not to be done
+                if "event loop is blocked" in caplog.text:
+                    return
+
+    ControllerBuilder(manager).for_(ConfigMap).complete(Blocking(manager.client))
+    async with running(manager):
+        await eventually(lambda: "event loop goes on" in caplog.text)
+    assert "reconcile" in next(record for record in caplog.records if "is blocked" in record.getMessage()).at
+    assert manager.metrics.registry.get_sample_value("pykb_event_loop_blocked_seconds_total") > 0

@@ -1,0 +1,93 @@
+"""Notices when the event loop stands still, and says where.
+
+Everything of a manager shares one loop: watches, probes, the renewal of the lease, other reconciles. A coroutine that
+waits or computes without ``await`` holds up all of them, and nothing but a look from another thread can tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from datetime import timedelta
+
+from pykb.runtime.clock import Clock, SystemClock
+
+logger = logging.getLogger(__name__)
+
+LIMIT = timedelta(seconds=2)
+"""A loop that does not answer for so long is reported: the leader's lease is renewed every 2 s."""
+
+_INTERVAL = timedelta(seconds=1)
+_SECOND_LOOK = timedelta(milliseconds=200)
+_FRAMES = 6
+
+
+class StallWatch:
+    """A runnable that watches the loop it runs in from a thread of its own."""
+
+    needs_leader_election = False
+
+    def __init__(
+        self,
+        *,
+        limit: timedelta | None = None,
+        observer: Callable[[float], None] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Remember how.
+
+        Args:
+            limit: How long the loop may take to answer; :data:`LIMIT` when ``None``.
+            observer: Is told for how many seconds the loop stood still, when it goes on.
+            clock: Measures that.
+        """
+        self._limit = limit or LIMIT
+        self._observer = observer or (lambda _seconds: None)
+        self._clock: Clock = clock or SystemClock()
+        self._ended = threading.Event()
+
+    async def run(self) -> None:
+        """Watch until cancelled."""
+        loop = asyncio.get_running_loop()
+        arguments = (loop, threading.get_ident())
+        threading.Thread(target=self._watch, args=arguments, name="stall-watch", daemon=True).start()
+        try:
+            await loop.create_future()
+        finally:
+            self._ended.set()
+
+    def _watch(self, loop: asyncio.AbstractEventLoop, thread: int) -> None:
+        while not self._ended.wait(_INTERVAL.total_seconds()):
+            answered = threading.Event()
+            asked = self._clock.now()
+            try:
+                loop.call_soon_threadsafe(answered.set)
+            except RuntimeError:  # the loop was closed
+                return
+            # Twice: a process that was frozen as a whole finds the time gone, and a loop that answers at once.
+            if answered.wait(self._limit.total_seconds()) or answered.wait(_SECOND_LOOK.total_seconds()):
+                continue
+            where = _where(thread)
+            logger.error(
+                "event loop is blocked: a coroutine waits or computes without `await`, and holds up everything else",
+                extra={"at": where, "help": "write it as a plain `def`, or call `await asyncio.to_thread(...)`"},
+            )
+            while not answered.wait(_INTERVAL.total_seconds()):
+                if self._ended.is_set():
+                    return
+            stood = self._clock.now() - asked
+            self._observer(stood)
+            logger.warning("event loop goes on", extra={"blocked_seconds": round(stood, 1), "at": where})
+
+
+def _where(thread: int) -> str:
+    """The innermost calls of a thread, innermost first."""
+    frame = sys._current_frames().get(thread)  # noqa: SLF001 - documented, and the only way
+    if frame is None:
+        return "unknown"
+    calls = traceback.extract_stack(frame)[-_FRAMES:]
+    return " < ".join(f"{call.filename}:{call.lineno} {call.name}" for call in reversed(calls))
