@@ -1,0 +1,45 @@
+"""What the targets of a generated project wait for."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pykb.plugins.new_project import NewProject
+from tests.unit.plugins.conftest import Grow
+
+PACKAGES = "hack/requirements.py pykb"
+TOOLS = "hack/requirements.py dev"
+
+
+@pytest.fixture(scope="module")
+def root(grow: Grow) -> Path:
+    """A project without an environment."""
+    return grow(NewProject("example.com", "harbour"))
+
+
+def recipes(root: Path, target: str) -> str:
+    """What `make` would run for a target."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    done = subprocess.run(["make", "-n", target], cwd=root, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "target", ["manifests", "check-manifests", "install", "run", "dev", "deploy", "build-installer"]
+)
+def test_the_way_to_the_first_reconcile_needs_no_linters(root: Path, target: str) -> None:
+    """Installing mypy, pytest and ruff would take a third of the time to the first reconcile."""
+    text = recipes(root, target)
+    assert PACKAGES in text
+    assert TOOLS not in text
+
+
+@pytest.mark.parametrize("target", ["all", "fmt", "lint", "lint-fix", "typecheck", "test", "environment"])
+def test_what_checks_the_code_brings_its_tools(root: Path, target: str) -> None:
+    """They come on top of the environment, and after it."""
+    text = recipes(root, target)
+    assert 0 < text.index(PACKAGES) < text.index(TOOLS)
