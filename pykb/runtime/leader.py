@@ -264,7 +264,9 @@ class LeaderElector:
 
     def _expired(self) -> bool:
         spec = self._seen.spec if self._seen else None
-        duration = timedelta(seconds=(spec.lease_duration_seconds if spec else None) or 0)
+        seconds = spec.lease_duration_seconds if spec else None
+        # Another tool may have left it out: a holder that says nothing is not thereby gone.
+        duration = self._options.lease_duration if seconds is None else timedelta(seconds=seconds)
         return self._age(self._seen_at) >= duration
 
     def _spec(self, before: LeaseSpec | None) -> LeaseSpec:

@@ -186,10 +186,11 @@ class Manager:
         if self._started:
             raise RuntimeError("a manager runs once, and this one was started already: make another")
         self._started = True
-        if self._given is None:
-            await self._credentials.current()  # says at once what is wrong with the configuration
         try:
-            self._start_groups()
+            if self._given is None:
+                await self._log_in()
+            if not self._stopping.is_set():
+                self._start_groups()
             await self._stopping.wait()
         finally:
             await self._shut_down()
@@ -199,6 +200,19 @@ class Manager:
     def stop(self) -> None:
         """Make :meth:`start` stop everything and return."""
         self._stopping.set()
+
+    async def _log_in(self) -> None:
+        """Say at once what is wrong with the configuration; a credential plugin that hangs does not hold up a stop."""
+        current = asyncio.ensure_future(self._credentials.current())
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({current, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if current.done():
+                current.result()
+        finally:
+            for task in (current, stopping):
+                task.cancel()
+            await asyncio.gather(current, stopping, return_exceptions=True)
 
     async def _main(self) -> None:
         self._install_signals()

@@ -21,9 +21,11 @@ from pykb.api.core.v1 import ObjectReference
 from pykb.api.events.v1 import Event, EventSeries
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.unstructured import Unstructured
+from pykb.diagnostics import PykbError
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, resource_version_of, uid_of
 from pykb.runtime.client.patches import MergePatch
+from pykb.runtime.client.pending import keep
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.correlator import Correlator, CorrelatorOptions, EventKey, Recent
 from pykb.runtime.errors import ApiError, NotFound, ServerUnreachable
@@ -154,6 +156,7 @@ class EventRecorder:
         self._waiting[id(series)] = series
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._write(), name="event-recorder")
+            keep(self._client.connection, self._task)
 
     def _name(self, where: ObjectReference) -> ObjectMeta:
         self._serial += 1
@@ -168,7 +171,7 @@ class EventRecorder:
             series = self._waiting.pop(next(iter(self._waiting)))
             try:
                 await self._store(series)
-            except (ApiError, ServerUnreachable) as error:
+            except PykbError as error:
                 logger.warning(
                     "event not recorded",
                     extra={"reason": series.event.reason, "event": series.event.note, "error": str(error)},

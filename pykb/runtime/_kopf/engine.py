@@ -14,6 +14,7 @@ import kopf
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime._kopf.internals import APIError, LoginError, Vault, auth, continuous_watch, references, watching
 from pykb.runtime._kopf.session import kopf_session
+from pykb.runtime.client.listwatch import NOT_SERVED
 from pykb.runtime.client.session import new_session
 from pykb.runtime.errors import with_rule
 from pykb.runtime.login import Credentials, CredentialSource
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 RETRIES = (0.2, 0.5, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0)
 """Pauses in seconds between kopf's tries of one request; short, since reflectors have pauses of their own."""
 
-LIST_CHUNK = 250
+LIST_CHUNK = 50
 """Objects in one page of a list, half of client-go's: a page is parsed as a whole, to ten times its size."""
 
 SILENCE = timedelta(seconds=70)
@@ -79,6 +80,8 @@ class Engine:
                     yield event  # type: ignore[misc] # kopf's RawEvent has the same two keys
         except APIError as error:
             message = with_rule(error.message or "") or f"HTTP {error.status}"
+            if error.status == 404:
+                message = NOT_SERVED.format(target=target)
             raise WatchFailed(message, status=error.status) from error
         except watching.WatchingError as error:
             raise WatchFailed(str(error)) from error

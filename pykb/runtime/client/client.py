@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 from pykb.runtime.client.connection import Connection
 from pykb.runtime.client.endpoint import Exchange
 from pykb.runtime.client.options import ClientOptions, OptionChanges
+from pykb.runtime.client.pending import settle
 from pykb.runtime.client.reader import Reader
 from pykb.runtime.client.subresource import StatusWriter, SubresourceClient
 from pykb.runtime.client.transport import Transport, TransportOptions
@@ -113,8 +114,12 @@ class Client(Reader, Writer):
         await self.close()
 
     async def close(self) -> None:
-        """Close its connections."""
-        await self._exchange.connection.close()
+        """Close its connections; events that were recorded get a moment to be sent."""
+        connection = self._exchange.connection
+        try:
+            await settle(connection)
+        finally:
+            await connection.close()
 
     @property
     def connection(self) -> Connection:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from pykb.runtime.client.client import Client
     from pykb.runtime.clock import Clock
 
+NOT_SERVED = (
+    "the API server does not serve `{target}` any more: "
+    "was its definition deleted, or this version set to `served: false`?"
+)
+"""What a watch fails with whose resource went away; an informer starts only when it is there."""
+
 _METADATA_ONLY = "application/json;as={kind};g=meta.k8s.io;v=v1"
 
 
@@ -66,7 +72,8 @@ class ClientListWatch:
         except NoKindMatch as error:
             raise WatchFailed(str(error), status=404) from error
         except ApiError as error:
-            raise WatchFailed(with_rule(error.message), status=error.status) from error
+            message = NOT_SERVED.format(target=target) if error.status == 404 else with_rule(error.message)
+            raise WatchFailed(message, status=error.status) from error
         except ServerUnreachable as error:
             raise WatchFailed(str(error)) from error
 

@@ -16,7 +16,7 @@ from .conftest import WIDGETS, Etcd, Widget, WidgetSpec, client_for, manager_for
 
 pytestmark = pytest.mark.apiserver
 
-LONG = timedelta(seconds=30)
+LONG = timedelta(seconds=90)
 DEFINITION = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 
@@ -90,6 +90,38 @@ async def test_an_apiserver_that_restarts_costs_no_event(own_plane):
                 name = f"w{number}"
                 await client.create(Widget(metadata=ObjectMeta(name=name, namespace="default")))
                 await eventually(lambda name=name: name in known.sizes, timeout=LONG)
+
+
+async def test_a_version_that_is_no_longer_served_is_told_and_picked_up_again(own_plane):
+    """What is known stays readable; the problem says what to look at; nothing that happened meanwhile is lost."""
+    second = copy.deepcopy(WIDGETS)
+    second["spec"]["versions"].append({**second["spec"]["versions"][0], "name": "v2", "storage": False})
+    manager = manager_for(own_plane)
+    known = Known(manager.client)
+    ControllerBuilder(manager).for_(Widget).complete(known)
+    async with client_for(own_plane) as client:
+        await client.apply(copy.deepcopy(second), force=True)
+        await eventually(lambda: create(client, "before"), timeout=LONG)
+        async with running(manager):
+            await eventually(lambda: "before" in known.sizes, timeout=LONG)
+            unserved = copy.deepcopy(second)
+            unserved["spec"]["versions"][0]["served"] = False
+            await client.apply(unserved, force=True)
+            informer = manager.cache.informer(Widget)
+            await eventually(lambda: "does not serve `widgets" in (informer.problem or ""), timeout=LONG)
+            meanwhile = {"apiVersion": "runtime.example.com/v2", "kind": "Widget", "spec": {"size": 3}}
+            where = {"metadata": {"name": "meanwhile", "namespace": "default"}}
+            await eventually(lambda: _made(client, {**meanwhile, **where}), timeout=LONG)
+            assert (await manager.client.get(Widget, "default/before")).metadata.name == "before"
+            await client.apply(copy.deepcopy(second), force=True)
+            await eventually(lambda: "meanwhile" in known.sizes, timeout=LONG)
+
+
+async def _made(client, obj):
+    try:
+        await client.create(obj)
+    except (ApiError, NoKindMatch) as error:
+        raise AssertionError(f"not served yet: {error}") from error
 
 
 async def test_a_kind_whose_definition_comes_later_is_picked_up(own_plane):

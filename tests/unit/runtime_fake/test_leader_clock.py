@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.api.coordination.v1 import Lease
+from pykb.api.coordination.v1 import Lease, LeaseSpec
+from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import Client
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.errors import error_from_status
@@ -186,3 +187,17 @@ async def test_what_the_job_raises_comes_out(server):
     with pytest.raises(OSError, match="broken"):
         await elector.run(lead)
     assert (await Client(server).get(Lease, "default/l")).spec.holder_identity == ""
+
+
+async def test_a_holder_that_says_no_duration_is_not_thereby_gone(server):
+    """A lease that another tool wrote without one counts for as long as our own would."""
+    client, clock = Client(server), VirtualClock()
+    await client.create(
+        Lease(metadata=ObjectMeta(name="l", namespace="default"), spec=LeaseSpec(holder_identity="another-tool"))
+    )
+    candidate = Candidate(client, "a", clock)
+    await _pass_time(clock, 14)
+    assert not candidate.started.is_set()
+    await _pass_time(clock, 6)
+    assert candidate.started.is_set()
+    await _cancel(candidate)

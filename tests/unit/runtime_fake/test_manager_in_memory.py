@@ -13,12 +13,14 @@ import pytest
 
 from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
+from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import (
     Client,
     ControllerBuilder,
+    EventRecorder,
     LeadershipLost,
     Manager,
     ManagerOptions,
@@ -443,3 +445,46 @@ async def test_a_reconciler_that_blocks_is_told_of(monkeypatch, caplog):
         await eventually(lambda: "event loop goes on" in caplog.text)
     assert "reconcile" in next(record for record in caplog.records if "is blocked" in record.getMessage()).at
     assert manager.metrics.registry.get_sample_value("pykb_event_loop_blocked_seconds_total") > 0
+
+
+async def test_a_login_that_hangs_does_not_hold_up_a_stop():
+    """A credential plugin may take a minute; a stop meanwhile is a stop, and the plugin is broken off."""
+    ended = []
+
+    class Hanging:
+        async def current(self):
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                ended.append(True)
+
+        refresh = current
+
+    manager = Manager(credentials=Hanging())
+    task = asyncio.create_task(manager.start())
+    await asyncio.sleep(0.05)
+    manager.stop()
+    await asyncio.wait_for(task, 10)
+    assert ended == [True]
+
+
+async def test_events_that_were_just_recorded_are_sent_before_the_client_is_closed(caplog):
+    """What is told last, that the leader stops or why a program ends, is what people look for."""
+    server = FakeApiServer()
+    obj = config_map("told")
+    async with Client(server) as client:
+        EventRecorder(client, "c").event(obj, "Normal", "Stopping", "the end")
+    assert [event.reason for event in await Client(server).list(Event)] == ["Stopping"]
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+async def test_closing_a_client_waits_for_events_no_longer_than_a_moment(monkeypatch):
+    """A server that does not answer holds nobody up."""
+    monkeypatch.setattr("pykb.runtime.client.pending.LIMIT", timedelta(milliseconds=50))
+
+    class Stuck(FakeApiServer):
+        async def request(self, call):
+            await asyncio.get_running_loop().create_future()
+
+    async with asyncio.timeout(10), Client(Stuck()) as client:
+        EventRecorder(client, "c").event(config_map("told"), "Normal", "Stopping", "the end")
