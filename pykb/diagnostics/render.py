@@ -27,6 +27,7 @@ class Format(StrEnum):
 ReadLines = Callable[[str], list[str]]
 """Gives the lines of a file by the path in a span; empty when it cannot be read."""
 
+_LONGEST_LINE = 300
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 
@@ -109,24 +110,34 @@ def _lines(labels: list[Label], source: list[str], *, gutter: int, accent: str |
         return [f"{' ' * gutter} = {x.text}" for x in labels if x.text]
     empty = f"{' ' * gutter} |"
     out = [empty]
-    previous = 0
+    previous, text, shift = 0, "", 0
     for label in sorted(shown, key=lambda x: x.span.line):
         line = label.span.line
-        text = source[line - 1]
         if previous and line > previous + 1:
             out.append(f"{' ' * gutter} ...")
         if line != previous:
+            text, shift = _part(source[line - 1], label.span.column)
             out.append(f"{line:>{gutter}} | {text.expandtabs(4)}".rstrip())
         previous = line
         primary = accent is not None and label is labels[0]
-        start = len(text[: label.span.column - 1].expandtabs(4))
-        end = label.span.end_column if label.span.end_line == line else len(text) + 1
-        width = max(1, min(end - label.span.column, len(text) - label.span.column + 1))
+        column = min(label.span.column - shift, len(text) + 1)
+        start = len(text[: max(column - 1, 0)].expandtabs(4))
+        end = label.span.end_column - shift if label.span.end_line == line else len(text) + 1
+        width = max(1, min(end - column, len(text) - column + 1))
         marks = ("^" if primary else "-") * width
         note = f"{marks} {label.text}".rstrip()
         out.append(f"{empty} {' ' * start}{_paint(note, accent if primary and accent else '1;34', colour=colour)}")
     out.append(empty)
     return out
+
+
+def _part(text: str, column: int) -> tuple[str, int]:
+    """A line, or of a very long one (JSON, say) what stands around a column; and how far that is shifted."""
+    if len(text) <= _LONGEST_LINE:
+        return text, 0
+    first = max(0, min(column - 1 - _LONGEST_LINE // 4, len(text) - _LONGEST_LINE))
+    head, tail = ("..." if first else ""), ("..." if first + _LONGEST_LINE < len(text) else "")
+    return head + text[first : first + _LONGEST_LINE] + tail, first - len(head)
 
 
 def _place(span: Span | None) -> str:

@@ -30,6 +30,15 @@ class ManifestLoader(_Base):
             return _STRING
         return _MERGE if value == "<<" else _PLAIN
 
+    def construct_document(self, node: yaml.Node) -> object:
+        """All at once, which finds what contains itself.
+
+        Raises:
+            yaml.YAMLError: Something does.
+        """
+        self.deep_construct = True
+        return super().construct_document(node)
+
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """A mapping whose keys are texts, as JSON has them."""
         found = super().construct_mapping(node, deep)

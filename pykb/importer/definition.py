@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.importer import CRD_INCOMPLETE, CRD_OLD, NO_CRD
+from pykb.diagnostics.codes.importer import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, NO_CRD
+from pykb.importer.form import DEFINITION
 from pykb.importer.source import Document
 
 KIND = "CustomResourceDefinition"
@@ -110,6 +111,12 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
                 notes=("no API server since Kubernetes 1.22 reads the older form",),
                 help=("read it back from a cluster, which keeps it as v1: `pykb import crd cluster://NAME`",),
             ),
+        )
+        return None
+    fault = next(DEFINITION.faults(item, ""), None)
+    if fault is not None:
+        diagnostics.add(
+            CRD_FORM.at(document.span, f"`{fault.path}` of `{name or KIND}` is not what it should be: {fault.message}"),
         )
         return None
     names = _mapping(spec.get("names"))

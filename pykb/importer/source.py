@@ -15,6 +15,7 @@ from pykb.tools.kubectl import Kubectl
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 CLUSTER = "cluster://"
+_MOST_VALUES = 5_000_000  # the largest CRDs have some 100,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,9 @@ def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
         while loader.check_node():
             node = loader.get_node()
             content = loader.construct_document(node) if node is not None else None
-            if node is not None and content is not None:
+            if _size(content, {}) > _MOST_VALUES:
+                diagnostics.add(SOURCE_BROKEN.at(Span(origin, 1, 1), f"`{origin}` repeats itself to no end by aliases"))
+            elif node is not None and content is not None:
                 documents.append(Document(content, origin, node.start_mark.line + 1))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -74,9 +77,22 @@ def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
         diagnostics.add(SOURCE_BROKEN.at(span, f"`{origin}` is no YAML: {problem}"))
     except (ValueError, TypeError) as error:  # a key that is no scalar, a date that is none
         diagnostics.add(SOURCE_BROKEN.at(Span(origin, 1, 1), f"`{origin}` is no YAML: {error}"))
+    except RecursionError:
+        diagnostics.add(SOURCE_BROKEN.at(Span(origin, 1, 1), f"`{origin}` is nested too deeply to be a manifest"))
     finally:
         loader.dispose()
     return documents
+
+
+def _size(value: object, known: dict[int, int]) -> int:
+    """How many values there are with all aliases written out."""
+    if not isinstance(value, dict | list):
+        return 1
+    if id(value) not in known:
+        known[id(value)] = 1 + sum(
+            _size(item, known) for item in (value.values() if isinstance(value, dict) else value)
+        )
+    return known[id(value)]
 
 
 def _from_path(path: Path, diagnostics: Diagnostics) -> list[Document]:

@@ -161,7 +161,10 @@ def _topology(schema: Schema, produces: dict[str, object]) -> Iterable[Expressio
 def _sizes(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:
     if schema.get("properties"):
         return []  # the length of a class means nothing to Python
-    least, most = _SIZES.get(str(schema.get("type")), ("", ""))
+    sizes = _SIZES.get(str(schema.get("type")))
+    if sizes is None:
+        return []
+    least, most = sizes
     keywords: dict[str, Expression] = {}
     for keyword, argument in ((least, "min_length"), (most, "max_length")):
         value = schema.get(keyword)

@@ -31,6 +31,12 @@ CRD_INCOMPLETE = Code(
     "A CRD lacks what its types are made of",
     "A CRD has a group, names, and versions with a schema each.",
 )
+CRD_FORM = Code(
+    "import-crd-form",
+    "A CRD has a value of the wrong form",
+    "No API server would take a CRD with, say, a list where a text belongs. YAML makes some of them: `name: 1` is a "
+    "number, `- true` a truth value.",
+)
 CRD_NOT_KEPT = Code(
     "import-not-kept",
     "A detail of a CRD has no counterpart in Python",

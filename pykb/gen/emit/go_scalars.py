@@ -49,7 +49,7 @@ def reads_as_string(text: str) -> bool:
 
 
 def plain_value(text: str) -> str | bool | float | None:
-    """What go-yaml v2 reads a plain scalar as, as JSON then has it: a time stays text, a whole number has no fraction."""
+    """What go-yaml v2 reads a plain scalar as, and JSON then has: a time is text, a whole number has no fraction."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _MAY_START or _is_timestamp(text):

@@ -109,6 +109,17 @@ def test_excerpts_count_lines_as_python_does(root: Path):
     assert "2 | wrong\n" in render([CODE.at(Span("odd.py", 2, 1, end_column=6), "no")], root=root)
 
 
+@pytest.mark.parametrize("column", [1, 50, 40_000, 79_990])
+def test_of_a_very_long_line_the_part_around_the_place_is_shown(root: Path, column: int):
+    """JSON is often one line; the mark still stands below what is wrong."""
+    (root / "long.json").write_text("-" * (column - 1) + "wrong" + "-" * (80_000 - column), encoding="utf-8")
+    text = render([CODE.at(Span("long.json", 1, column, end_column=column + 5), "no")], root=root)
+    line, marks = text.splitlines()[3:5]
+    assert len(line) < 400
+    assert line[marks.index("^") :].startswith("wrong")
+    assert marks.endswith(" ^^^^^")
+
+
 @pytest.mark.parametrize("style", list(Format))
 def test_halves_of_characters_are_escaped(style: Format):
     """A source can name them, no output takes them."""

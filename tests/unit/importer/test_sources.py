@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 
@@ -11,6 +12,8 @@ import yaml
 from pykb.diagnostics import Diagnostics
 from pykb.importer.definition import Definition, find_definitions
 from pykb.importer.source import read_sources
+
+SCHEMA = "spec.versions.0.schema.openAPIV3Schema"
 
 
 def read(*sources: str, stdin: str = "") -> tuple[list[Definition], list[str]]:
@@ -66,6 +69,76 @@ def test_what_is_no_crd_is_said(text: str, expected: str) -> None:
     definitions, problems = read("-", stdin=text)
     assert definitions == []
     assert problems[0].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: &a {b: *a}", "import-source-broken: `<stdin>` is no YAML: found unconstructable recursive node"),
+        ("a: " + "[" * 5000 + "]" * 5000, "import-source-broken: `<stdin>` is nested too deeply to be a manifest"),
+        (
+            "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
+            + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 10)}]\n" for a, b in itertools.pairwise("abcdefghi")),
+            "import-source-broken: `<stdin>` repeats itself to no end by aliases",
+        ),
+    ],
+)
+def test_yaml_that_is_a_trap_is_said(text: str, expected: str) -> None:
+    """Neither a traceback nor a machine out of memory."""
+    assert read("-", stdin=text)[1][0].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        ("spec.group", 5, "`spec.group` of `things.example.com` is not what it should be: expected a text, found the"),
+        ("metadata.labels", {"a": True}, "`metadata.labels.a` of `things.example.com` is not what it should be: expec"),
+        ("spec.names.shortNames", "t", "`spec.names.shortNames` of `things.example.com` is not what it should be: exp"),
+        (f"{SCHEMA}.properties", ["a"], "expected a mapping of schemas, found a list"),
+        (f"{SCHEMA}.properties.a", None, "it is null"),
+        (f"{SCHEMA}.properties.spec.maximum", "5", "expected a number, found the text `5`"),
+        (f"{SCHEMA}.properties.spec.default", float("inf"), "expected what JSON can say, found the number `inf`"),
+        (f"{SCHEMA}.properties.spec.nullable", "no", "expected `true` or `false`, found the text `no`"),
+        ("spec.versions.0.additionalPrinterColumns", [{"name": "A", "type": "string"}], "jsonPath` of"),
+    ],
+)
+def test_a_value_of_the_wrong_form_is_said(make_crd, path: str, value: object, expected: str) -> None:
+    """With the way to it; an API server would not take it either."""
+    crd = make_crd("a: {type: string}")
+    *way, last = path.split(".")
+    place = crd
+    for step in way:
+        place = place[int(step) if step.isdecimal() else step]
+    place[last] = value
+    definitions, problems = read("-", stdin=yaml.safe_dump(crd))
+    assert definitions == []
+    assert problems[0].startswith("import-crd-form: ")
+    assert expected in problems[0]
+
+
+def test_plain_scalars_are_what_they_are_to_an_api_server() -> None:
+    """Operators such as `=` in an enum, numbers with an exponent, times; PyYAML takes each for something else."""
+    text = """
+      apiVersion: apiextensions.k8s.io/v1
+      kind: CustomResourceDefinition
+      metadata: {name: things.example.com}
+      spec:
+        group: example.com
+        names: {kind: Thing, plural: things}
+        versions:
+        - name: v1
+          schema:
+            openAPIV3Schema:
+              enum: [=, "<<", 12:30:45, 2024-01-15, 1e3, 0o7]
+              properties:
+                =: {type: string}
+    """
+    (definition,), problems = read("-", stdin=text)
+    assert problems == []
+    assert definition.versions[0].schema == {
+        "enum": ["=", "<<", "12:30:45", "2024-01-15", 1000, 7],
+        "properties": {"=": {"type": "string"}},
+    }
 
 
 def test_a_version_without_a_schema_is_said(make_crd) -> None:
