@@ -10,7 +10,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.certificates import self_signed
-from pykb.runtime.errors import ApiError
+from pykb.runtime.errors import ApiError, InternalServerError
 from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.options import CertificateOptions
 from pykb.testing import eventually, running
@@ -65,6 +65,14 @@ async def refused(client, namespace):
     raise AssertionError("a large object was let in")
 
 
+async def let_in(client, obj):
+    """Whether an object is created without anybody's being asked."""
+    try:
+        await client.create(obj)
+    except InternalServerError as error:
+        raise AssertionError(str(error)) from error
+
+
 async def test_admission_handlers_validate_and_mutate(widgets, namespace, registry, caplog):
     """With nothing configured but the handlers: served at the webhook port, with a certificate made for it."""
     manager = manager_for(widgets, namespaces=(namespace,), webhook_port=0)
@@ -76,8 +84,9 @@ async def test_admission_handlers_validate_and_mutate(widgets, namespace, regist
             assert made.spec.size == 3
             await client.create(widget(namespace, "large", 6))
             assert "rather large" in [getattr(record, "warning", "") for record in caplog.records]
-        # The configuration goes with the manager that kept it, so that nobody is refused for want of a server.
-        await client.create(widget(namespace, "anything", 11))
+        # The configuration goes with the manager that kept it, so that nobody is refused for want of a server; the
+        # API server takes a moment to notice.
+        await eventually(lambda: let_in(client, widget(namespace, "anything", 11)), timeout=LONG)
 
 
 async def test_admission_requests_are_counted(widgets, namespace, registry):
