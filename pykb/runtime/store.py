@@ -6,6 +6,7 @@ may change. Nothing in the store is ever changed in place.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -29,26 +30,37 @@ def owner_uids(obj: dict[str, Any]) -> Iterable[str]:
 def key_of(obj: Mapping[str, Any]) -> NamespacedName:
     """Where a raw object is."""
     metadata = obj["metadata"]
-    return NamespacedName(metadata.get("namespace", ""), metadata["name"])
+    # Interned: parsing makes a new text of it for every object.
+    return NamespacedName(sys.intern(metadata.get("namespace", "")), metadata["name"])
 
 
 class Stored:
     """One object as it was last seen."""
 
-    __slots__ = ("_json", "labels", "resource_version", "values")
+    __slots__ = ("_json", "_labels", "resource_version", "values")
 
     def __init__(self, obj: dict[str, Any], values: tuple[tuple[str, ...], ...]) -> None:
         metadata = obj["metadata"]
-        # A copy: what orjson gives keeps the room that it was written in, several times its length.
-        self._json = bytes(memoryview(orjson.dumps(obj)))
-        self.labels: dict[str, str] | None = metadata.get("labels")
+        self._json = _compact(obj)
+        labels = metadata.get("labels")
+        self._labels = _compact(labels) if labels else None  # a dict of two labels takes four times as much
         self.resource_version: str = metadata.get("resourceVersion", "")
         self.values = values
+
+    @property
+    def labels(self) -> dict[str, str] | None:
+        """A copy of the labels; a selector need not load the whole object for them."""
+        return None if self._labels is None else orjson.loads(self._labels)
 
     def load(self) -> dict[str, Any]:
         """A copy of the object."""
         loaded: dict[str, Any] = orjson.loads(self._json)
         return loaded
+
+
+def _compact(value: dict[str, Any]) -> bytes:
+    # A copy: what orjson gives keeps the room that it was written in, several times its length.
+    return bytes(memoryview(orjson.dumps(value)))
 
 
 class Store:
@@ -59,6 +71,7 @@ class Store:
         self._objects: dict[NamespacedName, Stored] = {}
         self._by_namespace: dict[str, dict[NamespacedName, None]] = {}
         self._by_value: dict[str, dict[str, dict[NamespacedName, None]]] = {name: {} for name in self._indexers}
+        self._nothing: tuple[tuple[str, ...], ...] = ((),) * len(self._indexers)  # one for all that no index finds
 
     def add_index(self, name: str, indexer: Indexer) -> None:
         """Index by what ``indexer`` gives, the objects already there too.
@@ -70,6 +83,7 @@ class Store:
             raise ValueError(f"there is an index `{name}` already")
         self._indexers[name] = indexer
         self._by_value[name] = {}
+        self._nothing = ((),) * len(self._indexers)
         for key, stored in list(self._objects.items()):
             self.put(key, stored.load())
 
@@ -77,6 +91,8 @@ class Store:
         """Remember an object; gives what was known before. The dict still belongs to the caller."""
         old = self._objects.get(key)
         values = tuple(tuple(indexer(obj)) for indexer in self._indexers.values())
+        if not any(values):
+            values = self._nothing
         if old is None:
             self._by_namespace.setdefault(key.namespace, {})[key] = None
         elif old.values != values:
