@@ -27,6 +27,7 @@ def find_root() -> Path | None:
 def require_project() -> tuple[Path, Project]:
     """The project; ends the command with a finding when there is none, or its PROJECT cannot be used."""
     from pykb.scaffold.project import FILE_NAME, load
+    from pykb.scaffold.project_names import check_names
 
     root = find_root()
     if root is None:
@@ -56,4 +57,5 @@ def require_project() -> tuple[Path, Project]:
             help=("grow this project with the tool that made it, or start one in another directory: `pykb init`",),
         )
         finish([finding])
+    finish(check_names(project))
     return root, project

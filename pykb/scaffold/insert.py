@@ -17,6 +17,7 @@ import yaml
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.scaffold import ANCHOR_MISSING, FILE_BROKEN
 from pykb.scaffold import anchor as anchors
+from pykb.scaffold.scope import unknown_names
 
 
 class FragmentKind(StrEnum):
@@ -70,7 +71,20 @@ def insert(text: str, fragments: Sequence[Fragment], *, path: str) -> tuple[str,
         there, broken = is_present(result, fragment, path=path)
         if broken is not None or not there:
             return text, _misplaced(absent, path, anchor.line)
+        if unknown := _unknown(result, fragment, path=path):
+            return text, _misplaced(absent, path, anchor.line, unknown=unknown)
     return result, None
+
+
+def _unknown(text: str, fragment: Fragment, *, path: str) -> list[str]:
+    """The names in a statement that mean nothing where it came to stand: its anchor was moved out of the function."""
+    if fragment.kind is not FragmentKind.STATEMENT or PurePosixPath(path).suffix != ".py":
+        return []
+    tree = ast.parse(text)
+    wanted = ast.dump(ast.parse(fragment.text).body[0])
+    statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt) and ast.dump(node) == wanted)
+    # What the fragment is about is imported by another fragment, perhaps a moment later.
+    return [name for found in statements for name in unknown_names(tree, found) if name != fragment.key]
 
 
 def _with_fragment(lines: list[str], anchor: anchors.Anchor, fragment: Fragment) -> str:
@@ -132,11 +146,16 @@ def _broken(span: Span, path: str, problem: str) -> Diagnostic:
     )
 
 
-def _misplaced(fragments: Sequence[Fragment], path: str, line: int) -> Diagnostic:
+def _misplaced(fragments: Sequence[Fragment], path: str, line: int, *, unknown: Sequence[str] = ()) -> Diagnostic:
+    reason = "what is inserted above would not be part of the file's structure"
+    if unknown:
+        reason = (
+            f"what is inserted above needs {', '.join(f'`{name}`' for name in unknown)}, which nothing here defines"
+        )
     return ANCHOR_MISSING.at(
         Span(path, line + 1, 1),
         f"`{path}` cannot take the lines at this anchor",
-        label="what is inserted above would not be part of the file's structure",
+        label=reason,
         notes=("nothing was written",),
         help=("put these lines where they belong, then run the command again:\n" + "\n".join(_lines(fragments)),),
     )

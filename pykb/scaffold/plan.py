@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, NOT_A_FILE
 from pykb.scaffold.check import check
 from pykb.scaffold.insert import Fragment, insert, missing
@@ -138,7 +138,7 @@ class PlanBuilder:
             return
         after, problem = insert(text, fragments, path=path)
         if problem is not None:
-            self.diagnostics.add(problem)
+            self.diagnostics.add(_as_on_disk(problem, text, self.workspace.read(path).content or before))
         elif after != text:
             self.update(path, after.encode())
 
@@ -167,6 +167,17 @@ class PlanBuilder:
         except OutsideError as error:
             self.diagnostics.add(error.diagnostic)
             return None
+
+
+def _as_on_disk(problem: Diagnostic, planned: str, on_disk: bytes) -> Diagnostic:
+    """A finding about a text to which the plan has added lines, at the line that its reader will find."""
+    if problem.span is None or planned.encode() == on_disk:
+        return problem
+    line = planned.splitlines()[problem.span.line - 1]
+    lines = on_disk.decode("utf-8").splitlines()
+    if line not in lines:
+        return problem
+    return replace(problem, span=Span(problem.span.path, lines.index(line) + 1, problem.span.column))
 
 
 def _diff(change: Change) -> str:

@@ -55,7 +55,7 @@ class Project:
         """Where an entry says ``key``; its first line where it does not."""
         entries: CommentedSeq = self.document["resources"]
         index = next(i for i, r in enumerate(self.resources) if r.identity == resource.identity)
-        return _value_span(entries[index], key) if key in entries[index] else _item_span(entries, index)
+        return value_span(entries[index], key) if key in entries[index] else _item_span(entries, index)
 
     def with_resource(self, resource: Resource) -> Project:
         """The file with one entry added, or replaced where its identity is known."""
@@ -125,7 +125,7 @@ def load(text: str) -> tuple[Project | None, Diagnostics]:
     reader = _Reader(found)
     version = document.get("version")
     if str(version) != VERSION:
-        span = _value_span(document, "version") if "version" in document else Span(FILE_NAME, 1, 1)
+        span = value_span(document, "version") if "version" in document else Span(FILE_NAME, 1, 1)
         shown = "no version" if version is None else f"version `{version}`"
         found.add(PROJECT_VERSION.at(span, f'PROJECT has {shown}, expected `"{VERSION}"`'))
     layout = document.get("layout", [])
@@ -217,7 +217,7 @@ class _Reader:
         )
 
     def wrong(self, node: CommentedMap, key: str, expected: str) -> Diagnostic:
-        return PROJECT_FIELD.at(_value_span(node, key), f"`{key}` must be {expected}")
+        return PROJECT_FIELD.at(value_span(node, key), f"`{key}` must be {expected}")
 
 
 def _entry(resource: Resource) -> CommentedMap:
@@ -289,7 +289,8 @@ def _has_indented_lists(text: str) -> bool:
     )
 
 
-def _value_span(node: CommentedMap, key: str) -> Span:
+def value_span(node: CommentedMap, key: str) -> Span:
+    """Where the value of a key stands."""
     line, column = node.lc.value(key)
     return Span(FILE_NAME, line + 1, column + 1, end_column=column + 1 + max(1, len(str(node[key]))))
 

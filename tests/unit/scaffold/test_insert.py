@@ -157,3 +157,37 @@ def test_inserting_twice_is_inserting_once_and_changes_no_other_line(names: list
     assert inserted(once, *fragments) == once
     left = iter(once.splitlines(keepends=True))
     assert all(line in left for line in text.splitlines(keepends=True)), "the old lines are a subsequence"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MAIN.replace("    # +pykb:scaffold:builder", "# +pykb:scaffold:builder"),
+        MAIN.replace('    """Register."""\n    #', '    """Register."""\n\n\n#'),
+        MAIN.replace("(manager: Manager)", "(runner: Manager)"),
+    ],
+    ids=["dedented", "behind the function", "renamed"],
+)
+def test_a_statement_goes_nowhere_where_its_names_mean_nothing(text: str) -> None:
+    """An anchor that was moved out of its function would give a file that parses and does not start."""
+    after, problem = insert(text, [CALL], path="app/__main__.py")
+    assert after == text
+    assert problem is not None
+    assert problem.code.slug == "anchor-missing"
+    assert "`manager`" in problem.label
+    assert "FooReconciler(manager.client).setup(manager)" in problem.help[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        MAIN.replace("def register", "async def start"),
+        MAIN.replace("def register(manager: Manager)", "def register(*, manager: Manager)"),
+        MAIN.replace('def register(manager: Manager) -> None:\n    """Register."""\n    #', "manager = Manager()\n#"),
+        MAIN.replace('    """Register."""\n', "    if True:\n        with manager as manager:\n            pass\n"),
+    ],
+    ids=["async", "keyword", "script", "nested"],
+)
+def test_a_statement_goes_wherever_its_names_are_known(text: str) -> None:
+    """The manager may be made and handed on as the user likes."""
+    assert "FooReconciler(manager.client).setup(manager)\n" in inserted(text, CALL)

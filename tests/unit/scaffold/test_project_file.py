@@ -7,6 +7,7 @@ import yaml
 
 from pykb.scaffold import project as project_file
 from pykb.scaffold.project import load
+from pykb.scaffold.project_names import check_names
 from pykb.scaffold.resource import Resource, merge
 
 MACHINE = Resource("infra", "example.com", "v1", "Machine", "machines", path="app.api.v1", api=True, controller=True)
@@ -188,3 +189,34 @@ def test_merging_keeps_what_either_had() -> None:
     controller = Resource(**base, controller=True)
     assert merge(api, controller) == merge(controller, api)
     assert merge(api, controller).namespaced is False
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ("domain: example.com\nlayout", "domain: Example_com\nlayout", "domain"),
+        ("projectName: app", "projectName: ../app", "projectName"),
+        *[("repo: app", f"repo: {name}", "repo") for name in ("../app", "a/b", "class", "a b", "a.b")],
+        ("group: infra", "group: ../infra", "group"),
+        ("version: v1", "version: one", "version"),
+        ("kind: Machine", "kind: machine/x", "kind"),
+        ("path: app.api.v1", "path: ../../api", "path"),
+        ("    api:", "    plural: ../x\n    api:", "plural"),
+    ],
+)
+def test_names_that_no_command_would_write_are_findings(old: str, new: str, key: str) -> None:
+    """They become paths, code and manifests; the finding stands at the value."""
+    project, found = load(BY_HAND.replace(old, new))
+    assert project is not None, found
+    (finding,) = check_names(project)
+    assert finding.message.startswith(f"`{key}` must be ")
+    assert finding.span is not None
+    assert new.strip().splitlines()[0] in BY_HAND.replace(old, new).splitlines()[finding.span.line - 1]
+
+
+def test_names_that_commands_write_are_no_findings() -> None:
+    """Own kinds, kinds of Kubernetes and of other packages."""
+    issuer = Resource("certs", "example.io", "v1", "Issuer", "issuers", path="certs.api.v1", external=True)
+    pod = Resource("", "", "v1", "Pod", "pods", path="pykb.api.core.v1", core=True)
+    project = new().with_resource(MACHINE).with_resource(issuer).with_resource(pod)
+    assert list(check_names(project)) == []
