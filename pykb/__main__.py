@@ -8,7 +8,16 @@ from importlib.util import find_spec
 
 
 def main() -> None:
-    """Run the command line; says which extra to install where a plain install lacks it."""
+    """Run the command line and exit the process; Ctrl-C while it is still being loaded is no traceback either."""
+    try:
+        _main()
+    except KeyboardInterrupt:
+        sys.stderr.write("\ninterrupted\n")
+        sys.exit(130)
+
+
+def _main() -> None:
+    """Says which extra to install where a plain install lacks it."""
     if sys.argv[1:] in (["version"], ["--version"]):
         from pykb import __version__
 

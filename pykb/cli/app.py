@@ -51,9 +51,15 @@ def _run(args: list[str]) -> int:
     except click.Abort:
         return _interrupted()
     except SystemExit as error:
+        if isinstance(
+            error.__context__, BrokenPipeError
+        ):  # click makes an exit code of it, and it is that of a finding
+            raise error.__context__ from None
         return error.code if isinstance(error.code, int) else 0
     except Exception as error:  # noqa: BLE001 - the top: whatever it is, it becomes a message and an exit code
         return errors.handle(error)
+    finally:
+        errors.flush()
     if result == errors.EXIT_INTERRUPTED:
         return _interrupted()
     return result if isinstance(result, int) else 0
@@ -96,7 +102,11 @@ def _interrupted() -> int:
 
 def _broken_pipe() -> int:
     # The reader went away (`pykb explain | head`): nothing to say, and nothing to flush at exit.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     return 141
 
 

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pykb.cli import console
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report, report_rendered
 from pykb.cli.options import Diff, DryRun, Plugins, listed
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes import names as name_codes
+from pykb.diagnostics.render import Format
 from pykb.plugins.style import Style
 
 if TYPE_CHECKING:
@@ -132,7 +133,12 @@ def _generate(root: Path) -> None:
     own = root / ".venv" / "bin" / "pykb"
     program = [str(own)] if os.access(own, os.X_OK) else [sys.executable, "-m", "pykb"]
     sys.stdout.flush()
-    done = subprocess.run([*program, "generate"], cwd=root, stdin=subprocess.DEVNULL, check=False)
+    style = console.settings.format
+    kept = subprocess.PIPE if style is Format.JSON else None  # its findings and ours are one document
+    words = (*program, "generate", "--format", style)
+    done = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, stderr=kept, check=False, encoding="utf-8")
+    if done.stderr:
+        report_rendered(done.stderr)
     if done.returncode != 0:
         from pykb.diagnostics.codes.scaffold import GENERATE_FAILED
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pykb import __version__
 from pykb.cli import console
+from pykb.cli.errors import flush
 
 _GUARD = "PYKB_HANDED_OVER"
 
@@ -27,6 +28,7 @@ def hand_over(root: Path) -> None:
     theirs = _version(environment)
     if theirs is not None and theirs != __version__:
         console.say(f"note: this is pykb {__version__}, the project's is {theirs}: using the project's")
+    flush()
     sys.stdout.flush()
     sys.stderr.flush()
     os.execve(program, [str(program), *console.settings.argv], {**os.environ, _GUARD: "1"})  # noqa: S606 - the project's own program

@@ -7,6 +7,7 @@ Exit codes: 0 done, 1 findings or a broken environment, 2 a mistake on the comma
 from __future__ import annotations
 
 import errno
+import json
 import platform
 import shlex
 import sys
@@ -31,13 +32,42 @@ EXIT_INTERRUPTED = 130
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
-    """Print findings to stderr in the form that ``--format`` asks for; nothing for none."""
+    """Print findings to stderr in the form that ``--format`` asks for; nothing for none.
+
+    JSON is kept back until :func:`flush`: one command prints one document.
+    """
     found = list(diagnostics)
     if not found:
         return
     style = console.settings.format
     text = render(found, style=style, colour=style is Format.FULL and console.colour_on_stderr())
-    console.warn_raw(text)
+    if style is Format.JSON:
+        _as_json.extend(json.loads(text))
+    else:
+        console.warn_raw(text)
+
+
+_as_json: list[object] = []
+"""The findings of this command so far, where they are asked for as JSON."""
+
+
+def report_rendered(text: str) -> None:
+    """Report what another pykb has rendered, in the form that ``--format`` asks for."""
+    if console.settings.format is not Format.JSON:
+        console.warn_raw(text)
+        return
+    try:
+        _as_json.extend(json.loads(text or "[]"))
+    except ValueError:  # it broke down, and said so in its own way
+        console.warn_raw(text)
+
+
+def flush() -> None:
+    """Print what was kept back; the last thing that a command does."""
+    if _as_json:
+        text = json.dumps(_as_json, indent=2, ensure_ascii=False) + "\n"
+        _as_json.clear()
+        console.warn_raw(text)
 
 
 def finish(diagnostics: Iterable[Diagnostic], *, code: int = EXIT_FINDINGS) -> None:

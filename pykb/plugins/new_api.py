@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
 from pykb.diagnostics.codes.names import KIND_TAKEN
+from pykb.diagnostics.codes.scaffold import BOILERPLATE_BROKEN
 from pykb.diagnostics.model import Severity
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
@@ -68,7 +69,9 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
     if _failed(found):
         return None, found
     plan = PlanBuilder(root)
-    request = _request(options, project, resource, known, _boilerplate(plan))
+    request = _request(options, project, resource, known, _boilerplate(plan, found))
+    if _failed(found):
+        return None, found
     for plugin in chain:
         plugin.create_api(request, plan)
     entry = merge(known, resource) if known else resource
@@ -217,8 +220,17 @@ def reconciler_name(kind: str, controller_name: str) -> str:
     return f"{stem}Reconciler"
 
 
-def _boilerplate(plan: PlanBuilder) -> str:
-    return (plan.current(BOILERPLATE) or b"").decode("utf-8", "replace").strip()
+def _boilerplate(plan: PlanBuilder, found: Diagnostics) -> str:
+    """The licence header of the project, which is a comment; users write the file, too."""
+    text = (plan.current(BOILERPLATE) or b"").decode("utf-8", "replace")
+    wrong = next((n for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")), None)
+    if wrong is not None:
+        message = f"`{BOILERPLATE}` begins every Python file that is made, and this line of it is no comment"
+        helps = ("begin it with `# `; for no header, leave the file empty",)
+        found.add(
+            BOILERPLATE_BROKEN.at(Span(BOILERPLATE, wrong, 1), message, notes=("nothing was written",), help=helps)
+        )
+    return text.strip()
 
 
 def _unchanged(plan: PlanBuilder) -> bytes:

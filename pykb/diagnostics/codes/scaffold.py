@@ -60,6 +60,13 @@ RENDERED_BROKEN = Code(
     " must begin with tabs.",
 )
 
+BOILERPLATE_BROKEN = Code(
+    "boilerplate-broken",
+    "the licence header is no comment",
+    "`hack/boilerplate.py.txt` is put above the code of every Python file that is made, as it is. Each of its lines "
+    "must be a comment, or empty; an empty file means no header.",
+)
+
 TEMPLATE_BROKEN = Code(
     "template-broken",
     "the project template cannot be rendered",

@@ -217,6 +217,35 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize(("stream", "words"), [("stdout", ["explain"]), ("stderr", ["nope"])])
+def test_a_reader_that_is_gone_ends_the_command_as_a_signal_would(stream: str, words: list[str]) -> None:
+    """Exit code 141 (128 + SIGPIPE), not one that means findings; and no traceback on the other stream."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "wb") as gone:
+        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, stream: gone}
+        done = subprocess.run([sys.executable, "-m", "pykb", *words], check=False, **streams)
+    assert done.returncode == 141
+    assert not done.stdout
+    assert not done.stderr
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_is_no_traceback() -> None:
+    """The first import after an installation takes a while: Python compiles."""
+    code = (
+        "import sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupted())\n"
+        "from pykb.__main__ import main\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "dev"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted\n")
+
+
 def test_ctrl_c_ends_with_130_and_one_line(tmp_path: Path) -> None:
     """Interrupted at a question: no traceback."""
     code = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import pty
 import subprocess
@@ -431,3 +432,16 @@ def _type(primary: int, answers: list[str]) -> str:
             break
         shown += more
     return shown
+
+
+@pytest.mark.parametrize("words", [(), ("--no-make",)])
+def test_findings_as_json_are_one_document(spawn, project: Path, words: tuple[str, ...]) -> None:
+    """Those of the generator, which runs as a process of its own, and those about it; nothing where there are none."""
+    assert (
+        spawn(["create", "api", "--version", "v1", "--kind", "Machine", *BOTH, "--format", "json", *words]).stderr == ""
+    )
+    types = project / "sealvm/api/v1/machine_types.py"
+    types.write_text(types.read_text() + "# +kubebuilder:nothing\n")
+    done = spawn(["create", "api", "--version", "v1", "--kind", "Disk", *BOTH, "--format", "json", *words])
+    found = [finding["code"] for finding in json.loads(done.stderr or "[]")]
+    assert found == ([] if words else ["marker-unknown", "generate-failed"])
