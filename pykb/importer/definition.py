@@ -69,7 +69,8 @@ def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) ->
                 diagnostics.add(
                     NO_CRD.at(
                         document.span,
-                        f"`{made.name}` is defined twice, in `{other.origin}` and in `{made.origin}`",
+                        f"`{made.name}` is defined twice, and not alike, in "
+                        + " and in ".join(dict.fromkeys((f"`{other.origin}`", f"`{made.origin}`"))),
                         help=("name one of the two",),
                     ),
                 )

@@ -11,7 +11,19 @@ from typing import Any
 import pytest
 
 from pykb.cli import app
-from pykb.diagnostics.codes import cli, commandline, crd, generate, names, project, rbac, scaffold, types, webhook
+from pykb.diagnostics.codes import (
+    cli,
+    commandline,
+    crd,
+    generate,
+    importer,
+    names,
+    project,
+    rbac,
+    scaffold,
+    types,
+    webhook,
+)
 from pykb.diagnostics.model import Code
 
 HERE = Path(__file__).parent
@@ -77,7 +89,7 @@ def test_a_case_prints_exactly_this(
     assert f"[{slug}]: " in shown
 
 
-AREAS = [cli, commandline, crd, generate, names, project, rbac, scaffold, types, webhook]
+AREAS = [cli, commandline, crd, generate, importer, names, project, rbac, scaffold, types, webhook]
 
 
 @pytest.mark.parametrize("area", AREAS, ids=lambda m: m.__name__.rpartition(".")[2])

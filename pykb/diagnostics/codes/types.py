@@ -56,6 +56,13 @@ CONSTRAINT = Code(
     "A Pydantic constraint that a CRD cannot express",
     "What Python accepts and what the API server accepts would differ.",
 )
+PYTHON_ONLY = Code(
+    "python-only",
+    "A check of values that only Python makes",
+    "A validator runs in the manager, and nowhere else: the API server stores what it refuses, and the manager then "
+    "cannot read it. What a schema can say belongs there as well, as a constraint or a CEL rule.",
+    Severity.NOTE,
+)
 DEFAULT_NOT_JSON = Code(
     "default-not-json",
     "A default value that has no JSON form",

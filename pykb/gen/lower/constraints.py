@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import annotated_types as at
+from pydantic import WithJsonSchema
 from pydantic.fields import FieldInfo
 
 from pykb.api import annotations as api
@@ -15,21 +15,12 @@ from pykb.api.time import MicroTimeFormat
 from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.types import CONSTRAINT
 from pykb.gen.ir import Keyword, SchemaNode
+from pykb.gen.lower.limits import Limit, limit, tightest
 from pykb.gen.lower.patch import patched
 from pykb.gen.lower.place import Place
+from pykb.gen.lower.python_only import check_python_only
 
-_BOUNDS: tuple[tuple[type, str, str, str], ...] = (
-    (at.Ge, "ge", "minimum", ""),
-    (at.Gt, "gt", "minimum", "exclusiveMinimum"),
-    (at.Le, "le", "maximum", ""),
-    (at.Lt, "lt", "maximum", "exclusiveMaximum"),
-    (at.MultipleOf, "multiple_of", "multipleOf", ""),
-)
-_LENGTHS = {
-    "string": ("minLength", "maxLength"),
-    "array": ("minItems", "maxItems"),
-    "object": ("minProperties", "maxProperties"),
-}
+_PATTERN_FLAGS = {int(re.IGNORECASE): "i", int(re.MULTILINE): "m", int(re.DOTALL): "s"}
 _FLAGS: dict[type, tuple[str, object]] = {
     api.ListSet: ("x-kubernetes-list-type", "set"),
     api.ListAtomic: ("x-kubernetes-list-type", "atomic"),
@@ -69,7 +60,7 @@ def constrain(
     """
     found: dict[str, Keyword] = {}
     rules: list[object] = []
-    items = tuple(flatten(metadata))
+    items = tightest(flatten(metadata))
     _refuse_on_union(metadata, effective, place, diagnostics)
     patches = [item for item in items if isinstance(item, api.SchemaPatch)]
     if patches:
@@ -141,16 +132,11 @@ def _refuse_on_union(metadata: Iterable[object], effective: SchemaNode, place: P
             return
 
 
-def _keywords(  # noqa: C901, PLR0912 - one branch for each kind of annotation
+def _keywords(
     item: object, effective: SchemaNode, place: Place, diagnostics: Diagnostics
 ) -> Iterator[tuple[str, object, str]]:
-    for kind, attribute, keyword, flag in _BOUNDS:
-        if isinstance(item, kind):
-            value = getattr(item, attribute)
-            yield from _bound(attribute, value, keyword, flag, effective, place, diagnostics)
-            return
-    if isinstance(item, at.MinLen | at.MaxLen):
-        yield from _length(item, effective, place, diagnostics)
+    if isinstance(item, Limit):
+        yield from limit(item, effective, place, diagnostics)
         return
     simple = _FLAGS.get(type(item))
     if simple is not None:
@@ -173,12 +159,42 @@ def _keywords(  # noqa: C901, PLR0912 - one branch for each kind of annotation
         yield from _field_texts(item)
     elif isinstance(item, api.KnownValues | api.PatchStrategy) and place.span is not None:
         diagnostics.add(_of_built_in_types(item, place))
+    elif isinstance(item, WithJsonSchema):
+        diagnostics.add(
+            CONSTRAINT.at(
+                place.span,
+                f"`WithJsonSchema` on {place.what} is not read: its schema is that of the type",
+                help=(f"RawSchema({item.json_schema!r})", "with `from pykb.api import RawSchema`"),
+            ),
+        )
     else:
-        pattern = getattr(item, "pattern", None)
-        if isinstance(pattern, re.Pattern):
-            pattern = pattern.pattern
-        if isinstance(pattern, str):
-            yield "pattern", pattern, f"Field(pattern={pattern!r})"
+        check_python_only(item, place, diagnostics)
+        yield from _pattern(item, place, diagnostics)
+
+
+def _pattern(item: object, place: Place, diagnostics: Diagnostics) -> Iterator[tuple[str, object, str]]:
+    pattern = getattr(item, "pattern", None)
+    if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
+        flags = "".join(letter for flag, letter in _PATTERN_FLAGS.items() if pattern.flags & flag)
+        if pattern.flags & ~(re.UNICODE | sum(_PATTERN_FLAGS)):
+            diagnostics.add(
+                CONSTRAINT.at(
+                    place.span,
+                    f"the pattern of {place.what} has flags that the API server's expressions do not have",
+                    help=("write the pattern without `re.compile`",),
+                ),
+            )
+        pattern = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
+    if isinstance(pattern, str):
+        yield "pattern", pattern, f"Field(pattern={pattern!r})"
+    elif pattern is not None:
+        diagnostics.add(
+            CONSTRAINT.at(
+                place.span,
+                f"`Field(pattern={pattern!r})` limits {place.what}: expected a text, found the "
+                f"{type(pattern).__name__} `{pattern!r}`",
+            ),
+        )
 
 
 def _of_built_in_types(item: api.KnownValues | api.PatchStrategy, place: Place) -> Diagnostic:
@@ -200,49 +216,3 @@ def _field_texts(info: FieldInfo) -> Iterator[tuple[str, object, str]]:
         from pykb.api.wire import encode
 
         yield "example", encode(info.examples[0]), "Field(examples=)"
-
-
-def _bound(
-    attribute: str,
-    value: Any,
-    keyword: str,
-    flag: str,
-    effective: SchemaNode,
-    place: Place,
-    diagnostics: Diagnostics,
-) -> Iterator[tuple[str, object, str]]:
-    spelling = f"Field({attribute}={value!r})"
-    numeric = effective.type in {"integer", "number"} or effective.is_int_or_string
-    if not numeric or isinstance(value, bool) or not isinstance(value, int | float):
-        diagnostics.add(
-            CONSTRAINT.at(
-                place.span,
-                f"`{spelling}` bounds {place.what}, which is {effective.type_name} in the schema: "
-                "only numbers have bounds",
-                help=('express it as a rule: `CEL("...")`',),
-            ),
-        )
-        return
-    yield keyword, value, spelling
-    if flag:
-        yield flag, True, spelling
-
-
-def _length(
-    item: at.MinLen | at.MaxLen, effective: SchemaNode, place: Place, diagnostics: Diagnostics
-) -> Iterator[tuple[str, object, str]]:
-    least = isinstance(item, at.MinLen)
-    value = item.min_length if isinstance(item, at.MinLen) else item.max_length
-    spelling = f"Field({'min' if least else 'max'}_length={value})"
-    kind = "string" if effective.is_int_or_string else effective.type or ""
-    if kind not in _LENGTHS:
-        diagnostics.add(
-            CONSTRAINT.at(
-                place.span,
-                f"`{spelling}` limits {place.what}, which is {effective.type_name} in the schema: "
-                "only strings, lists and maps have a length",
-            ),
-        )
-        return
-    if value > 0 or not least:
-        yield _LENGTHS[kind][0 if least else 1], value, spelling

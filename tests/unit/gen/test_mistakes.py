@@ -31,6 +31,13 @@ CASES = [
     ("default-value", "2:7", 'expected an integer, found a string `"abc"`', "class Spec(Struct):\n    # +kubebuilder:default=abc\n    a: int\n"),
     ("default-value", "2:7", "there is no field `c`", "class Spec(Struct):\n    # +kubebuilder:default={c: 1}\n    a: Inner\n"),
     ("default-value", "2:8", "is above the maximum `3`", "class Spec(Struct):\n    a: Annotated[int, Field(le=3)] = 4\n"),
+    ("unsupported-constraint", "2:8", "`Field(ge='3')` bounds the field `a`: expected a number", "class Spec(Struct):\n    a: Annotated[int, Field(ge='3')]\n"),
+    ("unsupported-constraint", "2:8", "expected a whole number from 0, found the str `'3'`", "class Spec(Struct):\n    a: Annotated[str, Field(min_length='3')]\n"),
+    ("unsupported-constraint", "2:8", "expected a whole number from 0, found the float `2.5`", "class Spec(Struct):\n    a: Annotated[list[int], Field(max_length=2.5)]\n"),
+    ("unsupported-constraint", "2:8", "expected a whole number from 0, found the int `-1`", "class Spec(Struct):\n    a: Annotated[str, Field(min_length=-1)]\n"),
+    ("unsupported-constraint", "2:8", "expected a text, found the int `5`", "class Spec(Struct):\n    a: Annotated[str, Field(pattern=5)]\n"),
+    ("unsupported-constraint", "2:8", "has flags that", "class Spec(Struct):\n    a: Annotated[str, Field(pattern=__import__('re').compile('a', 64))]\n"),
+    ("unsupported-constraint", "2:8", "`WithJsonSchema` on the field `a` is not read", "class Spec(Struct):\n    a: Annotated[str, __import__('pydantic').WithJsonSchema({})]\n"),
     ("enum-value", "2:7", "expected an integer, found a string", "class Spec(Struct):\n    # +kubebuilder:validation:Enum=a;b\n    a: int\n"),
     ("bounds", "2:8", "no value of `spec.a` lies between", "class Spec(Struct):\n    a: Annotated[int, Field(ge=5, le=1)]\n"),
     ("bounds", "2:7", "excludes nothing", "class Spec(Struct):\n    # +kubebuilder:validation:ExclusiveMinimum=true\n    a: int\n"),
@@ -112,6 +119,23 @@ def test_a_second_description_is_said(generate_types: Generate) -> None:
     text = result.artifacts["crd"][0].render()
     assert "One." in text
     assert "Two." not in text
+
+
+@pytest.mark.parametrize(
+    ("metadata", "name"),
+    [
+        ("AfterValidator(str)", "`AfterValidator`"),
+        ("BeforeValidator(str)", "`BeforeValidator`"),
+        ("StringConstraints(to_lower=True, max_length=3)", "`to_lower=`"),
+    ],
+)
+def test_what_only_python_knows_is_noted(generate_types: Generate, metadata: str, name: str) -> None:
+    """A validator's or a normaliser's work is none of the API server's; everything else is generated."""
+    result = generate_types(f"class Spec(Struct):\n    a: Annotated[str, __import__('pydantic').{metadata}]\n" + KIND)
+    (found,) = result.diagnostics
+    assert (found.code.slug, found.severity) == ("python-only", Severity.NOTE)
+    assert found.message.startswith(f"{name} on the field `a` is known to Python alone")
+    assert result.artifacts["crd"]
 
 
 def test_the_description_of_a_field_wins_over_that_of_its_alias(generate_types: Generate) -> None:
