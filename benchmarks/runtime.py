@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.operators.results import Results, table
-from benchmarks.operators.rows import GOALS, ROWS, Run
+from benchmarks.operators.rows import GO, GO_MAPS, GOALS, ROWS, Run
 
 HERE = Path(__file__).parent / "operators"
 RESULTS = Path("build/benchmarks/runtime.json")
@@ -45,7 +45,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, help="3, or 1 with --quick; scale always has 1")
     parser.add_argument("--resume", action="store_true", help="keep the rounds that are measured already")
     parser.add_argument("--objects", type=int, help="of sync, status (5000) and scale (20000)")
-    parser.add_argument("--skip", choices=("controller-runtime", "kopf"), action="append", default=[], help="a peer")
+    parser.add_argument("--skip", choices=(GO, GO_MAPS, "kopf"), action="append", default=[], help="a peer")
     parser.add_argument("--peer", type=Path, help="a built peer, in place of building one")
     parser.add_argument("--results", type=Path, default=RESULTS)
     flags = parser.parse_args([] if arguments is None else arguments)

@@ -50,7 +50,7 @@ class Results:
         yield f"{row}: " + ", ".join(f"{name} {value}" for name, value in entry["parameters"].items())
         for program, found in entry["programs"].items():
             shown = "  ".join(f"{name} {self.median(row, program, name):.4g}" for name in found[0])
-            yield f"  {program:20} {shown}"
+            yield f"  {program:26} {shown}"
 
 
 @dataclass(frozen=True, slots=True)

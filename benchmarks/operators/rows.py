@@ -18,6 +18,8 @@ from benchmarks.operators.world import KINDS, WIDGET, World, requests, world
 from pykb.runtime import Client, MergePatch
 
 GO = "controller-runtime"
+GO_MAPS = "controller-runtime on maps"
+"""The same without Go types: what a program in Go costs that handles objects as freely as one in Python may."""
 SETTLING = 5.0
 """Seconds after the work until memory counts as steady."""
 
@@ -55,7 +57,8 @@ class Run:
         """The command of an operator."""
         modules = {"pykb": "benchmarks.operators.on_pykb", "kopf": "benchmarks.operators.on_kopf"}
         start = (sys.executable, "-m", modules[program]) if program in modules else (str(self.peer),)
-        return (*start, str(kubeconfig), mode, str(count), str(self.workers))
+        maps = ("unstructured",) if program == GO_MAPS else ()
+        return (*start, str(kubeconfig), mode, str(count), str(self.workers), *maps)
 
     def alternate(self, row: str, programs: tuple[str, ...], measure: Callable[[str], Figures]) -> None:
         """Measure the programs in turn, A B C A B C ..., so that a drift of the machine meets all alike."""
@@ -66,7 +69,7 @@ class Run:
                 figures = measure(program)
                 self.results.add(row, program, figures)
                 shown = "  ".join(f"{name} {value:.4g}" for name, value in figures.items())
-                print(f"  {row} {number + 1}/{self.rounds} {program:20} {shown}", flush=True)
+                print(f"  {row} {number + 1}/{self.rounds} {program:26} {shown}", flush=True)
 
 
 def sync(run: Run) -> None:
@@ -93,7 +96,7 @@ def _bulk(run: Run, row: str) -> None:
                 steady = operator.usage()
                 return figures | {"RSS": steady.rss, "PSS": steady.pss}
 
-    run.alternate(row, (GO, "pykb", "kopf"), measure)
+    run.alternate(row, (GO, "pykb", GO_MAPS, "kopf"), measure)
 
 
 def _work(operator: Operator, count: int) -> Figures:

@@ -1,11 +1,13 @@
 // The peer of benchmarks/runtime.py: the same work on controller-runtime, put together as kubebuilder scaffolds it.
 //
-// Usage: peer KUBECONFIG MODE COUNT WORKERS. The modes:
+// Usage: peer KUBECONFIG MODE COUNT WORKERS [unstructured]. The modes:
 //
 //	sync     see every object once
 //	status   write each object's status once
 //	idle     watch, with leader election, probes and metrics, as deployed
 //	latency  print each object's name, its resource version and the time (Unix, ns) when its reconcile starts
+//
+// With "unstructured", sync and status hold and read objects as maps, as programs do that have no Go types for them.
 //
 // Prints "done" when the last of COUNT objects is handled (or, idle, when the caches are filled) and runs until SIGTERM.
 package main
@@ -19,6 +21,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -99,6 +102,47 @@ type reconciler struct {
 	seen   map[string]bool
 }
 
+func (r *reconciler) handled(name string) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	if !r.seen[name] {
+		r.seen[name] = true
+		if len(r.seen) == r.count {
+			fmt.Println("done")
+		}
+	}
+}
+
+// untyped does the same on maps.
+type untyped struct{ *reconciler }
+
+func newWidget() *unstructured.Unstructured {
+	widget := &unstructured.Unstructured{}
+	widget.SetAPIVersion("bench.example.com/v1")
+	widget.SetKind("Widget")
+	return widget
+}
+
+func (r untyped) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	widget := newWidget()
+	if err := r.client.Get(ctx, request.NamespacedName, widget); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	observed, _, _ := unstructured.NestedInt64(widget.Object, "status", "observedGeneration")
+	if r.mode == "status" && observed != widget.GetGeneration() {
+		base := widget.DeepCopy()
+		status := map[string]any{"observedGeneration": widget.GetGeneration(), "phase": "Ready"}
+		if err := unstructured.SetNestedMap(widget.Object, status, "status"); err != nil {
+			return ctrl.Result{}, err
+		}
+		if err := r.client.Status().Patch(ctx, widget, client.MergeFrom(base)); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
+	r.handled(request.Name)
+	return ctrl.Result{}, nil
+}
+
 func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	started := time.Now().UnixNano()
 	var widget Widget
@@ -115,14 +159,7 @@ func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 			return ctrl.Result{}, err
 		}
 	}
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if !r.seen[request.Name] {
-		r.seen[request.Name] = true
-		if len(r.seen) == r.count {
-			fmt.Println("done")
-		}
-	}
+	r.handled(request.Name)
 	return ctrl.Result{}, nil
 }
 
@@ -144,6 +181,8 @@ func main() {
 	workers, err := strconv.Atoi(os.Args[4])
 	must(err)
 
+	asMaps := len(os.Args) > 5 && os.Args[5] == "unstructured"
+
 	scheme := runtime.NewScheme()
 	must(clientgoscheme.AddToScheme(scheme))
 	version := schema.GroupVersion{Group: "bench.example.com", Version: "v1"}
@@ -154,6 +193,7 @@ func main() {
 		Scheme:                 scheme,
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: "127.0.0.1:0",
+		Client:                 client.Options{Cache: &client.CacheOptions{Unstructured: asMaps}},
 	}
 	if mode == "idle" {
 		options.Metrics = metricsserver.Options{BindAddress: "127.0.0.1:0", SecureServing: true}
@@ -173,9 +213,12 @@ func main() {
 			return nil
 		})))
 	}
-	must(ctrl.NewControllerManagedBy(mgr).
-		For(&Widget{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: workers}).
-		Complete(&reconciler{client: mgr.GetClient(), mode: mode, count: count, seen: map[string]bool{}}))
+	typed := &reconciler{client: mgr.GetClient(), mode: mode, count: count, seen: map[string]bool{}}
+	builder := ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{MaxConcurrentReconciles: workers})
+	if asMaps {
+		must(builder.For(newWidget()).Complete(untyped{typed}))
+	} else {
+		must(builder.For(&Widget{}).Complete(typed))
+	}
 	must(mgr.Start(ctrl.SetupSignalHandler()))
 }
