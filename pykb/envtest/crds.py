@@ -42,7 +42,7 @@ def read_crds(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
     return found
 
 
-def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = timedelta(seconds=20)) -> list[str]:
+def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = timedelta(minutes=1)) -> list[str]:
     """Apply definitions (server side: no limit of size) and wait until their resources are served.
 
     Args:

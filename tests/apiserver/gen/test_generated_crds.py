@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 
 from pykb.diagnostics import Diagnostics
 from pykb.envtest import ControlPlane
+from pykb.envtest.rest import APPLY
 from pykb.gen.request import Given, make_request
 from pykb.gen.run import generate
 
@@ -29,25 +31,44 @@ REFUSED_UPSTREAM = (
     "flowcontrol_v1_PriorityLevelConfigurationStatus",
     "resource_v1_ResourceClaimStatus",
 )
+PATIENCE = 60.0
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def install(plane: ControlPlane, crd: dict[str, Any]) -> dict[str, str]:
-    """Create a CRD, wait until the server made up its mind, remove it; gives its conditions."""
+    """Create a CRD, wait until the server made up its mind, remove it; gives its conditions.
+
+    The control plane is that of the whole session. Where the tests of a sample have left the CRD, with objects that
+    finalizers hold, it is applied anew and stays.
+    """
     rest, name = plane.rest(), crd["metadata"]["name"]
-    created = rest.call("POST", CRDS, crd)
-    assert created.ok, created.message
+    answer = rest.call("POST", CRDS, crd)
+    is_ours = answer.status != 409
+    if not is_ours:
+        answer = rest.call("PATCH", f"{CRDS}/{name}?fieldManager=tests&force=true", crd, content_type=APPLY)
+    assert answer.ok, answer.message
     try:
         conditions: dict[str, str] = {}
-        for _ in range(200):
+
+        def is_decided() -> bool:
             found = rest.call("GET", f"{CRDS}/{name}").body
-            conditions = {c["type"]: c["status"] for c in found["status"].get("conditions") or ()}
-            if conditions.get("Established") == "True" or conditions.get("NamesAccepted") == "False":
-                return conditions
-            time.sleep(0.05)
-        raise AssertionError(f"{name} was not established: {conditions}")
+            conditions.update({c["type"]: c["status"] for c in found["status"].get("conditions") or ()})
+            return conditions.get("Established") == "True" or conditions.get("NamesAccepted") == "False"
+
+        until(is_decided, f"{name} is established or refused")
+        return conditions
     finally:
-        rest.call("DELETE", f"{CRDS}/{name}")
+        if is_ours:
+            until(lambda: rest.call("DELETE", f"{CRDS}/{name}").status == 404, f"{name} is gone")
+
+
+def until(check: Callable[[], bool], what: str) -> None:
+    """Wait, as long as a busy machine may take."""
+    deadline = time.monotonic() + PATIENCE
+    while not check():
+        if time.monotonic() > deadline:
+            pytest.fail(f"not within {PATIENCE:g} s: {what}")
+        time.sleep(0.05)
 
 
 def check(plane: ControlPlane, crd: dict[str, Any]) -> None:
