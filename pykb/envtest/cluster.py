@@ -142,7 +142,7 @@ class Cluster:
                 status = self._wait(time.monotonic() + START_TIMEOUT.total_seconds())
             except BaseException:
                 step.failed("it did not start")
-                self._end()
+                self._end(signal.SIGQUIT)  # an apiserver that is starting heeds no SIGTERM, and nothing is to be saved
                 raise
             step.done(status.url)
             return status
@@ -233,10 +233,10 @@ class Cluster:
 
     # -- stopping
 
-    def _end(self) -> None:
+    def _end(self, how: signal.Signals = signal.SIGTERM) -> None:
         deadline = time.monotonic() + STOP_TIMEOUT.total_seconds()
         if self._alive():
-            os.kill(self._supervisor(), signal.SIGTERM)
+            os.kill(self._supervisor(), how)
         while self._alive():
             if time.monotonic() > deadline:
                 raise EnvironmentProblem(

@@ -156,17 +156,18 @@ def serve_pipe(supervisor: Supervisor, parent: int) -> None:
 
 
 def serve_plan(supervisor: Supervisor, plan: Path) -> None:
-    """Run the processes of a plan file until SIGTERM; SIGHUP says that it has grown.
+    """Run the processes of a plan file until SIGTERM, or SIGQUIT to end without grace; SIGHUP says that it has grown.
 
     ``state.json`` beside it always tells what runs and what has ended. A process that ends is not started again: who
     asks for the state shall see it.
     """
-    told = {"stop": False, "look": True}
+    told = {"stop": False, "look": True, "grace": True}
     rounds = 0
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     signal.signal(signal.SIGTERM, lambda *_: told.update(stop=True))
+    signal.signal(signal.SIGQUIT, lambda *_: told.update(stop=True, grace=False))
     signal.signal(signal.SIGHUP, lambda *_: told.update(look=True))
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -179,7 +180,7 @@ def serve_plan(supervisor: Supervisor, plan: Path) -> None:
                     supervisor.start(command)
         write_state(supervisor, plan.with_name("state.json"), rounds)
         os.read(reader, 4096)
-    supervisor.end_all(grace=GRACE_SECONDS)
+    supervisor.end_all(grace=GRACE_SECONDS if told["grace"] else 0)
     write_state(supervisor, plan.with_name("state.json"), rounds)
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import get_assets
+from pykb.envtest.assets import Assets
 from pykb.envtest.cluster import Cluster
 from pykb.envtest.rest import Rest
 
@@ -179,3 +180,18 @@ def test_a_broken_state_has_a_remedy(cluster: Cluster) -> None:
     assert caught.value.diagnostic.help == ("pykb cluster down", "pykb cluster up")
     assert cluster.down()
     assert whole
+
+
+def test_a_start_that_fails_is_broken_off_without_grace(cluster: Cluster, tmp_path: Path) -> None:
+    """An apiserver that is starting heeds no SIGTERM: whoever pressed Ctrl-C would wait for five seconds."""
+    programs = {
+        "kube-apiserver": f"trap 'touch {tmp_path}/asked' TERM; touch {tmp_path}/up; while :; do sleep 0.1; done",
+        "etcd": f"until test -e {tmp_path}/up; do sleep 0.1; done; exit 1",
+    }
+    for name, script in programs.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / name).chmod(0o755)
+    with pytest.raises(EnvironmentProblem, match="`etcd` ended with exit code 1 while starting"):
+        cluster.up(Assets(tmp_path))
+    assert not cluster.status().alive
+    assert not (tmp_path / "asked").exists()
