@@ -140,7 +140,9 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
             module = importlib.import_module(name)
     except SyntaxError as error:
         diagnostics.add(_syntax(error, path, root))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's module raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the user's module raises
         diagnostics.add(_import_failure(error, path, root))
     else:
         return LoadedModule(path, module)
@@ -202,13 +204,24 @@ def _import_failure(error: BaseException, path: Path, root: Path) -> Diagnostic:
             place = _place(_shown(code.co_filename, root), trace.tb_lineno, line, end_line, column, end_column)
         trace = trace.tb_next
     kind = type(error).__name__
-    missing = error.name if isinstance(error, ModuleNotFoundError) else None
     return IMPORT_FAILED.at(
         place,
         f"importing `{_shown(str(path), root)}` fails: {kind}: {_first_line(error)}",
         label="raised here",
-        help=(f"install the distribution that has `{missing}` into the project's environment",) if missing else (),
+        help=_remedy(error, root),
     )
+
+
+def _remedy(error: BaseException, root: Path) -> tuple[str, ...]:
+    if isinstance(error, ImportError | AttributeError) and "circular import" in str(error):
+        return ("move what both modules need into a third one, which imports neither",)
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if not missing:
+        return ()
+    package = sys.modules.get(missing.partition(".")[0])
+    if package is not None and _lies_in(package, root):
+        return (f"create the module `{missing}`, or correct the import",)
+    return (f"install the distribution that has `{missing}` into the project's environment",)
 
 
 def _place(

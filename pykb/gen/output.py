@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.generate import OUT_OF_DATE, PATH_OUTSIDE
+from pykb.diagnostics.codes.scaffold import NOT_A_FILE
 from pykb.gen.artifact import Artifact
 from pykb.gen.options import DEFAULT_FOLDERS
 
@@ -85,8 +86,22 @@ def plan_changes(
             continue
         for artifact in files:
             path = str(folder / artifact.path)
+            blocked = _blocked(root, PurePosixPath(path))
+            if blocked:
+                diagnostics.add(NOT_A_FILE.at(None, blocked, notes=("nothing was written",), help=("move it away",)))
+                continue
             found[path] = Change(path, read_text(root / path), artifact.render())
     return [found[path] for path in sorted(found)]
+
+
+def _blocked(root: Path, path: PurePosixPath) -> str:
+    """What stands in the way of a file, in words."""
+    if (root / path).is_dir():
+        return f"`{path}` is a folder, but must be a file"
+    for parent in reversed(path.parents):
+        if (root / parent).exists() and not (root / parent).is_dir():
+            return f"`{parent}` is a file, but must be a folder"
+    return ""
 
 
 def read_text(path: Path) -> str | None:
@@ -141,8 +156,8 @@ def write(root: Path, changes: Iterable[Change]) -> list[Change]:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 staged.append((_stage(target, change.after), target))
         while staged:
-            temporary, target = staged.pop(0)
-            os.replace(temporary, target)  # noqa: PTH105 - the one call that is atomic everywhere
+            os.replace(*staged[0])  # noqa: PTH105 - the one call that is atomic everywhere
+            del staged[0]
         for change in needed:
             if change.after is None:
                 (root / change.path).unlink(missing_ok=True)

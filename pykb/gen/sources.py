@@ -70,5 +70,7 @@ def _is_whole(root: Path, path: str) -> bool:
 def _unreadable(path: Path, root: Path, error: OSError | UnicodeDecodeError) -> Diagnostic:
     reason = error.strerror if isinstance(error, OSError) else "it is not encoded in UTF-8"
     return SOURCE_UNREADABLE.at(
-        Span(path.relative_to(root).as_posix(), 1, 1), f"expected Python source, but the file cannot be read: {reason}"
+        Span(path.relative_to(root).as_posix(), 1, 1),
+        f"expected Python source, but the file cannot be read: {reason}",
+        help=("save it as UTF-8",) if isinstance(error, UnicodeDecodeError) else (),
     )

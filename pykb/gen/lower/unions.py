@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
-from pykb.diagnostics.codes.types import UNION
+from pykb.diagnostics.codes.types import UNION, UNSUPPORTED_TYPE
 from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.scalars import int_or_string, lower_scalar
 from pykb.gen.lower.struct_unions import lower_struct_union
@@ -82,13 +82,22 @@ def lower_literal(values: tuple[object, ...], place: Place, lowering: Lowering) 
     """The schema of ``Literal[...]``: an enum in the order written."""
     plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
     nullable = None in plain
-    plain = [value for value in plain if value is not None]
+    plain = [value for value in dict.fromkeys(plain) if value is not None]
     node = lower_values(plain, place, lowering)
     return node.put("nullable", value=True, span=place.span) if nullable else node
 
 
 def lower_enum(cls: type[enum.Enum], place: Place, lowering: Lowering) -> SchemaNode:
     """The schema of an enum: its values in the order of definition, aliases left out."""
+    if issubclass(cls, enum.Flag):
+        lowering.diagnostics.add(
+            UNSUPPORTED_TYPE.at(
+                place.span,
+                f"{place.what} is the flag `{cls.__name__}`, whose values combine: an enum lists them all",
+                help=(f"make `{cls.__name__}` a `StrEnum`, and the field a list: `Annotated[list[...], ListSet()]`",),
+            ),
+        )
+        return lowering.lower(Any, place)
     return lower_values([member.value for member in cls], place, lowering)
 
 

@@ -41,6 +41,7 @@ def test_what_a_module_prints_does_not_reach_the_data(
         ("import nothing_of_this_name\n", "ModuleNotFoundError: No module named 'nothing_of_this_name'", 0),
         ("x = 1\n1 / 0\n", "ZeroDivisionError: division by zero", 1),
         ("raise SystemExit('gone')\n", "SystemExit: gone", 0),
+        ("raise GeneratorExit\n", "GeneratorExit: (no message)", 0),
     ],
 )
 def test_a_module_that_cannot_be_imported_is_a_diagnostic(
@@ -53,6 +54,20 @@ def test_a_module_that_cannot_be_imported_is_a_diagnostic(
     assert message in diagnostic.message
     assert diagnostic.span is not None
     assert (diagnostic.span.path, diagnostic.span.line) == ("shop/api/v1/things.py", first_line + line)
+
+
+@pytest.mark.parametrize(
+    ("source", "remedy"),
+    [
+        ("import nothing_of_this_name\n", "install the distribution that has `nothing_of_this_name`"),
+        ("import shop.api.v1.other\n", "create the module `shop.api.v1.other`, or correct the import"),
+        ("import shop.api.v1.things as me\nme.Thing\n", "move what both modules need into a third one"),
+    ],
+)
+def test_a_failing_import_comes_with_its_remedy(source: str, remedy: str, generate_types: Generate) -> None:
+    """What to do depends on whose module is missing, and on whether it is only not there yet."""
+    (diagnostic,) = generate_types(source + KIND).diagnostics
+    assert diagnostic.help[0].startswith(remedy)
 
 
 def test_only_api_packages_are_imported(generate_types: Generate, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ CASES = [
     ("map-key-type", "2:8", "map keys must be strings in a CRD", "class Spec(Struct):\n    a: dict[int, str]\n"),
     ("union", "2:8", "is the union `list | str`", "class Spec(Struct):\n    a: list[str] | str\n"),
     ("unsupported-type", "2:8", "has the type `complex`", "class Spec(Struct):\n    model_config = {'arbitrary_types_allowed': True}\n    a: complex\n"),
+    ("unsupported-type", "2:8", "is the flag `F`, whose values combine", "class Spec(Struct):\n    a: F\nclass F(Flag):\n    R = 1\n"),
     ("recursive-type", "2:8", "the type `Spec` contains itself", "class Spec(Struct):\n    a: list[Spec] | None = None\n"),
     ("structural-schema", "3:5", "is an embedded resource, which is an object", "class Spec(Struct):\n    # +kubebuilder:validation:EmbeddedResource\n    a: str\n"),
     ("text", "2:8", "the default of `spec.a` has half of a surrogate pair", "class Spec(Struct):\n    a: str = '\\ud800'\n"),

@@ -68,6 +68,32 @@ def test_output_cannot_leave_the_project(tmp_path: Path) -> None:
     assert [d.code.slug for d in found] == ["generate-path-outside"]
 
 
+@pytest.mark.parametrize(
+    ("blocked", "message"),
+    [
+        ("out", "`out` is a file, but must be a folder"),
+        ("out/deep", "`out/deep` is a file, but must be a folder"),
+        ("out/deep/a.yaml/", "`out/deep/a.yaml` is a folder, but must be a file"),
+    ],
+)
+def test_what_stands_in_the_way_is_said_before_anything_is_written(tmp_path: Path, blocked: str, message: str) -> None:
+    """A file where a folder must be, or the other way."""
+    place = tmp_path / blocked
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.mkdir() if blocked.endswith("/") else place.touch()
+    found = Diagnostics()
+    assert plan_changes(tmp_path, artifacts(), OutputRules({"crd": "out/deep"}), found) == []
+    assert [d.message for d in found] == [message]
+
+
+def test_no_temporary_file_stays_behind_when_the_replacing_fails(tmp_path: Path) -> None:
+    """A folder that appeared meanwhile, say."""
+    (tmp_path / "a.yaml").mkdir()
+    with pytest.raises(OSError, match=r"a\.yaml"):
+        write(tmp_path, [Change("a.yaml", None, "after"), Change("b.yaml", None, "after")])
+    assert [p.name for p in tmp_path.iterdir()] == ["a.yaml"]
+
+
 def test_check_shows_the_difference_and_names_the_file(tmp_path: Path) -> None:
     """A unified diff, and one finding a file."""
     rules = OutputRules({"crd": "out"})
