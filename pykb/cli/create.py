@@ -20,6 +20,7 @@ from pykb.diagnostics.render import Format
 from pykb.plugins.style import Style
 
 if TYPE_CHECKING:
+    from pykb.plugins.new_api import NewApi
     from pykb.scaffold.project import Project
     from pykb.scaffold.resource import Resource
 
@@ -65,7 +66,7 @@ def api(
     """
     from pykb.cli.changes import carry_out
     from pykb.cli.project import require_project
-    from pykb.plugins.new_api import NewApi, check_words, plan_api
+    from pykb.plugins.new_api import NewApi, plan_api
 
     root, project = require_project()
     options = NewApi(
@@ -83,13 +84,13 @@ def api(
         force=force,
         plugins=listed(plugins),
     )
-    if not check_words(options).has_errors:
-        if resource is None and not external_api_path:
-            wanted = console.confirm("Create the resource: types and CRD?", default=options.resource)
-            options = replace(options, resource=wanted)
-        if controller is None:
-            wanted = console.confirm("Create a controller?", default=options.controller)
-            options = replace(options, controller=wanted)
+    options = _asked(
+        options,
+        project,
+        root,
+        about_resource=resource is None and not external_api_path,
+        about_controller=controller is None,
+    )
     planned, found = plan_api(options, project, root)
     report(_from_working_directory(found, root))
     if planned is None:
@@ -105,6 +106,26 @@ def api(
     if make:
         _generate(root)
     _say_next(planned.resource, made=make)
+
+
+def _asked(options: NewApi, project: Project, root: Path, *, about_resource: bool, about_controller: bool) -> NewApi:
+    """The options with the answers to what they leave open; nobody is asked where every answer ends in an error."""
+    from pykb.plugins.new_api import plan_api
+
+    resources = (options.resource, not options.resource) if about_resource else (options.resource,)
+    controllers = (options.controller, not options.controller) if about_controller else (options.controller,)
+    answers = (replace(options, resource=r, controller=c) for r in resources for c in controllers)
+    if not about_resource and not about_controller:
+        return options
+    if all(plan_api(answer, project, root)[0] is None for answer in answers):
+        return options
+    if about_resource:
+        wanted = console.confirm("Create the resource: types and CRD?", default=options.resource)
+        options = replace(options, resource=wanted)
+    if about_controller:
+        wanted = console.confirm("Create a controller?", default=options.controller)
+        options = replace(options, controller=wanted)
+    return options
 
 
 def _has_controller(project: Project, group: str, kind: str) -> bool:

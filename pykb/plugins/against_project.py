@@ -14,6 +14,7 @@ from pykb.diagnostics.codes.project import (
     RESOURCE_CONFLICT,
     RESOURCE_EXISTS,
 )
+from pykb.plugins.builtin_kind import is_called_as_builtin
 from pykb.scaffold.project import Project
 from pykb.scaffold.resource import Resource
 
@@ -106,6 +107,9 @@ def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> N
     others = [r for r in project.resources if r.api and r.group != resource.group]
     if others and not project.multigroup:
         have = others[0].group
+        helps = [f"`--group {have}`"]
+        if is_called_as_builtin(resource.group, resource.version, resource.kind):
+            helps.insert(0, "for a controller of Kubernetes' own kind: `--no-resource`")
         message = f"`--group {resource.group}` would be the second API group, after `{have}`"
         if not resource.group:
             message = f"`--group` is missing: the API group of this project is `{have}`"
@@ -115,7 +119,7 @@ def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> N
                 message,
                 label="the group of this project",
                 notes=("a project with several groups is started by `pykb init --multigroup`", *_NOTHING),
-                help=(f"`--group {have}`",),
+                help=tuple(helps),
             )
         )
     clash = next((r for r in others if project.multigroup and r.group_package == resource.group_package), None)

@@ -7,7 +7,22 @@ from dataclasses import replace
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.names import GROUP_NAME, KIND_NAME, VERSION_NAME
 from pykb.diagnostics.suggest import closest
-from pykb.scaffold.resource import Resource
+from pykb.scaffold.resource import BUILTIN_GROUPS, Resource
+
+
+def short_group(group: str) -> str:
+    """``networking.k8s.io`` and ``networking`` mean the same built-in group."""
+    short = group.removesuffix(".k8s.io")
+    return short if BUILTIN_GROUPS.get(short) == "k8s.io" else group
+
+
+def is_called_as_builtin(group: str, version: str, kind: str) -> bool:
+    """Whether Kubernetes itself has a kind of this name, in a group of this name."""
+    short = short_group(group)
+    if short not in BUILTIN_GROUPS:
+        return False
+    looked_up = Resource(short, BUILTIN_GROUPS[short], version, kind, plural="", core=True)
+    return find_builtin(looked_up, Diagnostics()) is not None
 
 
 def find_builtin(resource: Resource, found: Diagnostics) -> Resource | None:

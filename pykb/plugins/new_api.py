@@ -14,7 +14,7 @@ from pykb.diagnostics.model import Severity
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.plugins import against_project
-from pykb.plugins.builtin_kind import find_builtin
+from pykb.plugins.builtin_kind import find_builtin, is_called_as_builtin, short_group
 from pykb.plugins.registry import resolve
 from pykb.plugins.request import ApiContext, ApiRequest
 from pykb.plugins.style import Style
@@ -101,13 +101,7 @@ def is_builtin(options: NewApi, project: Project) -> bool:
     if options.resource or options.external_api_path or options.external_api_domain:
         return False
     own = any(r.group == options.group and r.kind == options.kind and r.api for r in project.resources)
-    return not own and _short(options.group) in BUILTIN_GROUPS
-
-
-def _short(group: str) -> str:
-    """``networking.k8s.io`` and ``networking`` mean the same built-in group."""
-    short = group.removesuffix(".k8s.io")
-    return short if BUILTIN_GROUPS.get(short) == "k8s.io" else group
+    return not own and short_group(options.group) in BUILTIN_GROUPS
 
 
 def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
@@ -134,7 +128,7 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
         controllers=controllers,
     )
     if is_builtin(options, project):
-        short = _short(options.group)
+        short = short_group(options.group)
         return find_builtin(replace(plain, group=short, domain=BUILTIN_GROUPS[short], core=True), found)
     if options.external_api_path:
         return replace(plain, domain=options.external_api_domain, path=options.external_api_path, external=True)
@@ -251,13 +245,11 @@ def _say_protected(resource: Resource, found: Diagnostics) -> None:
 
 def _say_builtin(options: NewApi, found: Diagnostics) -> None:
     """A kind of one's own that is called like one of Kubernetes, group and all, is seldom what was meant."""
-    short = _short(options.group)
-    if short not in BUILTIN_GROUPS:
+    if not is_called_as_builtin(options.group, options.version, options.kind):
         return
-    looked_up = Resource(short, BUILTIN_GROUPS[short], options.version, options.kind, plural="", core=True)
-    if find_builtin(looked_up, Diagnostics()) is None:
-        return
-    message = f"`{options.kind}` is a kind of Kubernetes, too, in its group `{looked_up.api_group or short}`"
+    short = short_group(options.group)
+    group = Resource(short, BUILTIN_GROUPS[short], options.version, options.kind, plural="").api_group or short
+    message = f"`{options.kind}` is a kind of Kubernetes, too, in its group `{group}`"
     help_text = "for a controller of Kubernetes' own kind: `--no-resource`"
     notes = ("what is made here is a kind of your own",)
     found.add(KIND_TAKEN.at(None, message, notes=notes, help=(help_text,), severity=Severity.WARNING))

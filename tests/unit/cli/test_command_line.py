@@ -246,7 +246,7 @@ def test_ctrl_c_while_the_command_line_is_loaded_is_no_traceback() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "\ninterrupted\n")
 
 
-def test_ctrl_c_ends_with_130_and_one_line(tmp_path: Path) -> None:
+def test_ctrl_c_ends_with_130_and_one_line(project: Path) -> None:
     """Interrupted at a question: no traceback."""
     code = (
         "import os, signal, sys\n"
@@ -254,10 +254,9 @@ def test_ctrl_c_ends_with_130_and_one_line(tmp_path: Path) -> None:
         "def ask(*a, **k): os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(5)\n"
         "c.confirm = ask\n"
         "from pykb.cli.app import main\n"
-        "main(['create', 'api', '--version', 'v1', '--kind', 'Machine'])\n"
+        "main(['create', 'api', '--group', 'infra', '--version', 'v1', '--kind', 'Machine'])\n"
     )
-    (tmp_path / "PROJECT").write_text('version: "3"\nprojectName: a\nlayout: [python.pykb.dev/v1]\n')
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=project)
     assert done.returncode == 130
     assert done.stderr == "\ninterrupted\n"
 

@@ -445,3 +445,27 @@ def test_findings_as_json_are_one_document(spawn, project: Path, words: tuple[st
     done = spawn(["create", "api", "--version", "v1", "--kind", "Disk", *BOTH, "--format", "json", *words])
     found = [finding["code"] for finding in json.loads(done.stderr or "[]")]
     assert found == ([] if words else ["marker-unknown", "generate-failed"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--group", "Infra", "--version", "v1", "--kind", "Disk"),
+        ("--group", "other", "--version", "v1", "--kind", "Disk"),
+        ("--group", "infra", "--version", "v1", "--kind", "Machine"),
+    ],
+    ids=["bad name", "second group", "is there"],
+)
+def test_nobody_is_asked_where_no_answer_helps(pykb, project: Path, words: tuple[str, ...]) -> None:
+    """Where every answer ends in an error, the error comes at once."""
+    assert pykb(*MACHINE, *BOTH).code == 0
+    ended = pykb("create", "api", *words)
+    assert ended.code != 0
+    assert ended.err.startswith("error[")
+
+
+def test_a_kind_of_kubernetes_in_a_project_of_one_group_needs_no_second_group(pykb, project: Path) -> None:
+    """What was meant is most likely a controller without a CRD."""
+    assert pykb(*MACHINE, *BOTH).code == 0
+    ended = pykb("create", "api", "--group", "apps", "--version", "v1", "--kind", "Deployment", *BOTH)
+    assert "help: for a controller of Kubernetes' own kind: `--no-resource`\n" in ended.err
