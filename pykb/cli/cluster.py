@@ -32,7 +32,16 @@ def up(
     controller_manager: Annotated[
         bool, typer.Option("--controller-manager/--no-controller-manager", help="Run kube-controller-manager, too.")
     ] = True,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the API server.  [default: a free one]")] = 0,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="PORT",
+            show_default="a free one",
+            help="Port of the API server.",
+        ),
+    ] = 0,
 ) -> None:
     """Start a control plane that stays: etcd, kube-apiserver and kube-controller-manager, no Docker needed.
 

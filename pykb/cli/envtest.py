@@ -73,7 +73,11 @@ def path(version: Version = "", output: PrintOption = Print.PATH) -> None:
 
 
 def list_() -> None:
-    """List the versions in the cache, newest first, with the programs that each has."""
+    """List the versions in the cache, newest first, with the programs that each has.
+
+    Examples:
+      pykb envtest list
+    """
     from pykb.envtest.assets import PROGRAMS, VARIABLE, is_program, named_by_environment
     from pykb.envtest.cache import Cache
     from pykb.envtest.versions import KUBERNETES

@@ -33,15 +33,20 @@ def render(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> di
         found: Takes what is wrong with the template.
     """
     context = _context(source, variables, found)
+    _check_links(source, found)
     if found.has_errors:
         return {}
-    from cookiecutter.exceptions import CookiecutterException
+    from cookiecutter.exceptions import CookiecutterException, NonTemplatedInputDirException
     from cookiecutter.generate import generate_files
     from jinja2.exceptions import TemplateError
 
     with tempfile.TemporaryDirectory(prefix="pykb-") as folder:
         try:
             made = generate_files(source, {"cookiecutter": context}, output_dir=folder, accept_hooks=False)
+        except NonTemplatedInputDirException:
+            message = "the project template has no folder named `{{cookiecutter.project_name}}`"
+            found.add(TEMPLATE_BROKEN.at(None, message, notes=(f"looked in `{source}`",)))
+            return {}
         except (CookiecutterException, TemplateError, UnicodeDecodeError) as error:
             found.add(TEMPLATE_BROKEN.at(None, "the project template cannot be rendered", notes=(_one_line(error),)))
             return {}
@@ -81,6 +86,15 @@ def _looks_like_git(source: str) -> bool:
     return source.startswith(schemes) or source.endswith(".git")
 
 
+def _check_links(source: Path, found: Diagnostics) -> None:
+    """A link that leads out of the template would carry files of this machine into the project."""
+    root = source.resolve()
+    for path in sorted(source.rglob("*")):
+        if path.is_symlink() and not path.resolve().is_relative_to(root):
+            message = f"the project template has a symbolic link that leads out of it: `{path.relative_to(source)}`"
+            found.add(TEMPLATE_BROKEN.at(None, message, help=("put the file itself into the template",)))
+
+
 def _clone(source: str, target: Path, found: Diagnostics) -> bool:
     from pykb.tools.process import run
 
@@ -91,9 +105,12 @@ def _clone(source: str, target: Path, found: Diagnostics) -> bool:
     )
     if done.ok:
         return True
+    said = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    fatal = [line for line in said if line.startswith(("fatal: ", "error: "))]
+    helps = (f"try it alone: `git clone {source}`",)
     found.add(
         TEMPLATE_MISSING.at(
-            None, f"`--template {source}` cannot be cloned", notes=tuple(done.stderr.strip().splitlines()[-3:])
+            None, f"`--template {source}` cannot be cloned", notes=tuple(fatal or said[-3:]), help=helps
         )
     )
     return False

@@ -83,6 +83,38 @@ def test_a_broken_template_is_a_finding(make_tree: Callable[..., Path], files: d
     assert [d.code.slug for d in found] == ["template-broken"]
 
 
+def test_a_template_without_its_folder_is_told_what_is_missing(make_tree: Callable[..., Path]) -> None:
+    """By the name that the folder must have."""
+    found = Diagnostics()
+    tree.render(make_tree({"cookiecutter.json": "{}"}), VARIABLES, found)
+    assert "`{{cookiecutter.project_name}}`" in next(iter(found)).message
+
+
+@pytest.mark.parametrize("link", [f"{FOLDER}/key", f"{FOLDER}/keys", "templates"])
+def test_no_link_of_a_template_leads_out_of_it(make_tree: Callable[..., Path], tmp_path: Path, link: str) -> None:
+    """A template of a stranger carries no file of this machine into a project."""
+    secret = tmp_path / "secrets" / "id"
+    secret.parent.mkdir()
+    secret.write_text("secret")
+    source = make_tree(template({"a": "", "b/c": ""}))
+    (source / FOLDER / "inside").symlink_to("b")
+    assert tree.render(source, VARIABLES, Diagnostics()).keys() >= {"a", "b/c"}
+    (source / link).symlink_to(secret if link.endswith("key") else secret.parent)
+    found = Diagnostics()
+    assert tree.render(source, VARIABLES, found) == {}
+    (finding,) = found
+    assert link in finding.message
+
+
+def test_a_clone_that_fails_is_told_in_gits_words(tmp_path: Path) -> None:
+    """The line that says why, and none that is empty."""
+    found = Diagnostics()
+    with tree.opened(f"file://{tmp_path}/none", found):
+        (finding,) = found
+    assert finding.notes
+    assert all(note.startswith("fatal: ") for note in finding.notes)
+
+
 def test_a_git_repository_is_cloned_and_rendered(make_tree: Callable[..., Path]) -> None:
     """By its address, without a shell."""
     source = make_tree(template({"a": "{{ cookiecutter.package }}"}))
