@@ -6,7 +6,7 @@ import enum
 import types
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel
@@ -44,6 +44,7 @@ class Lowering:
     resolve: Callable[[SchemaNode], SchemaNode]
     allow_dangerous_types: bool = False
     embedded_metadata: bool = True
+    _applications: dict[object, object] = field(default_factory=dict)
 
     def lower(self, annotation: object, place: Place) -> SchemaNode:
         """The schema of an annotation; named types are references in it."""
@@ -72,20 +73,24 @@ class Lowering:
             return self.lower(python.__supertype__, place)
         if is_type_alias(python):
             return self.lower(python.__value__, place)  # type: ignore[attr-defined]
+        if is_type_alias(typing.get_origin(python)):
+            return self.lower(_applied(typing.get_origin(python), typing.get_args(python)), place)
         if isinstance(python, type) and issubclass(python, enum.Enum):
             return lower_enum(python, place, self)
         if isinstance(python, type) and issubclass(python, BaseModel):
             return lower_model(python, named, self)
         return self.lower(python, place)
 
-    def _lower(self, annotation: object, place: Place) -> SchemaNode:  # noqa: C901 - the dispatcher: one line a shape
+    def _lower(self, annotation: object, place: Place) -> SchemaNode:  # noqa: C901, PLR0912 - the dispatcher
         if isinstance(annotation, str | typing.ForwardRef):
             return self._forward(annotation, place)
         if isinstance(annotation, typing.NewType) or is_type_alias(annotation):
             return self._reference(annotation, place)
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-        if typing.get_origin(annotation) is typing.Annotated:
+        if origin is typing.Annotated:
             return self.lower(annotation, place)
+        if is_type_alias(origin):  # `Pair[int]`, each time another object
+            return self._reference(self._applications.setdefault(annotation, annotation), place)
         if is_union(origin):
             return lower_union(arguments, place, self)
         if origin is typing.Literal:
@@ -164,6 +169,16 @@ class Lowering:
 def is_type_alias(annotation: object) -> bool:
     """Whether it is a ``type X = ...``, or the stand-in of an alias in the source."""
     return type(annotation).__name__ == "TypeAliasType" and hasattr(annotation, "__value__")
+
+
+def _applied(alias: Any, arguments: tuple[object, ...]) -> object:
+    """What a generic alias stands for with these arguments."""
+    given = dict(zip(alias.__type_params__, arguments, strict=False))
+    value = alias.__value__
+    if isinstance(value, typing.TypeVar):
+        return given.get(value, value)
+    wanted = tuple(given.get(parameter, parameter) for parameter in getattr(value, "__parameters__", ()))
+    return value[wanted] if wanted else value
 
 
 def _module_of(python: object) -> types.ModuleType | None:

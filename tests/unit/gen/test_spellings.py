@@ -277,3 +277,28 @@ def manifest(result: GenerateResult) -> str:
     assert not result.diagnostics.has_errors, render(result.diagnostics, style=Format.CONCISE)
     (artifact,) = result.artifacts["crd"]
     return artifact.render()
+
+
+def test_a_generic_alias_is_what_it_stands_for(generate_types: Generate) -> None:
+    """With its arguments put in, however they are ordered."""
+    aliases = """\
+from typing_extensions import TypeAliasType
+A, B = TypeVar("A"), TypeVar("B")
+Two = TypeAliasType("Two", dict[str, list[B] | A], type_params=(A, B))
+Same = TypeAliasType("Same", A, type_params=(A,))
+"""
+    spelled = aliases + "class Spec(Struct):\n    a: Two[None, int]\n    b: Same[Two[None, Same[str]]]\n"
+    plain = "class Spec(Struct):\n    a: dict[str, list[int] | None]\n    b: dict[str, list[str] | None]\n"
+    texts = [generate_types(source + KIND).artifacts["crd"][0].render() for source in (spelled, plain)]
+    assert texts[0] == texts[1]
+
+
+def test_a_generic_alias_that_contains_itself_is_said(generate_types: Generate) -> None:
+    """As for any recursive type; Python makes a new object at each turn."""
+    source = (
+        "from typing_extensions import TypeAliasType\nA = TypeVar('A')\n"
+        "Tree = TypeAliasType('Tree', dict[str, 'Tree[A]'], type_params=(A,))\n"
+        "class Spec(Struct):\n    a: Tree[int]\n"
+    )
+    result = generate_types(source + KIND)
+    assert [d.code.slug for d in result.diagnostics] == ["recursive-type"]
