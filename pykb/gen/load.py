@@ -84,6 +84,8 @@ def _files(place: Path) -> Iterator[Path]:
 def _is_skipped(name: str, folder: Path, top: Path) -> bool:
     if name.startswith(".") or name in _SKIPPED or (folder / name / "pyvenv.cfg").exists():
         return True
+    if (folder / name / "PROJECT").is_file():  # another project, as a go.mod is another module
+        return True
     return name in _TESTS and folder == top
 
 

@@ -13,6 +13,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.project import PROJECT_EXISTS
 from pykb.diagnostics.codes.scaffold import (
     DIRECTORY_FILE_TAKEN,
+    DIRECTORY_IN_PROJECT,
     DIRECTORY_NOT_EMPTY,
     FILE_EXISTS,
     WHEEL_UNAVAILABLE,
@@ -109,6 +110,11 @@ def _check_folder(root: Path, found: Diagnostics) -> None:
             )
         )
         return
+    around = next((folder for folder in root.parents if (folder / project.FILE_NAME).is_file()), None)
+    if around is not None:
+        helps = (f"to add a kind to that one: `cd {os.path.relpath(around, root)}`, then `pykb create api`",)
+        message = f"this directory is a part of another project, `{around.name}`; a project of its own begins here"
+        found.add(DIRECTORY_IN_PROJECT.at(None, message, help=helps))
     others = sorted(entry.name for entry in root.iterdir() if not entry.name.startswith("."))
     if others:
         shown = ", ".join(f"`{name}`" for name in others[:5]) + (", ..." if len(others) > 5 else "")

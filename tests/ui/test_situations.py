@@ -215,3 +215,12 @@ def test_a_file_may_not_be_read(
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
     golden("system-error/no_permission", stderr_of(capfd, *DISK, code=1))
+
+
+def test_a_project_begins_in_another(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the wrong directory, most likely."""
+    (root / "below").mkdir()
+    monkeypatch.chdir(root / "below")
+    golden("directory-in-project/below", stderr_of(capfd, "init", "--domain", "sealyun.com", "--dry-run", code=0))

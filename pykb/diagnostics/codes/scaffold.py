@@ -88,6 +88,14 @@ DIRECTORY_NOT_EMPTY = Code(
     Severity.WARNING,
 )
 
+DIRECTORY_IN_PROJECT = Code(
+    "directory-in-project",
+    "the directory belongs to another project",
+    "A directory above has a PROJECT. The new project is one of its own: commands in it do not see the one above, "
+    "whose `pykb generate` leaves it out.",
+    Severity.WARNING,
+)
+
 DIRECTORY_FILE_TAKEN = Code(
     "directory-taken",
     "the directory has files that `pykb init` would write",

@@ -205,3 +205,19 @@ def test_a_flag_with_a_wrong_value_says_what_it_takes(pykb, here: Path) -> None:
     ended = pykb("init", "--domain", "example.com", "--namespaced=flase")
     assert ended.code == 2
     assert "`--namespaced`, or `--namespaced=false`" in ended.err
+
+
+def test_a_project_within_a_project_is_one_of_its_own(pykb, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said, with the way back; the generator of the one around it leaves it alone."""
+    below = project / "services" / "harbour"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    ended = pykb("init", "--domain", "example.com")
+    assert ended.code == 0
+    assert ended.err.startswith("warning[directory-in-project]: ")
+    assert "`cd ../..`" in ended.err
+    words = ("create", "api", "--group", "fleet", "--version", "v1", "--kind", "Ship", "--resource", "--controller")
+    assert pykb(*words).code == 0
+    monkeypatch.chdir(project)
+    assert pykb(*words).code == 0
+    assert [path.name for path in sorted((project / "config/crd/bases").iterdir())] == ["fleet.sealyun.com_ships.yaml"]

@@ -92,7 +92,17 @@ def test_paths_cannot_leave_the_project(tmp_path: Path) -> None:
 
 def test_environments_tests_and_hidden_folders_are_not_read(tmp_path: Path) -> None:
     """Only the project's own code counts."""
-    for name in ("a/x.py", ".venv/y.py", "env2/pyvenv.cfg", "env2/z.py", "tests/t.py", "a/tests/u.py", ".git/h.py"):
+    for name in (
+        "a/x.py",
+        ".venv/y.py",
+        "env2/pyvenv.cfg",
+        "env2/z.py",
+        "tests/t.py",
+        "a/tests/u.py",
+        ".git/h.py",
+        "b/PROJECT",
+        "b/c/p.py",
+    ):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     found = find_files(tmp_path, ["./..."], Diagnostics())
