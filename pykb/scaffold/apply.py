@@ -3,7 +3,7 @@
 How: everything new is written below ``.pykb/transaction.new``, with a copy of everything old; renaming that folder to
 ``.pykb/transaction`` is the decision. From then on the changes are renamed into place one by one, and whoever comes
 next (:func:`recover`) goes on where a killed process stopped. A change that fails for another reason (no permission,
-disk full) undoes those before it. A file that someone edited in the meantime is never written over.
+disk full, Ctrl-C) undoes those before it. A file that someone edited in the meantime is never written over.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _forward_or_undo(root: Path, state: Path) -> None:
     try:
         for number, step in enumerate(steps):
             _forward(root, folder / f"{number}.after", step)
-    except (OSError, OutsideError):
+    except (OSError, OutsideError, KeyboardInterrupt):
         _undo(root, state, steps)
         raise
     with suppress(OSError):  # everything is in place; what is left of the transaction goes with the next command

@@ -24,6 +24,8 @@ FINISHED, FAILED = "finished", "failed"
 def run_and_break(action: Callable[[], object], at: int, *, how: str) -> str:
     """Run ``action`` in a child whose change number ``at`` is its last (`kill`) or raises ENOSPC (`raise`).
 
+    Or in which Ctrl-C arrives at that change (`interrupt`).
+
     Gives how the child ended: `finished` (it made fewer changes), `killed`, or `failed` (it reported an error).
     """
     child = os.fork()
@@ -34,7 +36,7 @@ def run_and_break(action: Callable[[], object], at: int, *, how: str) -> str:
             try:
                 action()
                 code = 0
-            except (OSError, EnvironmentProblem):
+            except (OSError, EnvironmentProblem, KeyboardInterrupt):
                 code = 1
         finally:
             os._exit(code)
@@ -58,6 +60,8 @@ def _arm(at: int, how: str) -> None:
             return
         if how == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
+        if how == "interrupt":
+            raise KeyboardInterrupt
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "x")
 
     def hook(event: str, args: tuple[Any, ...]) -> None:

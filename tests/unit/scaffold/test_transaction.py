@@ -115,13 +115,14 @@ def test_a_recovery_that_is_killed_itself_is_recovered_by_the_next(tmp_path: Pat
                 break
 
 
-def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(tmp_path: Path) -> None:
-    """For every N: when the Nth change fails (disk full), the project is as before, or as after, at once."""
+@pytest.mark.parametrize("how", ["raise", "interrupt"])
+def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(tmp_path: Path, how: str) -> None:
+    """For every N: when the Nth change fails (disk full, Ctrl-C), the project is as before, or as after, at once."""
     root = tmp_path / "p"
     failures = 0
     for at in range(500):
         plan = plan_of(fresh(root))
-        end = run_and_break(lambda plan=plan: apply(plan), at, how="raise")
+        end = run_and_break(lambda plan=plan: apply(plan), at, how=how)
         tree = read_tree(root)
         assert tree in (as_before(), AFTER), f"mixed after a failure at change {at}"
         failures += end == FAILED
