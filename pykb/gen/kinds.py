@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pykb.api.object import CustomResource
-from pykb.diagnostics import Diagnostic, Diagnostics, Label
+from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity
 from pykb.diagnostics.codes.generate import DUPLICATE_KIND, NO_GROUP
 from pykb.diagnostics.codes.markers import MARKER_CONFLICT
 from pykb.gen.declare import Declarations, NamedType
@@ -59,6 +60,8 @@ def find_kinds(
         if gvk is None:
             if python not in extended and "gvk" not in dir(python):
                 diagnostics.add(_no_group(named))
+            elif inspect.get_annotations(python) and "gvk" in dir(python):
+                diagnostics.add(_no_kind_of_its_own(named, python))
             continue
         kind = Kind(gvk, python, named)
         other = found.setdefault(gvk, kind)
@@ -114,6 +117,19 @@ def _no_group(named: NamedType) -> Diagnostic:
         named.span,
         f"the kind `{named.name}` has no group and version",
         help=(f"class {named.name}(CustomResource, group_version=GROUP_VERSION): ...",),
+    )
+
+
+def _no_kind_of_its_own(named: NamedType, python: type[CustomResource]) -> Diagnostic:
+    base = python.gvk.kind
+    return NO_GROUP.at(
+        named.span,
+        f"`{named.name}` adds fields to the kind `{base}`, and no manifest has them: it is no kind of its own",
+        severity=Severity.WARNING,
+        help=(
+            f"class {named.name}({base}, group_version=GROUP_VERSION): ...",
+            "for fields that several kinds share, derive them from a class without `group_version`",
+        ),
     )
 
 

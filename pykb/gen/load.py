@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import types
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,7 +139,9 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
         diagnostics.add(_same_name(name, path, Path(other), root))
         return None
     try:
-        with contextlib.redirect_stdout(sys.stderr):  # data of ours goes to stdout, prints of an import do not
+        # Data of ours goes to stdout, prints of an import do not. Of hidden methods there is a finding.
+        with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"Field name .* shadows an attribute", UserWarning)
             module = importlib.import_module(name)
     except SyntaxError as error:
         diagnostics.add(_syntax(error, path, root))

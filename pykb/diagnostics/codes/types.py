@@ -63,6 +63,13 @@ PYTHON_ONLY = Code(
     "cannot read it. What a schema can say belongs there as well, as a constraint or a CEL rule.",
     Severity.NOTE,
 )
+HIDDEN_METHOD = Code(
+    "hidden-method",
+    "A field hides a method",
+    "Classes of API types have methods: pykb's (`to_wire`, ...), Pydantic's (`model_dump`, ...), and old ones of "
+    "Pydantic's that type checkers still know (`copy`, `json`, `schema`). A field of that name takes the place of the "
+    "method. Give the attribute another name; `Wire` keeps the name that users of the API see.",
+)
 DEFAULT_NOT_JSON = Code(
     "default-not-json",
     "A default value that has no JSON form",

@@ -11,10 +11,11 @@ from pydantic.fields import FieldInfo
 
 from pykb.api.annotations import Nullable, SchemaRequired
 from pykb.api.object import CustomResource, Object
+from pykb.api.struct import Struct
 from pykb.api.wire import wire_name
-from pykb.diagnostics import Label
+from pykb.diagnostics import Label, Severity
 from pykb.diagnostics.codes.crd import DUPLICATE_NAME
-from pykb.diagnostics.codes.types import ALIAS, DESCRIPTION_CONFLICT
+from pykb.diagnostics.codes.types import ALIAS, DESCRIPTION_CONFLICT, HIDDEN_METHOD
 from pykb.gen.ir import PropertyNode, SchemaNode, object_node
 from pykb.gen.lower.builtins import kind_field, lower_builtin
 from pykb.gen.lower.defaults import python_default
@@ -26,6 +27,8 @@ from pykb.markers.source import FieldDeclaration
 if TYPE_CHECKING:
     from pykb.gen.declare import NamedType
     from pykb.gen.lower.annotation import Lowering
+
+_TAKEN = frozenset(name for name in dir(Struct) if not name.startswith("_"))
 
 
 def lower_model(cls: type[BaseModel], named: NamedType, lowering: Lowering) -> SchemaNode:
@@ -76,6 +79,8 @@ def _property(
         node = node.put("description", description, declaration.span if declaration else None)
     if declaration is not None and declaration.arguments:
         _check_alias(attribute, declaration, lowering)
+    if attribute in _TAKEN and not named.built_in:
+        _check_hidden(attribute, wire_name(attribute, info), declaration, lowering)
     default, spelling = python_default(info, place, lowering)
     if spelling:
         node = node.put("default", default, place.span, spelling)
@@ -132,6 +137,19 @@ def _check_alias(attribute: str, declaration: FieldDeclaration, lowering: Loweri
                     help=(f"{attribute}: Annotated[..., Wire({name})]", "with `from pykb.api import Wire`"),
                 ),
             )
+
+
+def _check_hidden(attribute: str, wire: str, declaration: FieldDeclaration | None, lowering: Lowering) -> None:
+    """A field must not take the place of a method that pykb, Pydantic or a type checker relies on."""
+    is_deprecated = attribute in dir(BaseModel) and not attribute.startswith("model_")
+    lowering.diagnostics.add(
+        HIDDEN_METHOD.at(
+            declaration.span if declaration else None,
+            f"the field `{attribute}` hides the method `{attribute}` that every `Struct` has",
+            severity=Severity.WARNING if is_deprecated else Severity.ERROR,
+            help=(f'{attribute}_: Annotated[..., Wire("{wire}")]', "with `from pykb.api import Wire`"),
+        ),
+    )
 
 
 def _value(kind: FieldType, info: FieldInfo, place: Place, lowering: Lowering) -> SchemaNode:

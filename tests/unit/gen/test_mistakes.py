@@ -62,6 +62,8 @@ CASES = [
     ("union", "2:8", "is the union `list | str`", "class Spec(Struct):\n    a: list[str] | str\n"),
     ("unsupported-type", "2:8", "has the type `complex`", "class Spec(Struct):\n    model_config = {'arbitrary_types_allowed': True}\n    a: complex\n"),
     ("unsupported-type", "2:8", "is the flag `F`, whose values combine", "class Spec(Struct):\n    a: F\nclass F(Flag):\n    R = 1\n"),
+    ("hidden-method", "2:5", "the field `to_wire` hides the method `to_wire`", "class Spec(Struct):\n    to_wire: str = ''\n"),
+    ("hidden-method", "2:5", "the field `model_dump` hides the method", "class Spec(Struct):\n    model_dump: str = ''\n"),
     ("recursive-type", "2:8", "the type `Spec` contains itself", "class Spec(Struct):\n    a: list[Spec] | None = None\n"),
     ("structural-schema", "3:5", "is an embedded resource, which is an object", "class Spec(Struct):\n    # +kubebuilder:validation:EmbeddedResource\n    a: str\n"),
     ("text", "2:8", "the default of `spec.a` has half of a surrogate pair", "class Spec(Struct):\n    a: str = '\\ud800'\n"),
@@ -109,6 +111,30 @@ def test_all_mistakes_are_found_in_one_run(generate_types: Generate) -> None:
     """
     result = generate_types(dedent(source) + KIND)
     assert [d.code.slug for d in result.diagnostics] == ["marker-type", "marker-unknown", "float"]
+
+
+@pytest.mark.parametrize(
+    ("source", "code", "message"),
+    [
+        (
+            "class Spec(Struct):\n    copy: str = ''\n" + KIND,
+            "hidden-method",
+            "the field `copy` hides the method `copy`",
+        ),
+        (
+            "class Spec(Struct):\n    a: int = 0\n" + KIND + "class Other(Thing):\n    b: int = 0\n",
+            "no-group-version",
+            "`Other` adds fields to the kind `Thing`, and no manifest has them",
+        ),
+    ],
+)
+def test_what_may_be_meant_is_a_warning(generate_types: Generate, source: str, code: str, message: str) -> None:
+    """It works, but hardly as intended."""
+    result = generate_types(source)
+    (found,) = result.diagnostics
+    assert (found.code.slug, found.severity) == (code, Severity.WARNING)
+    assert found.message.startswith(message)
+    assert result.artifacts["crd"]
 
 
 def test_a_second_description_is_said(generate_types: Generate) -> None:
