@@ -22,6 +22,7 @@ from pykb.markers.model import Marker
 from pykb.markers.naming import resolve
 from pykb.markers.reader import MarkerComment, MarkerReader, Place
 from pykb.markers.registry import MarkerRegistry
+from pykb.markers.repetition import check_fields, check_types
 from pykb.markers.source import FieldDeclaration, SourceFile, TypeDeclaration, TypeKind
 
 __all__ = ["FieldDeclaration", "SourceFile", "TypeDeclaration", "TypeKind", "collect", "scan", "syntax_error"]
@@ -114,7 +115,9 @@ class _Attachment:
         self._package: list[Marker] = []
 
     def run(self) -> SourceFile:
-        types = {node.qualname: self._type(node) for node in self._declarations.types}
+        found = [self._type(node) for node in self._declarations.types]
+        check_types([t for t in found if "<locals>" not in t.qualname], self._diagnostics)
+        types = {declaration.qualname: declaration for declaration in found}
         for block in self._comments.blocks:
             if block.first_line not in self._taken and block.has_markers:
                 self._free(block)
@@ -144,7 +147,9 @@ class _Attachment:
         description = describe_docstring(node.docstring) if node.docstring else None
         if description is None and above is not None:
             description = describe_comment(c.text for c in above.comments)
-        fields = {f.name: self._field(f) for f in node.fields}
+        found = [(self._field(f), f.block) for f in node.fields]
+        check_fields(found, self._diagnostics)
+        fields = {f.name: f for f, _ in found}
         return TypeDeclaration(
             node.name, node.qualname, node.span, description, tuple(own), fields, node.bases, node.kind
         )

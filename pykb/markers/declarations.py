@@ -50,7 +50,7 @@ class Columns:
 
 @dataclass(slots=True)
 class FieldNode:
-    """An annotated attribute: where it starts, and its docstring."""
+    """An annotated attribute: where it starts, its docstring, and the number of the statements it stands among."""
 
     name: str
     line: int
@@ -59,6 +59,7 @@ class FieldNode:
     annotation_span: Span
     arguments: Mapping[str, Span] = field(default_factory=dict)
     docstring: str | None = None
+    block: int = 0
 
 
 @dataclass(slots=True)
@@ -109,9 +110,12 @@ class _Walk:
     def __init__(self, columns: Columns, found: Declarations) -> None:
         self._columns = columns
         self._found = found
+        self._blocks = 0
 
     def body(self, statements: Sequence[ast.stmt], prefix: str, owner: TypeNode | None) -> None:
-        last: FieldNode | None = None
+        last: FieldNode | TypeNode | None = None
+        self._blocks += 1
+        block = self._blocks
         for statement in statements:
             if isinstance(statement, ast.ClassDef):
                 self._class(statement, prefix, owner)
@@ -119,13 +123,13 @@ class _Walk:
                 self._scope(statement, f"the function `{statement.name}`", is_class=False)
                 self.body(statement.body, f"{prefix}{statement.name}.<locals>.", None)
             elif isinstance(statement, ast.AnnAssign) and owner is not None:
-                last = self._field(statement, owner)
+                last = self._field(statement, owner, block)
                 continue
-            elif owner is not None and last is not None and (text := _docstring(statement)) is not None:
+            elif last is not None and (text := _docstring(statement)) is not None:
                 last.docstring = text
                 self._docstring_lines(statement)
-            else:
-                self._alias(statement, prefix)
+            elif (last := self._alias(statement, prefix)) is not None:
+                continue
             for nested in _blocks(statement):
                 self.body(nested, prefix, owner)
             last = None
@@ -156,7 +160,7 @@ class _Walk:
     def _scope(self, node: ast.stmt, description: str, *, is_class: bool) -> None:
         self._found.scopes.append(Scope(node.lineno, node.end_lineno or node.lineno, description, is_class))
 
-    def _field(self, node: ast.AnnAssign, owner: TypeNode) -> FieldNode | None:
+    def _field(self, node: ast.AnnAssign, owner: TypeNode, block: int) -> FieldNode | None:
         if not isinstance(node.target, ast.Name):
             return None
         found = FieldNode(
@@ -166,6 +170,7 @@ class _Walk:
             span=self._columns.span(node.target),
             annotation_span=self._columns.span(node.annotation),
             arguments={k.arg: self._keyword(k) for k in _field_keywords(node) if k.arg},
+            block=block,
         )
         owner.fields.append(found)
         return found
@@ -175,25 +180,25 @@ class _Walk:
         column = self._columns.column(node.lineno, node.col_offset)
         return Span(value.path, node.lineno, column, value.end_line, value.end_column)
 
-    def _alias(self, node: ast.stmt, prefix: str) -> None:
+    def _alias(self, node: ast.stmt, prefix: str) -> TypeNode | None:
         match = _alias_of(node)
         if match is None:
-            return
+            return None
         target, value, kind = match
-        self._found.types.append(
-            TypeNode(
-                name=target.id,
-                qualname=prefix + target.id,
-                kind=kind,
-                line=node.lineno,
-                name_line=node.lineno,
-                column=self._columns.column(node.lineno, node.col_offset),
-                span=self._columns.span(target),
-                docstring=None,
-                bases=(ast.unparse(value),),
-                top_level=not prefix,
-            )
+        found = TypeNode(
+            name=target.id,
+            qualname=prefix + target.id,
+            kind=kind,
+            line=node.lineno,
+            name_line=node.lineno,
+            column=self._columns.column(node.lineno, node.col_offset),
+            span=self._columns.span(target),
+            docstring=None,
+            bases=(ast.unparse(value),),
+            top_level=not prefix,
         )
+        self._found.types.append(found)
+        return found
 
 
 def _alias_of(node: ast.stmt) -> tuple[ast.Name, ast.expr, TypeKind] | None:

@@ -21,6 +21,13 @@ MARKER_SYNTAX = Code(
     "a marker is one comment line: `# +name`, `# +name=value`, or `# +name:argument=value,argument=value`. Only "
     "the `+k8s:` family takes a trailing `# comment`.",
 )
+DECLARED_TWICE = Code(
+    "declared-twice",
+    "a name that is declared twice in one scope",
+    "Python keeps the later of two declarations, or that of the branch which ran; the source does not say which. "
+    "Markers of the other one would be lost without a word. Choose between values, not between declarations: an alias "
+    "or a default can depend on a condition.",
+)
 MARKER_TARGET = Code(
     "marker-target",
     "a marker on a declaration that it does not apply to",

@@ -321,3 +321,49 @@ def test_a_repeatable_marker_adds_up() -> None:
     )
     assert len(diagnostics) == 0
     assert len(source.types["A"].markers) == 4
+
+
+def test_a_declaration_that_python_drops_loses_no_marker_in_silence() -> None:
+    """Of two in one scope only one counts; which, the source does not say. Without markers nothing can be lost."""
+    _, diagnostics = read(
+        """
+        if new:
+            class A(Struct):
+                x: int
+        else:
+            class A(Struct):
+                x: int
+        class B(Struct):
+            if new:
+                x: int
+            else:
+                x: str
+            # +optional
+            y: int
+            if new:
+                y: str
+            def one(self):
+                class C: ...
+            def two(self):
+                # +kubebuilder:validation:MinProperties=1
+                class C: ...
+        """,
+    )
+    assert errors(diagnostics) == [("declared-twice", 16, 9)]
+
+
+@pytest.mark.parametrize(
+    "statement", ['Port = Annotated[int, "x"]', 'Port = NewType("Port", int)', "Port = int | None"]
+)
+def test_the_text_below_an_alias_describes_it(statement: str) -> None:
+    """As below a field; the comment above is what counts else."""
+    source, _ = read(f"""
+        # A comment.
+        {statement}
+        '''A port.'''
+        Other = Annotated[int, "x"]
+        x = 1
+        '''Not a text of the alias.'''
+        """)
+    assert source.types["Port"].description == "A port."
+    assert source.types["Other"].description is None
