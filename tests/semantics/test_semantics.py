@@ -72,4 +72,4 @@ def test_both_api_servers_are_held_to_the_same_cases():
         words.remove(server)
         servers[server].append(f"{name}[{'-'.join(words)}]")
     assert sorted(servers["fake"]) == sorted(servers["real"])
-    assert len(servers["real"]) >= 60
+    assert len(servers["real"]) >= 180

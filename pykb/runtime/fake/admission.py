@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import secrets
 import uuid
 from collections.abc import Mapping
@@ -11,15 +10,16 @@ from typing import Any
 
 from pykb.api.time import format_time
 from pykb.runtime.errors import ApiError
+from pykb.runtime.fake import builtin
+from pykb.runtime.fake.metadata import metadata_mistakes
 from pykb.runtime.fake.refusal import bad_request, cause, invalid, refuse
 from pykb.runtime.fake.resources import Resource
 from pykb.runtime.fake.schema import fill_defaults, find_mistakes
 from pykb.runtime.fake.structure import prune
 
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-_LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
-_FREE_NAMES = ("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 # What the server keeps and no client can set.
+_RANDOM = 5
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: no words
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
 
 
@@ -44,8 +44,8 @@ def read_body(resource: Resource, body: Any, *, namespace: str, name: str = "") 
         if given != namespace:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         metadata["namespace"] = namespace
-    elif metadata.pop("namespace", ""):
-        raise bad_request("namespace should not be set on cluster-scoped objects")
+    else:
+        metadata.pop("namespace", None)  # the path says that it has none
     if name and metadata.get("name", name) != name:
         raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
     if name:
@@ -62,13 +62,15 @@ def start_life(resource: Resource, obj: dict[str, Any]) -> None:
     for field in _KEPT:
         metadata.pop(field, None)
     if not metadata.get("name") and metadata.get("generateName"):
-        metadata["name"] = metadata["generateName"] + secrets.token_hex(3)[:5]
+        prefix = metadata["generateName"][: 63 - _RANDOM]
+        metadata["name"] = prefix + "".join(secrets.choice(_LETTERS) for _ in range(_RANDOM))
     metadata["uid"] = str(uuid.uuid4())
     metadata["creationTimestamp"] = now()
     if resource.counted:
         metadata["generation"] = 1
     if resource.has_status:
         obj.pop("status", None)
+    builtin.begin(resource, obj)
 
 
 def carry_over(resource: Resource, old: Mapping[str, Any], new: dict[str, Any], subresource: str) -> dict[str, Any]:
@@ -112,15 +114,16 @@ def admit(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
     Raises:
         ApiError: A field is unknown (strict), or a value breaks the schema.
     """
+    builtin.complete(resource, obj)
     unknown = prune(obj, resource.structure)
     if unknown and strict:
         fields = ", ".join(f'unknown field "{path}"' for path in unknown)
-        raise bad_request(f"strict decoding error: {fields}")
+        raise bad_request(f"{_undecodable(resource)}: strict decoding error: {fields}")
     if resource.schema is not None:
         fill_defaults(obj, resource.schema)
     elif resource.cls is not None:
         _check_class(resource, obj)
-    mistakes = _metadata_mistakes(resource, obj["metadata"])
+    mistakes = metadata_mistakes(resource, obj["metadata"]) + builtin.mistakes(resource, obj)
     if resource.schema is not None:
         rest = {name: value for name, value in obj.items() if name not in ("apiVersion", "kind", "metadata")}
         mistakes += find_mistakes(rest, resource.schema, "")
@@ -142,24 +145,12 @@ def _check_class(resource: Resource, obj: dict[str, Any]) -> None:
         if resource.custom:
             causes = [cause(where, "FieldValueInvalid", f"Invalid value: {first['msg']}")]
             raise invalid(resource.gvk.kind, resource.gvk.group, obj["metadata"].get("name", ""), causes) from error
-        raise bad_request(
-            f"{resource.gvk.kind} in version {resource.gvk.version!r} cannot be handled: {where}"
-        ) from error
+        raise bad_request(f"{_undecodable(resource)}: {where}: {first['msg']}") from error
 
 
-def _metadata_mistakes(resource: Resource, metadata: Mapping[str, Any]) -> list[dict[str, str]]:
-    name = metadata.get("name", "")
-    found = []
-    if not name:
-        found.append(cause("metadata.name", "FieldValueRequired", "Required value: name or generateName is required"))
-    elif resource.gvk.kind not in _FREE_NAMES and (len(name) > 253 or not _NAME.fullmatch(name)):
-        message = f'Invalid value: "{name}": a lowercase RFC 1123 subdomain is expected'
-        found.append(cause("metadata.name", "FieldValueInvalid", message))
-    return found + [
-        cause("metadata.labels", "FieldValueInvalid", f'Invalid value: "{value}": a label value is expected')
-        for value in (metadata.get("labels") or {}).values()
-        if len(value) > 63 or not _LABEL_VALUE.fullmatch(value)
-    ]
+def _undecodable(resource: Resource) -> str:
+    kind, version = resource.gvk.kind, resource.gvk.version
+    return f'{kind} in version "{version}" cannot be handled as a {kind}'
 
 
 def refuse_new_finalizers(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> ApiError | None:

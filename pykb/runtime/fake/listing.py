@@ -29,10 +29,13 @@ class Listing:
         self._resources = resources
         self._storage = storage
 
-    def select(self, resource: Resource, namespace: str, parameters: Parameters) -> Iterator[dict[str, Any]]:
-        """The objects that the selectors select."""
+    def select(
+        self, resource: Resource, namespace: str, parameters: Parameters, *, version: int | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """The objects that the selectors select, as they are or as they were."""
         matches = _matcher(resource, parameters)
-        for obj in self._storage.all(resource.storage_key, namespace):
+        storage, key = self._storage, resource.storage_key
+        for obj in storage.all(key, namespace) if version is None else storage.all_at(key, namespace, version):
             if matches(obj):
                 yield {**obj, "apiVersion": resource.gvk.api_version}
 
@@ -40,11 +43,16 @@ class Listing:
         """A list, or a page of one."""
         version, start = str(self._storage.version), None
         token = parameters.get("continue")
+        wanted = _version(parameters)
         if token:
+            if wanted:
+                raise bad_request("specifying resource version is not allowed when using continue")
             version, start = self._read_token(token)
-        if int(parameters.get("resourceVersion") or 0) > self._storage.version:
+        if wanted > self._storage.version:
             raise refuse(504, "Timeout", "Too large resource version")
-        found = [obj for obj in self.select(resource, namespace, parameters) if start is None or _place(obj) >= start]
+        # The pages of a list are of one moment: what came or went between them does not show.
+        selected = self.select(resource, namespace, parameters, version=int(version) if token else None)
+        found = [obj for obj in selected if start is None or _place(obj) >= start]
         metadata: dict[str, Any] = {"resourceVersion": version}
         limit = int(parameters.get("limit") or 0)
         if limit and len(found) > limit:
@@ -59,8 +67,8 @@ class Listing:
     async def watch(self, resource: Resource, namespace: str, parameters: Parameters) -> AsyncGenerator[bytes]:
         """The lines of a watch."""
         matches = _matcher(resource, parameters)
-        since = parameters.get("resourceVersion")
-        if not since or since == "0":
+        since = str(_version(parameters))
+        if since == "0":
             since = str(self._storage.version)
             for obj in self.select(resource, namespace, parameters):
                 yield _line("ADDED", obj)
@@ -104,12 +112,26 @@ def _matcher(resource: Resource, parameters: Parameters) -> Matches:
     known = ("metadata.name", "metadata.namespace", *resource.selectable)
     for requirement in fields.requirements:
         if requirement.path not in known:
-            raise bad_request(f'field label not supported: "{requirement.path}" is not a known field selector')
+            raise bad_request(_unknown_field(resource, requirement.path))
 
     def matches(obj: Mapping[str, Any]) -> bool:
         return labels.matches(obj["metadata"].get("labels")) and fields.matches(obj)
 
     return matches
+
+
+def _version(parameters: Parameters) -> int:
+    text = parameters.get("resourceVersion") or "0"
+    if not text.isdecimal():
+        why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{text}": {why}')
+    return int(text)
+
+
+def _unknown_field(resource: Resource, path: str) -> str:
+    if resource.selectable:
+        return f"field label not supported: {path}"
+    return f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 def _event(change: Change, resource: Resource, namespace: str, matches: Matches) -> bytes | None:

@@ -1,4 +1,4 @@
-"""The four ways of changing an object: apply, merge patch, JSON patch, strategic merge patch."""
+"""Three ways of changing an object: apply, merge patch, JSON patch."""
 
 from __future__ import annotations
 
@@ -20,11 +20,32 @@ def merge_applied(live: Any, applied: Any, structure: Structure) -> Any:
     if isinstance(live, list) and isinstance(applied, list) and structure.shape in (Shape.LIST_MAP, Shape.LIST_SET):
         element = structure.element
         items = {item_key(item, structure): item for item in live}
-        for item in applied:
-            key = item_key(item, structure)
+        before, wanted = list(items), [item_key(item, structure) for item in applied]
+        for key, item in zip(wanted, applied, strict=True):
             items[key] = merge_applied(items[key], item, element) if key in items and element else item
-        return list(items.values())
+        return [items[key] for key in _merged_order(before, wanted)]
     return copy.deepcopy(applied)
+
+
+def _merged_order(live: Sequence[str], applied: Sequence[str]) -> list[str]:
+    """The keys of a merged list: those of both come as applied, those of one side stay between their neighbours."""
+    left, right = list(live), list(dict.fromkeys(applied))
+    wanted, shared = set(right), [key for key in right if key in live]
+    result: list[str] = []
+    while left or right:
+        if left and left[0] not in wanted:
+            result.append(left.pop(0))
+            continue
+        if left and (left[0] in result or (right and left[0] != right[0] and shared and left[0] != shared[0])):
+            left.pop(0)  # where it comes is for the applied list to say
+            continue
+        key = right.pop(0)
+        result.append(key)
+        if left and left[0] == key:
+            left.pop(0)
+        if shared and shared[0] == key:
+            shared.pop(0)
+    return result
 
 
 _GRANULAR = (Shape.STRUCT, Shape.MAP, Shape.UNKNOWN)
@@ -157,49 +178,3 @@ def _remove(document: Any, path: Sequence[str]) -> tuple[Any, Any]:
     else:
         del parent[path[-1]]
     return document, value
-
-
-def strategic_merge(target: Any, patch: Any, structure: Structure) -> Any:
-    """Kubernetes' own merge, which knows the keys of lists, with its directives ``$patch`` and ``$deleteFrom...``.
-
-    Source: https://github.com/kubernetes/community/blob/main/contributors/devel/sig-api-machinery/strategic-merge-patch.md
-    """
-    if not isinstance(patch, Mapping):
-        return copy.deepcopy(patch)
-    directive = patch.get("$patch")
-    if directive == "replace" or not isinstance(target, Mapping):
-        return {name: copy.deepcopy(value) for name, value in patch.items() if not name.startswith("$")}
-    result = dict(target)
-    for name, value in patch.items():
-        if name.startswith("$deleteFromPrimitiveList/"):
-            listed = name.partition("/")[2]
-            result[listed] = [item for item in result.get(listed) or () if item not in value]
-        elif name.startswith("$"):
-            continue
-        elif value is None:
-            result.pop(name, None)
-        else:
-            result[name] = _strategic(result.get(name), value, structure.child(name))
-    return result
-
-
-def _strategic(target: Any, patch: Any, structure: Structure) -> Any:
-    if not isinstance(patch, list) or structure.patch_key is None:
-        return strategic_merge(target, patch, structure)
-    current = list(target or ())
-    if any(isinstance(item, Mapping) and item.get("$patch") == "replace" for item in patch):
-        return [item for item in patch if item.get("$patch") != "replace"]
-    key = structure.patch_key
-    if not key:
-        return current + [item for item in patch if item not in current]
-    element = structure.element or structure
-    for item in patch:
-        index = next((i for i, found in enumerate(current) if found.get(key) == item.get(key)), None)
-        if item.get("$patch") == "delete":
-            if index is not None:
-                current.pop(index)
-        elif index is None:
-            current.append(strategic_merge({}, item, element))
-        else:
-            current[index] = strategic_merge(current[index], item, element)
-    return current

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pykb.runtime.errors import ApiError
 from pykb.runtime.fake.fields import (
     FieldSet,
     Path,
@@ -19,6 +20,7 @@ from pykb.runtime.fake.fields import (
     to_fields_v1,
 )
 from pykb.runtime.fake.merge import merge_applied, remove_fields
+from pykb.runtime.fake.refusal import cause, refuse
 from pykb.runtime.fake.structure import Structure
 
 Owner = tuple[str, str, str, str]
@@ -93,7 +95,7 @@ def apply(
         FieldConflict(other, display(path))
         for other, fields in sorted(owners.items())
         if other != owner
-        for path in sorted(fields)
+        for path in sorted(fields, key=lambda path: (len(path), path))
         if path in changed and path in wanted
     ]
     if conflicts and not force:
@@ -110,6 +112,23 @@ def apply(
     unchanged = previous == wanted and not changed and not dropped
     _store(merged, owners, _times(live), None if unchanged else owner, now)
     return Applied(merged)
+
+
+def conflict_error(conflicts: list[FieldConflict]) -> ApiError:
+    """The refusal of an apply, in the server's words."""
+    causes: list[dict[str, str]] = []
+    paths: dict[str, list[str]] = {}
+    for conflict in conflicts:
+        manager, operation, api_version, _ = conflict.owner
+        who = f'"{manager}"' + (f" using {api_version}" if operation == "Update" else "")
+        causes.append(cause(conflict.path, "FieldManagerConflict", f"conflict with {who}"))
+        paths.setdefault(who, []).append(conflict.path)
+    if len(conflicts) == 1:
+        text = f"conflict: {causes[0]['message']}: {conflicts[0].path}"
+    else:
+        listed = (f"conflicts with {who}:" + "".join(f"\n- {path}" for path in paths[who]) for who in sorted(paths))
+        text = "conflicts: " + "\n".join(listed)
+    return refuse(409, "Conflict", f"Apply failed with {len(conflicts)} {text}", {"causes": causes})
 
 
 def _owners(obj: Mapping[str, Any] | None) -> dict[Owner, FieldSet]:
@@ -154,6 +173,7 @@ def _store(
         if subresource:
             entry["subresource"] = subresource
         entries.append(entry)
+    entries.sort(key=lambda entry: (entry["operation"], entry["time"], entry["manager"], entry["apiVersion"]))
     obj["metadata"] = {**(obj.get("metadata") or {}), "managedFields": entries}
     if not entries:
         del obj["metadata"]["managedFields"]

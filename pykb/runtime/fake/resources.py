@@ -38,7 +38,8 @@ _SELECTABLE: Mapping[str, tuple[str, ...]] = {
     "Namespace": ("status.phase",),
     "Node": ("spec.unschedulable",),
     "Job": ("status.successful",),
-    "ReplicaSet": ("status.replicas",),
+    "ReplicationController": ("status.replicas",),
+    "CertificateSigningRequest": ("spec.signerName",),
     "Service": ("spec.clusterIP", "spec.type"),
     "Event": (
         "involvedObject.kind",
@@ -51,6 +52,12 @@ _SELECTABLE: Mapping[str, tuple[str, ...]] = {
         "type",
     ),
 }
+
+
+_EVENT_FIELDS = (
+    *("reason", "type", "reportingController"),
+    *(f"regarding.{name}" for name in ("kind", "namespace", "name", "uid", "apiVersion", "fieldPath")),
+)
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,7 @@ class Resources:
                 subresources=cls.resource.subresources,
                 structure=structure_of_class(cls),
                 counted=counted and gvk.kind not in _NEVER_COUNTED,
-                selectable=_SELECTABLE.get(gvk.kind, ()) if gvk.group != "events.k8s.io" else ("reason", "type"),
+                selectable=_SELECTABLE.get(gvk.kind, ()) if gvk.group != "events.k8s.io" else _EVENT_FIELDS,
                 cls=cls,
             )
         )

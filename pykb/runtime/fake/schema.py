@@ -31,7 +31,7 @@ def fill_defaults(value: Any, schema: Schema) -> None:
     """Add the defaults of absent fields, in place; a ``null`` that is not allowed counts as absent."""
     if isinstance(value, dict):
         for name, inner in (schema.get("properties") or {}).items():
-            if name in value and value[name] is None and not inner.get("nullable") and "default" in inner:
+            if name in value and value[name] is None and not inner.get("nullable"):
                 del value[name]
             if name not in value and "default" in inner:
                 value[name] = copy.deepcopy(inner["default"])

@@ -1,7 +1,7 @@
 """`FakeApiServer`: an API server in memory, behind the same connection as the real one.
 
-It behaves like a kube-apiserver without controllers, webhooks, access control and CEL: what they would do does not
-happen. Both are held to one conformance suite (``tests/apiserver/conformance``).
+It behaves like a kube-apiserver without controllers, webhooks, access control, CEL and the defaults of built-in kinds:
+what they would do does not happen. Both are held to one conformance suite (``tests/apiserver/conformance``).
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class FakeApiServer:
             if call.method == "GET":
                 return read_scale(resource, parent)
             patch = None if call.method == "PUT" else call.content_type
-            return await write_scale(self._writing, resource, parent, _body(call), patch)
+            return await write_scale(self._writing, resource, parent, parameters, _body(call), patch)
         match call.method:
             case "GET":
                 return self._get(resource, route)

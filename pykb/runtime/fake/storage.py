@@ -52,6 +52,24 @@ class Storage:
             if not namespace or inside == namespace:
                 yield orjson.loads(found)
 
+    def all_at(self, storage: StorageKey, namespace: str, version: int) -> Iterator[dict[str, Any]]:
+        """As :meth:`all`, at an earlier version that is not forgotten."""
+        objects = dict(self._objects.get(storage, {}))
+        for change in reversed(self._history):
+            if change.version <= version:
+                break
+            if change.storage != storage:
+                continue
+            metadata = orjson.loads(change.after or change.before or b"")["metadata"]
+            key = (metadata.get("namespace", ""), metadata["name"])
+            if change.before is None:
+                objects.pop(key, None)
+            else:
+                objects[key] = change.before
+        for (inside, _), found in sorted(objects.items()):
+            if not namespace or inside == namespace:
+                yield orjson.loads(found)
+
     async def put(self, storage: StorageKey, obj: dict[str, Any]) -> dict[str, Any]:
         """Store an object under the next version; gives it as stored."""
         self.version += 1

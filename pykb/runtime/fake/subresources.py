@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pykb.runtime.errors import ApiError
 from pykb.runtime.fake.merge import json_patch, merge_patch
-from pykb.runtime.fake.refusal import CHANGED, conflict
+from pykb.runtime.fake.refusal import CHANGED, cause, conflict, invalid
 from pykb.runtime.fake.resources import Resource
 from pykb.runtime.fake.route import Parameters, Route
 from pykb.runtime.fake.writing import Writing
@@ -34,7 +35,12 @@ def read_scale(resource: Resource, parent: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def write_scale(
-    writing: Writing, resource: Resource, parent: dict[str, Any], body: Any, content_type: str | None
+    writing: Writing,
+    resource: Resource,
+    parent: dict[str, Any],
+    parameters: Parameters,
+    body: Any,
+    content_type: str | None,
 ) -> dict[str, Any]:
     """Replace the scale (without a content type) or patch it."""
     scale = read_scale(resource, parent)
@@ -49,10 +55,13 @@ async def write_scale(
     if version and version != metadata["resourceVersion"]:
         raise conflict(resource.plural, resource.gvk.group, metadata["name"], CHANGED)
     change: Any = (scale.get("spec") or {}).get("replicas", 0)
+    if change < 0:
+        raise _negative(resource, metadata["name"], change)
     for step in reversed(resource.scale.replicas):
         change = {step: change}
     route = Route(resource.gvk.group_version, resource.plural, metadata.get("namespace", ""), metadata["name"])
-    written = await writing.patch(resource, route, Parameters({}), change, "application/merge-patch+json")
+    merge = "application/merge-patch+json"
+    written = await writing.patch(resource, route, parameters, change, merge, via="scale")
     return read_scale(resource, written)
 
 
@@ -61,6 +70,15 @@ async def evict(writing: Writing, resource: Resource, route: Route) -> dict[str,
     where = Route(route.group_version, route.plural, route.namespace, route.name)
     await writing.delete(resource, where, {})
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def _negative(resource: Resource, name: str, replicas: int) -> ApiError:
+    if resource.custom:
+        path = "." + ".".join(resource.scale.replicas)
+        causes = [cause(path, "FieldValueInvalid", f"Invalid value: {replicas}: should be a non-negative integer")]
+        return invalid(resource.gvk.kind, resource.gvk.group, name, causes)
+    message = f"Invalid value: {replicas}: must be greater than or equal to 0"
+    return invalid("Scale", "autoscaling", name, [cause("spec.replicas", "FieldValueInvalid", message)])
 
 
 def _at(obj: Mapping[str, Any], path: Sequence[str]) -> Any:

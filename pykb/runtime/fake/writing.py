@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pykb.runtime.client.writer import APPLY_CONTENT_TYPE
-from pykb.runtime.fake import ownership, refusal
+from pykb.runtime.fake import builtin, ownership, refusal
 from pykb.runtime.fake.admission import (
     admit,
     carry_over,
@@ -16,15 +16,18 @@ from pykb.runtime.fake.admission import (
     refuse_new_finalizers,
     start_life,
 )
-from pykb.runtime.fake.merge import PatchRefused, json_patch, merge_patch, strategic_merge
+from pykb.runtime.fake.merge import PatchRefused, json_patch, merge_patch
 from pykb.runtime.fake.resources import CRD, Resource, Resources
 from pykb.runtime.fake.route import Parameters, Route
 from pykb.runtime.fake.storage import Storage
+from pykb.runtime.fake.strategic import strategic_merge
+from pykb.runtime.fake.typed import check_applied, without_nulls
 
 _MERGE = "application/merge-patch+json"
 _JSON = "application/json-patch+json"
 _STRATEGIC = "application/strategic-merge-patch+json"
 _NAMESPACE = ("", "namespaces")
+_POLICIES = ("Foreground", "Background", "Orphan")
 
 
 class Writing:
@@ -50,6 +53,7 @@ class Writing:
         obj["metadata"].update({name: own[name] for name in kept if own.get(name)})
         if status is not None:
             obj["status"] = status
+        builtin.complete(resource, obj)
         if resource.gvk.kind == "Namespace":
             obj.setdefault("status", {"phase": "Active"})
         await self._storage.put(resource.storage_key, obj)
@@ -80,9 +84,9 @@ class Writing:
         return await self._change(resource, old, obj, route, parameters, owner)
 
     async def patch(
-        self, resource: Resource, route: Route, parameters: Parameters, body: Any, content_type: str
+        self, resource: Resource, route: Route, parameters: Parameters, body: Any, content_type: str, *, via: str = ""
     ) -> dict[str, Any]:
-        """Change an object by a patch, or apply one."""
+        """Change an object by a patch, or apply one; ``via`` is a subresource that shows only a part of it."""
         if content_type == APPLY_CONTENT_TYPE:
             return await self._apply(resource, route, parameters, body)
         old = self._existing(resource, route)
@@ -103,7 +107,8 @@ class Writing:
                 message = f"the body of the request was in an unknown format - accepted media types include: {known}"
                 raise refusal.refuse(415, "UnsupportedMediaType", message)
         obj = read_body(resource, new, namespace=route.namespace, name=route.name)
-        owner = _owner(resource, parameters, "Update", route.subresource)
+        _check_uid(resource, old, obj)
+        owner = _owner(resource, parameters, "Update", route.subresource or via)
         return await self._change(resource, old, obj, route, parameters, owner)
 
     async def _apply(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
@@ -118,12 +123,16 @@ class Writing:
         version = config["metadata"].pop("resourceVersion", None)
         if version and (old is None or version != old["metadata"]["resourceVersion"]):
             raise refusal.conflict(resource.plural, resource.gvk.group, route.name, refusal.CHANGED)
+        if old is not None:
+            _check_uid(resource, old, config)
+        config = without_nulls(config)
+        check_applied(resource, config)
         owner = _owner(resource, parameters, "Apply", route.subresource)
         wanted = _part_for(resource, config, route.subresource)
         force = parameters.get("force") == "true"
         result = ownership.apply(old, wanted, owner, resource.structure, now(), force=force)
         if result.conflicts:
-            raise _ownership_conflict(result.conflicts)
+            raise ownership.conflict_error(result.conflicts)
         if old is not None:
             return await self._change(resource, old, result.obj, route, parameters, None)
         self._check_namespace(resource, route.namespace)
@@ -155,6 +164,8 @@ class Writing:
         admit(resource, new, strict=parameters.get("fieldValidation") == "Strict")
         if error := refuse_new_finalizers(resource, old, new):
             raise error
+        if causes := builtin.forbidden_changes(resource, old, new):
+            raise refusal.invalid(resource.gvk.kind, group, name, causes)
         count_generation(resource, old, new)
         if owner is not None:
             ownership.record_update(old, new, owner, resource.structure, now())
@@ -171,7 +182,7 @@ class Writing:
         if "dryRun" in options:
             return answer
         finalizers = list(old["metadata"].get("finalizers") or ())
-        policy = options.get("propagationPolicy")
+        policy = _policy(options)
         finalizers = [name for name in finalizers if policy is None or name not in ("orphan", "foregroundDeletion")]
         if policy == "Foreground":
             finalizers.append("foregroundDeletion")
@@ -244,6 +255,23 @@ class Writing:
                 raise refusal.conflict(resource.plural, resource.gvk.group, old["metadata"]["name"], why)
 
 
+def _check_uid(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    uid = new["metadata"].get("uid")
+    if uid and uid != old["metadata"]["uid"]:
+        causes = [refusal.cause("metadata.uid", "FieldValueInvalid", f'Invalid value: "{uid}": field is immutable')]
+        raise refusal.invalid(resource.gvk.kind, resource.gvk.group, old["metadata"]["name"], causes)
+
+
+def _policy(options: Mapping[str, Any]) -> str | None:
+    policy: str | None = options.get("propagationPolicy")
+    if policy not in (None, *_POLICIES):
+        known = ", ".join(f'"{name}"' for name in (*_POLICIES, "nil"))
+        message = f'Unsupported value: "{policy}": supported values: {known}'
+        causes = [refusal.cause("propagationPolicy", "FieldValueNotSupported", message)]
+        raise refusal.invalid("DeleteOptions", "meta.k8s.io", "", causes)
+    return policy
+
+
 def _is_released(resource: Resource, obj: Mapping[str, Any]) -> bool:
     metadata = obj["metadata"]
     held = metadata.get("finalizers") or resource.gvk.kind == "Namespace"
@@ -263,19 +291,6 @@ def _part_for(resource: Resource, config: dict[str, Any], subresource: str) -> d
     if resource.has_status:
         return {name: value for name, value in config.items() if name != "status"}
     return config
-
-
-def _ownership_conflict(conflicts: list[ownership.FieldConflict]) -> Exception:
-    causes, texts = [], []
-    for conflict in conflicts:
-        manager, operation, api_version, _ = conflict.owner
-        using = f" using {api_version}" if operation == "Update" else ""
-        message = f'conflict with "{manager}"{using}'
-        causes.append(refusal.cause(conflict.path, "FieldManagerConflict", message))
-        texts.append(f"{message}: {conflict.path}")
-    plural = "conflict" if len(conflicts) == 1 else "conflicts"
-    message = f"Apply failed with {len(conflicts)} {plural}: {', '.join(texts)}"
-    return refusal.refuse(409, "Conflict", message, {"causes": causes})
 
 
 def _same(old: Mapping[str, Any], new: Mapping[str, Any], resource: Resource) -> bool:

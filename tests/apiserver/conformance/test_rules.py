@@ -1,0 +1,301 @@
+"""What both API servers fill in by themselves, and what they do not take: metadata, built-in kinds, lists, scale."""
+
+import pytest
+
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.client import JsonPatch, MergePatch
+from pykb.runtime.errors import BadRequest, Invalid
+
+from .makings import config_map, deployment, pod_template, service, widget  # noqa: TID252 - shared by this folder only
+
+CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
+DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+NAMESPACE = GroupVersionKind("", "v1", "Namespace")
+POD = GroupVersionKind("", "v1", "Pod")
+SECRET = GroupVersionKind("", "v1", "Secret")
+WIDGET = GroupVersionKind("client.example.com", "v1", "Widget")
+
+_OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "x", "uid": "x"}
+
+
+@pytest.mark.parametrize(
+    ("metadata", "field", "words"),
+    [
+        ({"labels": {"a": "x" * 64}}, "metadata.labels", "must be no more than 63 bytes"),
+        ({"labels": {"a": "b c"}}, "metadata.labels", "a valid label must be an empty string or consist of"),
+        ({"labels": {"a b": "x"}}, "metadata.labels", "name part must consist of alphanumeric characters"),
+        ({"labels": {"A_B/c": "x"}}, "metadata.labels", "prefix part a lowercase RFC 1123 subdomain must consist of"),
+        ({"labels": {"x" * 64: "x"}}, "metadata.labels", "name part must be no more than 63"),
+        ({"annotations": {"a b": "x"}}, "metadata.annotations", "name part must consist of alphanumeric characters"),
+        ({"finalizers": ["plain"]}, "metadata.finalizers[0]", "name is neither a standard finalizer name nor is it"),
+        ({"ownerReferences": [{**_OWNER, "uid": ""}]}, "metadata.ownerReferences.uid", "must not be empty"),
+        (
+            {"ownerReferences": [{**_OWNER, "controller": True}, {**_OWNER, "uid": "y", "controller": True}]},
+            "metadata.ownerReferences",
+            "Only one reference can have Controller set to true.",
+        ),
+        ({"name": "A_B"}, "metadata.name", "a lowercase RFC 1123 subdomain must consist of lower case"),
+        ({"name": "x" * 254}, "metadata.name", "must be no more than 253 characters"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.startswith("metadata") else "",
+)
+async def test_metadata_keeps_its_rules(client, namespace, metadata, field, words):
+    """A cause with the field, in the server's words."""
+    with pytest.raises(Invalid) as caught:
+        await client.create(config_map(namespace, **metadata))
+    (cause,) = [cause for cause in caught.value.causes if cause.field == field]
+    assert words in cause.message
+
+
+async def test_what_looks_odd_and_is_allowed(client, namespace, widgets):
+    """Capitals in the key of an annotation, a plain finalizer of a custom resource, the names of roles."""
+    obj = config_map(namespace, annotations={"X.io/AbC": "x"}, labels={"x.io/a_b": "", "a": "A.b"})
+    await client.create(obj)
+    custom = widget(namespace)
+    custom["metadata"]["finalizers"] = ["plain"]
+    await client.create(custom)
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": []}
+    await client.create({**role, "metadata": {"name": "a:B_c", "namespace": namespace}})
+
+
+async def test_a_long_generated_name_is_cut(client, namespace):
+    """At 63 characters with the random end; what was asked for stays."""
+    obj = config_map(namespace, generateName="x" * 100)
+    del obj["metadata"]["name"]
+    await client.create(obj)
+    assert len(obj["metadata"]["name"]) == 63
+    assert obj["metadata"]["generateName"] == "x" * 100
+
+
+async def test_a_namespace_has_its_name_as_a_label(client, namespace):
+    """So that a selector can mean one; it cannot be taken away."""
+    found = await client.get(NAMESPACE, namespace)
+    assert found.metadata["labels"] == {"kubernetes.io/metadata.name": namespace}
+    change = MergePatch({"metadata": {"labels": {"kubernetes.io/metadata.name": None, "a": "b"}}})
+    patched = await client.patch({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}, change)
+    assert patched["metadata"]["labels"] == {"kubernetes.io/metadata.name": namespace, "a": "b"}
+    with pytest.raises(Invalid, match="must not contain dots"):
+        await client.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"{namespace}.x"}})
+
+
+async def test_the_clear_text_of_a_secret_is_coded(client, namespace):
+    """`stringData` is written and never read; it is stronger than `data`."""
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": namespace}}
+    await client.create({**secret, "data": {"a": "eA==", "b": "eA=="}, "stringData": {"a": "b"}})
+    found = await client.get(SECRET, f"{namespace}/s")
+    assert found.data["data"] == {"a": "Yg==", "b": "eA=="}
+    assert "stringData" not in found.data
+    assert found.data["type"] == "Opaque"
+
+
+@pytest.mark.parametrize(
+    ("obj", "status"),
+    [
+        (deployment("-"), {}),
+        (service("-", {"port": 80}), {"loadBalancer": {}}),
+        (
+            {
+                "apiVersion": "apps/v1",
+                "kind": "StatefulSet",
+                "spec": {
+                    "serviceName": "x",
+                    "selector": {"matchLabels": {"app": "x"}},
+                    "template": pod_template("a"),
+                },
+            },
+            {"availableReplicas": 0, "replicas": 0},
+        ),
+        ({"apiVersion": "v1", "kind": "ConfigMap"}, None),
+    ],
+    ids=lambda value: value.get("kind", "") if isinstance(value, dict) else "",
+)
+async def test_a_new_object_has_the_status_that_its_kind_begins_with(client, namespace, obj, status):
+    """One that a client sends does not count."""
+    made = {**obj, "metadata": {"name": "o", "namespace": namespace}}
+    if status is not None:
+        made["status"] = {"conditions": [{"type": "X", "status": "True"}]}
+    await client.create(made)
+    assert made.get("status") == status
+
+
+async def test_a_new_pod_is_pending(client, namespace):
+    """And is found by its phase."""
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": namespace}}
+    await client.create({**pod, "spec": pod_template("a")["spec"]})
+    for selector, names in (("status.phase=Pending", ["p"]), ("status.phase!=Pending", [])):
+        assert [found.key.name for found in await client.list(POD, namespace=namespace, fields=selector)] == names
+
+
+async def test_empty_maps_and_lists_of_built_in_kinds_are_not_there(client, namespace, widgets):
+    """Those of a custom resource are, below `metadata` not."""
+    obj = config_map(namespace, data={}, labels={}, finalizers=[], ownerReferences=[])
+    await client.create(obj)
+    assert "data" not in obj
+    assert not {"labels", "finalizers", "ownerReferences"} & set(obj["metadata"])
+    custom = widget(namespace, tags=[], parts=[])
+    custom["metadata"]["labels"] = {}
+    await client.create(custom)
+    assert (custom["spec"]["tags"], custom["spec"]["parts"]) == ([], [])
+    assert "labels" not in custom["metadata"]
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
+async def test_what_is_immutable_does_not_change(client, namespace, kind):
+    """Neither its data nor that it is so."""
+    obj = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": namespace}, "immutable": True}
+    await client.create({**obj, "data": {"a": "eA=="}})
+    for field, change in (("data", {"data": {"a": "eQ=="}}), ("immutable", {"immutable": None})):
+        with pytest.raises(Invalid) as caught:
+            await client.patch(obj, MergePatch(change))
+        assert [cause.field for cause in caught.value.causes] == [field]
+        assert "field is immutable when `immutable` is set" in caught.value.message
+    await client.patch(obj, MergePatch({"metadata": {"labels": {"a": "b"}}}))
+
+
+async def test_the_type_of_a_secret_does_not_change(client, namespace):
+    """Whoever reads it relies on it."""
+    obj = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "a", "namespace": namespace}}
+    await client.create(dict(obj))
+    with pytest.raises(Invalid, match=r'type: Invalid value: "x\.io/other": field is immutable'):
+        await client.patch(obj, MergePatch({"type": "x.io/other"}))
+
+
+async def test_a_deployment_keeps_its_selector(client, namespace):
+    """An operator that changes it must make another."""
+    await client.create(deployment(namespace))
+    labels = {"app": "x", "b": "c"}
+    change = {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}
+    with pytest.raises(Invalid) as caught:
+        await client.patch(deployment(namespace), MergePatch({"spec": change}))
+    (cause,) = caught.value.causes
+    assert (cause.field, cause.message.endswith("field is immutable")) == ("spec.selector", True)
+
+
+async def test_a_stateful_set_changes_only_what_it_can(client, namespace):
+    """The message names what that is."""
+    spec = {"serviceName": "x", "selector": {"matchLabels": {"app": "x"}}, "template": pod_template("a")}
+    obj = {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "s", "namespace": namespace}}
+    await client.create({**obj, "spec": spec})
+    await client.patch(obj, MergePatch({"spec": {"replicas": 3}}))
+    with pytest.raises(Invalid, match="updates to statefulset spec for fields other than 'replicas', 'ordinals'"):
+        await client.patch(obj, MergePatch({"spec": {"serviceName": "y"}}))
+
+
+@pytest.mark.parametrize(("kind", "field"), [("ConfigMap", "data"), ("Secret", "data")])
+async def test_keys_of_data_are_file_names(client, namespace, kind, field):
+    """They are mounted as such."""
+    obj = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": namespace}, "data": {"a/b": "eA=="}}
+    with pytest.raises(Invalid) as caught:
+        await client.create(obj)
+    assert [cause.field for cause in caught.value.causes] == [f"{field}[a/b]"]
+    assert "a valid config key must consist of" in caught.value.message
+
+
+async def test_a_null_in_a_required_field_is_none(client, namespace, widgets):
+    """It is taken out before values are judged."""
+    with pytest.raises(Invalid) as caught:
+        await client.create(widget(namespace, size=None))
+    assert [(cause.reason, cause.field) for cause in caught.value.causes] == [("FieldValueRequired", "spec.size")]
+
+
+async def test_strictness_names_kind_and_field(client, namespace, widgets):
+    """With `fieldValidation=Strict`; built-in and custom alike."""
+    strict = client.with_options(field_validation="Strict")
+    for obj, field in (({**config_map(namespace), "foo": 1}, "foo"), (widget(namespace, foo=1), "spec.foo")):
+        with pytest.raises(BadRequest) as caught:
+            await strict.create(obj)
+        kind = obj["kind"]
+        assert caught.value.message == (
+            f'{kind} in version "v1" cannot be handled as a {kind}: strict decoding error: unknown field "{field}"'
+        )
+
+
+async def test_the_pages_of_a_list_are_of_one_moment(client, namespace):
+    """What is made, changed or deleted between them does not show."""
+    for name in "abcd":
+        await client.create(config_map(namespace, name, data={"v": "1"}, labels={"of": "test"}))
+    found = await client.list(CONFIG_MAP, namespace=namespace, labels={"of": "test"}, limit=2)
+    await client.delete(CONFIG_MAP, f"{namespace}/c")
+    await client.patch(config_map(namespace, "d"), MergePatch({"data": {"v": "2"}}))
+    await client.create(config_map(namespace, "e", labels={"of": "test"}))
+    rest = await client.list(
+        CONFIG_MAP, namespace=namespace, labels={"of": "test"}, limit=9, continue_token=found.continue_token
+    )
+    assert [(item.key.name, item.data["data"]["v"]) for item in rest] == [("c", "1"), ("d", "1")]
+    assert rest.resource_version == found.resource_version
+
+
+async def test_versions_that_make_no_sense_are_refused(client, namespace):
+    """One that is no number, and any next to a continue token."""
+    with pytest.raises(BadRequest, match='Invalid value: "abc"'):
+        await client.list(CONFIG_MAP, namespace=namespace, resource_version="abc")
+    for name in "ab":
+        await client.create(config_map(namespace, name))
+    token = (await client.list(CONFIG_MAP, namespace=namespace, limit=1)).continue_token
+    with pytest.raises(BadRequest, match="specifying resource version is not allowed when using continue"):
+        await client.list(CONFIG_MAP, namespace=namespace, continue_token=token, resource_version="5")
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "message"),
+    [
+        (CONFIG_MAP, "metadata.uid", '"metadata.uid" is not a known field selector: only "metadata.name", "metadata.'),
+        (DEPLOYMENT, "spec.replicas", '"spec.replicas" is not a known field selector: only "metadata.name", "metada'),
+        (POD, "spec.foo", "field label not supported: spec.foo"),
+    ],
+)
+async def test_fields_that_do_not_select_are_named(client, namespace, kind, path, message):
+    """With what does, where that is nothing but the name."""
+    with pytest.raises(BadRequest) as caught:
+        await client.list(kind, namespace=namespace, fields=f"{path}=x")
+    assert caught.value.message.startswith(message)
+
+
+async def test_a_deletion_has_one_of_three_policies(client, namespace):
+    """Others are named with what is supported, and nothing is deleted."""
+    await client.create(config_map(namespace))
+    with pytest.raises(Invalid, match='propagationPolicy: Unsupported value: "Sideways"'):
+        await client.delete(CONFIG_MAP, f"{namespace}/a", propagation="Sideways")
+    assert await client.find(CONFIG_MAP, f"{namespace}/a") is not None
+
+
+async def test_a_deletion_may_change_its_mind(client, namespace):
+    """The last policy counts; finalizers of others stay."""
+    await client.create(config_map(namespace, finalizers=["x.io/f"]))
+    for policy, names in (("Orphan", ["x.io/f", "orphan"]), ("Background", ["x.io/f"])):
+        await client.delete(CONFIG_MAP, f"{namespace}/a", propagation=policy)
+        found = await client.get(CONFIG_MAP, f"{namespace}/a")
+        assert sorted(found.metadata["finalizers"]) == sorted(names)
+
+
+@pytest.mark.parametrize("of", ["built-in", "custom"])
+async def test_a_scale_is_written_by_who_asks_and_is_not_negative(client, namespace, widgets, of):
+    """The owner of the field is recorded with the subresource."""
+    obj = deployment(namespace) if of == "built-in" else widget(namespace)
+    await client.create(dict(obj))
+    scale = client.subresource("scale")
+    await scale.patch(obj, MergePatch({"spec": {"replicas": 5}}))
+    found = await client.get(DEPLOYMENT if of == "built-in" else WIDGET, obj)
+    assert found.data["spec"]["replicas"] == 5
+    entries = [entry for entry in found.metadata["managedFields"] if entry.get("subresource") == "scale"]
+    assert [(entry["manager"], entry["fieldsV1"]) for entry in entries] == [("pykb", {"f:spec": {"f:replicas": {}}})]
+    with pytest.raises(Invalid, match=r"spec.replicas: Invalid value: -5"):
+        await scale.patch(obj, MergePatch({"spec": {"replicas": -5}}))
+
+
+async def test_a_json_patch_of_the_status_changes_nothing_else(client, namespace, widgets):
+    """Operations on the spec are done and dropped."""
+    await client.create(widget(namespace))
+    operations = [
+        {"op": "add", "path": "/status", "value": {"replicas": 2}},
+        {"op": "replace", "path": "/spec/size", "value": 8},
+    ]
+    obj = await client.status.patch(widget(namespace), JsonPatch(operations))
+    assert (obj["status"], obj["spec"]["size"]) == ({"replicas": 2}, 1)
+
+
+async def test_the_namespace_of_a_cluster_scoped_object_does_not_count(client, namespace):
+    """The path has none; the object gets none."""
+    obj = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"{namespace}-x", "namespace": "foo"}}
+    await client.create(obj)
+    assert "namespace" not in obj["metadata"]
