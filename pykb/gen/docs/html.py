@@ -9,6 +9,7 @@ from string import Template
 
 from pykb.gen.docs.model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
 from pykb.gen.docs.page import PAGE, SCRIPT, STYLE
+from pykb.gen.docs.prose import Code, Listing, Paragraph, blocks_of, spans_of
 
 _URL = re.compile(r"https?://[^\s<>()\"'`]*[^\s<>()\"'`.,;:!?]")
 
@@ -122,16 +123,27 @@ def _link(text: str, target: str) -> str:
 
 
 def _prose(text: str) -> str:
-    blocks = [block for block in re.split(r"\n\s*\n", text.strip()) if block]
-    return "".join(f"<p>{_inline(block)}</p>" for block in blocks)
+    return "".join(_block(block) for block in blocks_of(text))
+
+
+def _block(block: Paragraph | Listing | Code) -> str:
+    if isinstance(block, Paragraph):
+        return f"<p>{_inline(block.text)}</p>"
+    if isinstance(block, Code):
+        return f'<pre tabindex="0"><code>{_text(block.text)}</code></pre>'
+    items = "".join(f"<li>{_inline(item)}</li>" for item in block.items)
+    if block.first is None:
+        return f"<ul>{items}</ul>"
+    start = "" if block.first == 1 else f' start="{block.first}"'
+    return f"<ol{start}>{items}</ol>"
 
 
 def _inline(text: str) -> str:
     """Prose: code spans and addresses are shown as such, everything else as it was written."""
     out = []
-    for part in re.split(r"(`[^`\n]+`)", text):
-        if len(part) > 2 and part[0] == "`" == part[-1]:
-            out.append(f"<code>{_text(part[1:-1])}</code>")
+    for part, is_code in spans_of(text):
+        if is_code:
+            out.append(f"<code>{_text(part)}</code>")
             continue
         at = 0
         for match in _URL.finditer(part):

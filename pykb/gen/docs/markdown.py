@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pykb.gen.docs.model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
+from pykb.gen.docs.prose import Code, Listing, Paragraph, blocks_of, code_span, spans_of
 
 _SPECIAL = re.compile(r"([\\*_\[\]#|~])")
 
@@ -40,7 +41,7 @@ def _kind(kind: KindDoc) -> Iterable[str]:
     yield from _fields(kind.fields)
     yield from _rules(kind.rules)
     yield from ("", "Sample:" if kind.is_sample else "Minimal example:", "")
-    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", kind.example)), 0)
+    fence = _fence(kind.example)
     yield from (f"{fence}yaml", *kind.example.rstrip("\n").split("\n"), fence)
 
 
@@ -66,20 +67,20 @@ def _heading(level: int, text: str, anchor: str) -> tuple[str, ...]:
 def _fields(fields: Iterable[FieldDoc]) -> Iterable[str]:
     yield from ("", "| Field | Type | Description |", "| --- | --- | --- |")
     for field in fields:
-        name = _cell_code(field.name) + (" **required**" if field.required else "")
+        name = _code(field.name) + (" **required**" if field.required else "")
         yield f"| {name} | {_pieces(field.type)} | {_cell(field)} |"
 
 
 def _cell(field: FieldDoc) -> str:
     parts = [] if field.deprecated is None else [f"**Deprecated.** {_line(field.deprecated)}".rstrip()]
     if field.description:
-        parts.append("<br><br>".join(_line(block) for block in _paragraphs(field.description)))
+        parts.append(_cell_prose(field.description))
     if field.default:
-        parts.append(f"Default: {_cell_code(field.default)}")
+        parts.append(f"Default: {_code(field.default)}")
     if field.constraints:
         parts.append("; ".join(_line(text) for text in field.constraints))
-    parts += [_rule(rule, _cell_code(rule.expression)) for rule in field.rules]
-    return "<br>".join(parts)
+    parts += [_rule(rule, _code(rule.expression)) for rule in field.rules]
+    return "<br>".join(parts).replace("</ul><br>", "</ul>").replace("</ol><br>", "</ol>")
 
 
 def _rules(rules: tuple[Rule, ...]) -> Iterable[str]:
@@ -98,12 +99,43 @@ def _pieces(pieces: Iterable[Piece]) -> str:
 
 
 def _prose(text: str) -> Iterable[str]:
-    for block in _paragraphs(text):
-        yield from ("", *(_text(line) for line in block.split("\n")))
+    for block in blocks_of(text):
+        yield ""
+        if isinstance(block, Paragraph):
+            yield from (_text(line) for line in block.text.split("\n"))
+        elif isinstance(block, Code):
+            fence = _fence(block.text)
+            yield from (fence, *block.text.split("\n"), fence)
+        else:
+            for number, item in enumerate(block.items, block.first or 0):
+                yield f"{'-' if block.first is None else f'{number}.'} {_line(item)}"
 
 
-def _paragraphs(text: str) -> list[str]:
-    return [block for block in re.split(r"\n\s*\n", text.strip()) if block]
+def _cell_prose(text: str) -> str:
+    """A description in a cell of a table, which has one line."""
+    parts = [_cell_block(block) for block in blocks_of(text)]
+    out = ""
+    for part in parts:
+        # Lists bring a distance of their own.
+        gap = "" if not out or out.endswith(("</ul>", "</ol>")) or part.startswith(("<ul>", "<ol")) else "<br><br>"
+        out += gap + part
+    return out
+
+
+def _cell_block(block: Paragraph | Listing | Code) -> str:
+    if isinstance(block, Paragraph):
+        return _line(block.text)
+    if isinstance(block, Code):
+        return "<br>".join(_element(line) for line in block.text.split("\n"))
+    items = "".join(f"<li>{_line(item)}</li>" for item in block.items)
+    if block.first is None:
+        return f"<ul>{items}</ul>"
+    start = "" if block.first == 1 else f' start="{block.first}"'
+    return f"<ol{start}>{items}</ol>"
+
+
+def _fence(text: str) -> str:
+    return "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", text)), 0)
 
 
 def _line(text: str) -> str:
@@ -112,10 +144,7 @@ def _line(text: str) -> str:
 
 def _text(text: str) -> str:
     """Prose: code spans of authors stay, everything else that means something to Markdown or HTML is escaped."""
-    return "".join(
-        _code(part[1:-1]) if len(part) > 2 and part[0] == "`" == part[-1] else _escaped(part)
-        for part in re.split(r"(`[^`\n]+`)", text)
-    )
+    return "".join(_code(part) if is_code else _escaped(part) for part, is_code in spans_of(text))
 
 
 def _escaped(text: str) -> str:
@@ -124,21 +153,12 @@ def _escaped(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span; in a table, the bar has to be escaped even there."""
-    return _cell_code(text) if "|" in text else _span(" ".join(text.split()))
-
-
-def _span(text: str) -> str:
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * (longest + 1)
-    pad = " " if text.startswith("`") or text.endswith("`") else ""
-    return f"{fence}{pad}{text}{pad}{fence}"
-
-
-def _cell_code(text: str) -> str:
     """Code that may hold bars and line breaks: as an element, since a code span in a table would show the escape."""
     text = " ".join(text.split())
-    if "|" not in text:
-        return _span(text)
+    return _element(text) if "|" in text else code_span(text)
+
+
+def _element(text: str) -> str:
     escaped = "".join(char if char.isalnum() or char in " .:/-'\"=(),?+;" else f"&#{ord(char)};" for char in text)
-    return f"<code>{escaped}</code>"
+    blanks = len(escaped) - len(escaped.lstrip(" "))
+    return f"<code>{'&nbsp;' * blanks}{escaped[blanks:]}</code>"

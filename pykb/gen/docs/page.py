@@ -86,14 +86,16 @@ table { border-collapse: collapse; width: 100%; font-size: .95rem; }
 th, td { text-align: left; vertical-align: top; padding: .5rem .8rem .5rem 0; border-bottom: 1px solid var(--line); }
 thead th { color: var(--dim); font-weight: 500; font-size: .85rem; padding-top: 0; }
 tbody th { width: 14rem; font-weight: 600; }
-td.type { width: 13rem; }
+td.type { width: 13rem; min-width: 7rem; overflow-wrap: anywhere; }
+td ul, td ol, article > ul, article > ol { margin: .4rem 0; padding-left: 1.4rem; }
 td p:first-child { margin-top: 0; }
 .required { color: var(--required); font-size: .82rem; font-weight: 500; }
 .constraints, .rules { margin: .3rem 0; padding-left: 1.1rem; color: var(--dim); font-size: .92rem; }
 .constraints li, .rules li { overflow-wrap: anywhere; }
 code, pre { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", monospace; font-size: .9em; }
 :not(pre) > code { background: var(--soft); padding: .1em .3em; border-radius: .25em; overflow-wrap: anywhere; }
-th code { background: none !important; padding: 0 !important; white-space: nowrap; }
+tbody th { min-width: 8rem; }
+th code { background: none !important; padding: 0 !important; overflow-wrap: anywhere; }
 pre {
   background: var(--soft); border: 1px solid var(--line); border-radius: .4rem; padding: .8rem 1rem; overflow-x: auto;
   line-height: 1.45;
@@ -106,7 +108,7 @@ pre {
 @media (max-width: 60rem) {
   body { display: block; padding: 0 1rem 3rem; }
   nav { position: static; max-height: none; border-bottom: 1px solid var(--line); }
-  tbody th, td.type { width: auto; }
+  tbody th, td.type { width: auto; min-width: 5rem; }
 }
 @media print { nav { display: none; } body { display: block; } .entry { break-inside: avoid-page; } }
 """

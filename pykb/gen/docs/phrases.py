@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from pykb.gen.docs.model import Rule
+from pykb.gen.docs.prose import code_span
 from pykb.gen.ir import SchemaNode
 from pykb.gen.lower.scalars import QUANTITY_PATTERN
 
@@ -74,7 +75,7 @@ def is_quantity(node: SchemaNode) -> bool:
 
 
 def _code(text: str) -> str:
-    return text if "`" in text or "\n" in text else f"`{text}`"
+    return text if "\n" in text else code_span(text)
 
 
 def _count(noun: str, word: str) -> Callable[[object, SchemaNode], str]:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen.docs.collect import _without_deprecation
@@ -16,6 +18,7 @@ from pykb.gen.docs.html import render_html
 from pykb.gen.docs.markdown import render_markdown
 from pykb.gen.docs.model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
 from pykb.gen.docs.place import target_files
+from pykb.gen.docs.prose import Code, Listing, Paragraph, blocks_of, code_span, spans_of
 from pykb.gen.options import GenerateOptions
 
 CRD = Path(__file__).parents[3] / "testdata" / "crd"
@@ -239,3 +242,56 @@ def test_places_of_pages(
     place = tmp_path / output if output else None
     assert target_files(tmp_path, place, formats, found) == targets
     assert [d.code.slug for d in found] == ([slug] if slug else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "blocks"),
+    [
+        ("One\nline.\n\nTwo.", [Paragraph("One\nline."), Paragraph("Two.")]),
+        ("Modes:\n- a\n- b\n  more\n\nEnd.", [Paragraph("Modes:"), Listing(("a", "b more")), Paragraph("End.")]),
+        ("* a\n\n* b\n\n  below", [Listing(("a", "b below"))]),
+        ("3. a\n4. b", [Listing(("a", "b"), 3)]),
+        ("It happened in\n2024. Then", [Paragraph("It happened in\n2024. Then")]),
+        ("- a\n1. b", [Listing(("a 1. b",))]),
+        ("See:\n\n    a: 1\n      b\n\n    c\n\nEnd", [Paragraph("See:"), Code("a: 1\n  b\n\nc"), Paragraph("End")]),
+        ("```yaml\na: 1\n\n- b\n```\nEnd", [Code("a: 1\n\n- b"), Paragraph("End")]),
+        ("```\nnever closed", [Paragraph("```\nnever closed")]),
+        ("-dash\n--- x", [Paragraph("-dash\n--- x")]),
+        ("", []),
+    ],
+)
+def test_the_markup_of_descriptions(text: str, blocks: list[object]) -> None:
+    """Paragraphs, lists and code, as Markdown has them; what is none of these is text."""
+    assert list(blocks_of(text)) == blocks
+
+
+@given(st.text("-*1. `~\n abc", max_size=60))
+def test_no_word_of_a_description_is_lost(text: str) -> None:
+    """Whatever is made of it."""
+    words = sum(len(re.findall("[abc]", str(getattr(block, "text", None) or block))) for block in blocks_of(text))
+    fences = sum(len(re.findall("[abc]", line)) for line in text.split("\n") if re.match(" {0,3}(```|~~~)", line))
+    assert words + fences >= len(re.findall("[abc]", text))
+
+
+@pytest.mark.parametrize("value", ["`", "a`b", "``", "|", " ", "a``b`"])
+def test_code_with_back_ticks_stays_whole(value: str) -> None:
+    """In as many back-ticks as it needs, and read back as it was."""
+    assert [piece for piece, is_code in spans_of(f"one of {code_span(value)}, {code_span('x')}") if is_code] == [
+        value,
+        "x",
+    ]
+
+
+def test_lists_and_code_of_descriptions_are_shown_as_such() -> None:
+    """On both pages, also in a table; long numbering keeps its first number."""
+    text = "Modes:\n\n- one `a`\n- two\n\n```\na | b\n```\n\n3. three"
+    field = FieldDoc("mode", (Piece("string"),), False, text, "", (), (), None)
+    kind = KindDoc("Machine", "k", "machines", text, (), (field,), (), "", False)
+    reference = Reference("API", (VersionDoc("example.com", "v1", "v", (kind,), ()),))
+    page, markdown = render_html(reference), render_markdown(reference)
+    assert page.count("<ul><li>one <code>a</code></li><li>two</li></ul>") == 2
+    assert page.count('<code>a | b</code></pre><ol start="3"><li>three</li></ol>') == 2
+    assert "\n- one `a`\n- two\n\n```\na | b\n```\n\n3. three\n" in markdown
+    row = next(line for line in markdown.splitlines() if line.startswith("| `mode`"))
+    assert "Modes:<ul><li>one `a`</li><li>two</li></ul><code>a &#124; b</code>" in row
+    assert row.endswith('<ol start="3"><li>three</li></ol> |')
