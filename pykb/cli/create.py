@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pykb.cli import console
+from pykb.cli.environment import own_pykb
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report, report_rendered
 from pykb.cli.options import Diff, DryRun, Plugins, listed
 from pykb.diagnostics import Diagnostics
@@ -151,8 +152,7 @@ def _from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
 
 def _generate(root: Path) -> None:
     """Run the generator: the project's own pykb where its environment exists, else this one. Makes no environment."""
-    own = root / ".venv" / "bin" / "pykb"
-    program = [str(own)] if os.access(own, os.X_OK) else [sys.executable, "-m", "pykb"]
+    program = own_pykb(root) or (sys.executable, "-P", "-m", "pykb")
     sys.stdout.flush()
     style = console.settings.format
     kept = subprocess.PIPE if style is Format.JSON else None  # its findings and ours are one document

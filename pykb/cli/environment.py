@@ -13,25 +13,39 @@ from pykb.cli.errors import flush
 _GUARD = "PYKB_HANDED_OVER"
 
 
+def own_pykb(root: Path) -> tuple[str, ...] | None:
+    """The words that run the pykb of a project's environment, ``.venv``; none where it has no pykb.
+
+    It is run by its Python, which works where the project was moved: a script names the old place. And without the
+    working directory on the path, where a file of the user's could stand for a module.
+    """
+    environment = root / ".venv"
+    folder = environment / ("Scripts" if os.name == "nt" else "bin")
+    python = folder / ("python.exe" if os.name == "nt" else "python")
+    if _version(environment) is None or not os.access(python, os.X_OK):
+        return None
+    return (str(python), "-P", "-m", "pykb")
+
+
 def hand_over(root: Path) -> None:
     """Run this command line again with the project's pykb, unless this is it; returns only when there is none.
 
     The project's environment is its ``.venv``. Where that has no pykb the command goes on here, and says so.
     """
     environment = root / ".venv"
-    program = environment / ("Scripts/pykb.exe" if os.name == "nt" else "bin/pykb")
     if not environment.is_dir() or _GUARD in os.environ or Path(sys.prefix).resolve() == environment.resolve():
         return
-    if not program.exists():
-        console.say(f"note: .venv has no pykb; using pykb {__version__} of {Path(sys.prefix).name}")
+    words = own_pykb(root)
+    if words is None:
+        console.say(f"note: .venv has no pykb that runs; using pykb {__version__} of {Path(sys.prefix).name}")
         return
     theirs = _version(environment)
-    if theirs is not None and theirs != __version__:
+    if theirs != __version__:
         console.say(f"note: this is pykb {__version__}, the project's is {theirs}: using the project's")
     flush()
     sys.stdout.flush()
     sys.stderr.flush()
-    os.execve(program, [str(program), *console.settings.argv], {**os.environ, _GUARD: "1"})  # noqa: S606 - the project's own program
+    os.execve(words[0], [*words, *console.settings.argv], {**os.environ, _GUARD: "1"})  # noqa: S606 - the project's own program
 
 
 def _version(environment: Path) -> str | None:

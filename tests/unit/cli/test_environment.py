@@ -1,0 +1,53 @@
+"""The pykb of a project's own environment takes over, where there is one that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+METADATA = ".venv/lib/python3.11/site-packages/pykubebuilder-9.8.7.dist-info"
+
+
+@pytest.fixture
+def environment(project: Path) -> Path:
+    """An environment of another version, whose Python tells what it is given; its scripts are of no use."""
+    (project / METADATA).mkdir(parents=True)
+    folder = project / ".venv/bin"
+    folder.mkdir(parents=True)
+    for name, text in {"python": '#!/bin/sh\necho "own: $@"\n', "pykb": "#!/no/such/place/.venv/bin/python\n"}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return project / ".venv"
+
+
+@pytest.mark.usefixtures("environment")
+def test_the_projects_pykb_runs_the_command_also_where_the_project_was_moved(spawn) -> None:
+    """A script of an environment names the place where it was made, its Python goes along."""
+    done = spawn(["generate", "--check"])
+    assert done.returncode == 0
+    assert done.stdout == "own: -P -m pykb generate --check\n"
+    assert "the project's is 9.8.7: using the project's" in done.stderr
+
+
+@pytest.mark.parametrize("lacking", ["python", METADATA])
+def test_an_environment_without_a_pykb_that_runs_is_said(spawn, project: Path, environment: Path, lacking: str) -> None:
+    """The command goes on with the pykb at hand."""
+    if lacking == "python":
+        (environment / "bin/python").unlink()
+        (environment / "bin/python").symlink_to("/no/such/python")
+    else:
+        (project / METADATA).rename(project / "gone")
+    done = spawn(["generate"])
+    assert done.returncode == 0
+    assert "note: .venv has no pykb that runs" in done.stderr
+
+
+def test_no_file_of_the_project_stands_for_a_module_of_pykb(pykb, project: Path) -> None:
+    """`create api` runs the generator in the project, where a file may be called like a library."""
+    for name in ("yaml.py", "typing.py"):
+        (project / name).write_text("raise SystemExit('not this one')\n")
+    words = ("--group", "infra", "--version", "v1", "--kind", "Machine", "--resource", "--controller")
+    ended = pykb("create", "api", *words)
+    assert (ended.code, "not this one" in ended.err) == (0, False)
+    assert (project / "config/crd/bases/infra.sealyun.com_machines.yaml").exists()
