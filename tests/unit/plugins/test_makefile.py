@@ -43,3 +43,14 @@ def test_what_checks_the_code_brings_its_tools(root: Path, target: str) -> None:
     """They come on top of the environment, and after it."""
     text = recipes(root, target)
     assert 0 < text.index(PACKAGES) < text.index(TOOLS)
+
+
+def test_an_environment_that_was_moved_is_made_anew(grow: Grow, tmp_path: Path) -> None:
+    """Its scripts name the old place; what has not changed is not made again."""
+    here = grow(NewProject("example.com", "lighthouse"))
+    (here / ".venv").mkdir()
+    (here / ".venv/.made").write_text(f"{here.resolve()}\n")
+    assert PACKAGES not in recipes(here, "manifests")
+    there = tmp_path / "a new place"
+    here.rename(there)
+    assert PACKAGES in recipes(there, "manifests")
