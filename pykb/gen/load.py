@@ -64,11 +64,17 @@ def find_files(root: Path, paths: Sequence[str], diagnostics: Diagnostics) -> li
                 PATH_NOT_FOUND.at(
                     None,
                     f"the path `{text}` {what}",
-                    help=("./... for all files of the project",),
+                    help=(_where_to_look(place, root),),
                 ),
             )
         found.update(dict.fromkeys(files))
     return sorted(found)
+
+
+def _where_to_look(place: Path, root: Path) -> str:
+    if place == root and not (root / "PROJECT").is_file():
+        return "run it in a project; `pykb init --domain example.com` starts one"
+    return "./... for all files of the project"
 
 
 def _files(place: Path) -> Iterator[Path]:

@@ -90,6 +90,13 @@ def test_paths_cannot_leave_the_project(tmp_path: Path) -> None:
     assert [d.code.slug for d in found] == ["generate-path", "generate-path-outside", "generate-path-outside"]
 
 
+def test_an_empty_folder_is_told_how_a_project_starts(tmp_path: Path) -> None:
+    """Whoever generates before `pykb init` has no use for another path."""
+    found = Diagnostics()
+    assert find_files(tmp_path, ["."], found) == []
+    assert "`pykb init --domain example.com`" in next(iter(found)).help[0]
+
+
 def test_environments_tests_and_hidden_folders_are_not_read(tmp_path: Path) -> None:
     """Only the project's own code counts."""
     for name in (
