@@ -109,8 +109,16 @@ def status(name: Name = "") -> None:
 
     Examples:
       pykb cluster status
+      pykb cluster status --format json
     """
+    from pykb.diagnostics.render import Format
+
     found = find_cluster(name).status()
+    if console.settings.format is Format.JSON:
+        console.out(as_json(found))
+        if not found.complete:
+            raise typer.Exit(1)
+        return
     if not found.alive:
         console.out("not running")
         raise typer.Exit(1)
@@ -128,6 +136,21 @@ def describe(found: Status) -> list[str]:
     lines += [f"{name:<24}process {pid}" for name, pid in found.running.items()]
     lines += [f"{name:<24}ended with {describe_exit(code)}" for name, code in found.exited.items()]
     return lines
+
+
+def as_json(found: Status) -> str:
+    """A cluster for programs: where it is, and the process ids or exit codes of its parts."""
+    import json
+
+    facts = {
+        "alive": found.alive,
+        "complete": found.complete,
+        "server": found.url or None,
+        "kubeconfig": str(found.kubeconfig) if found.alive else None,
+        "running": dict(found.running),
+        "exited": dict(found.exited),
+    }
+    return json.dumps(facts, indent=2)
 
 
 def down(name: Name = "") -> None:

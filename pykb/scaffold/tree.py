@@ -96,8 +96,12 @@ def _check_links(source: Path, found: Diagnostics) -> None:
 
 
 def _clone(source: str, target: Path, found: Diagnostics) -> bool:
-    from pykb.tools.process import run
+    from pykb.tools.process import find_program, run
 
+    if find_program("git") is None:
+        helps = ("give a folder instead: `--template DIR`",)
+        found.add(TEMPLATE_MISSING.at(None, f"`--template {source}` needs git, which is not installed", help=helps))
+        return False
     # `--` ends the options, so that an address can never be one; `ext::` transports, which run programs, are refused.
     done = run(
         ("git", "clone", "--quiet", "--depth=1", "--", source, target),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -98,6 +99,13 @@ def test_status_of_nothing_is_exit_1(home: Path) -> None:
     """A script can ask."""
     done = pykb(home, "cluster", "status")
     assert (done.returncode, done.stdout) == (1, "not running\n")
+
+
+def test_status_can_be_read_by_programs(home: Path) -> None:
+    """The same answer and exit code as JSON; there is no address of what does not run."""
+    done = pykb(home, "cluster", "status", "--format=json")
+    expected = {"alive": False, "complete": False, "server": None, "kubeconfig": None, "running": {}, "exited": {}}
+    assert (done.returncode, json.loads(done.stdout)) == (1, expected)
 
 
 def test_down_of_nothing_is_no_error(home: Path) -> None:

@@ -115,6 +115,15 @@ def test_a_clone_that_fails_is_told_in_gits_words(tmp_path: Path) -> None:
     assert all(note.startswith("fatal: ") for note in finding.notes)
 
 
+def test_without_git_a_folder_still_serves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address needs git, and the finding says what does not."""
+    monkeypatch.setenv("PATH", "/no/such/folder")
+    found = Diagnostics()
+    with tree.opened("https://example.com/t.git", found) as folder:
+        assert folder is None
+    assert [d.help for d in found] == [("give a folder instead: `--template DIR`",)]
+
+
 def test_a_git_repository_is_cloned_and_rendered(make_tree: Callable[..., Path]) -> None:
     """By its address, without a shell."""
     source = make_tree(template({"a": "{{ cookiecutter.package }}"}))
