@@ -37,7 +37,7 @@ class DevProject:
     @property
     def generate_command(self) -> tuple[str, ...]:
         """Writes the manifests; in a process of its own, so that edited types are imported afresh."""
-        return (self.python, "-m", "pykb", "generate")
+        return (self.python, "-P", "-m", "pykb", "generate")
 
     def manager_command(self, arguments: tuple[str, ...]) -> tuple[str, ...]:
         """Runs the manager, without probes unless asked for: two loops shall not fight for one port."""

@@ -44,6 +44,6 @@ def test_deployed_manager_needs_its_namespace_only(shell: Shell, cluster: Contro
 
         eventually(lambda: bool(finalizers()), "kopf holds the object", context=lambda: manager.log)
         shell.ctl("apply", "--kustomize", "config/samples")
-        shell.ctl(NAMESPACE, "delete", "--kustomize", "config/samples", "--timeout=30s")
+        shell.ctl(NAMESPACE, "delete", "--kustomize", "config/samples", "--timeout=60s")
         assert "default/ship-sample" not in manager.log
-        shell.ctl("delete", "--kustomize", "config/samples", "--timeout=30s")
+        shell.ctl("delete", "--kustomize", "config/samples", "--timeout=60s")

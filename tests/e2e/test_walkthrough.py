@@ -103,14 +103,14 @@ def test_install_and_run(shell: Shell) -> None:
     probes = f"127.0.0.1:{free_port()}"
     with shell.running("make", "install", "run", f"ARGS=--health-probe-bind-address={probes}") as manager:
         eventually(lambda: KIND in shell.ctl("get", "crd", "--output=name"), f"{KIND} installed")
-        shell.ctl("wait", "--for=condition=Established", f"crd/{KIND}", "--timeout=30s")
+        shell.ctl("wait", "--for=condition=Established", f"crd/{KIND}", "--timeout=60s")
         shell.ctl("apply", "--kustomize", "config/samples")
         manager.prints("default/virtulmachine-sample")
         for path in ("healthz", "readyz"):
             with urllib.request.urlopen(f"http://{probes}/{path}", timeout=10) as answer:
                 assert answer.status == 200
         manager.interrupt()
-    shell.ctl("delete", "--kustomize", "config/samples", "--timeout=30s")
+    shell.ctl("delete", "--kustomize", "config/samples", "--timeout=60s")
 
 
 def test_change_the_types(shell: Shell) -> None:
@@ -164,7 +164,7 @@ def test_reconcile(shell: Shell) -> None:
         manager.prints("a machine needs a CPU\n", times=3)
         shell.ctl("apply", "--kustomize", "config/samples")
         eventually(lambda: status(shell) == "Running", "the next try succeeds", context=lambda: manager.log)
-        shell.ctl("delete", "--kustomize", "config/samples", "--timeout=30s")
+        shell.ctl("delete", "--kustomize", "config/samples", "--timeout=60s")
         manager.interrupt()
 
 
@@ -178,7 +178,7 @@ def test_deploy(shell: Shell, cluster: ControlPlane) -> None:
     with deployed(shell, cluster, "sealvm") as manager:
         shell.ctl("apply", "--kustomize", "config/samples")
         eventually(lambda: status(shell) == "Running", "the status is Running", context=lambda: manager.log)
-        shell.ctl("delete", "--kustomize", "config/samples", "--timeout=30s")
+        shell.ctl("delete", "--kustomize", "config/samples", "--timeout=60s")
         lease = shell.ctl("--namespace=sealvm-system", "get", "lease", "sealvm.sealyun.com", "--output=json")
         assert json.loads(lease)["spec"]["holderIdentity"]
 
