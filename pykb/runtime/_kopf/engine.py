@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncGenerator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import aiohttp
@@ -18,6 +18,7 @@ from pykb.runtime.client.listwatch import NOT_SERVED
 from pykb.runtime.client.session import new_session
 from pykb.runtime.errors import with_rule
 from pykb.runtime.login import Credentials, CredentialSource
+from pykb.runtime.login.expiry import expired_part
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
 
 logger = logging.getLogger(__name__)
@@ -140,6 +141,9 @@ class _Login:
                 rejected = 0 if lasted > 60.0 else rejected + 1
                 if rejected <= 1:
                     continue
+                # kopf waits for a login without a word; nobody would know why nothing is listed.
+                why = expired_part(credentials, datetime.now(UTC)) or f"401 to {credentials.origin or 'them'}"
+                logger.warning("the API server refuses the credentials", extra={"error": why, "tries": rejected})
             await asyncio.sleep(min(0.2 * 2 ** min(rejected, 10), 30.0))
 
 

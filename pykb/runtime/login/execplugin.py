@@ -7,7 +7,9 @@ https://kubernetes.io/docs/reference/config-api/client-authentication.v1/
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -25,6 +27,7 @@ _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
 # A plugin that nobody can answer must not hang an operator for ever; one that talks to a person may take its time.
 _TIMEOUT = timedelta(seconds=60)
+_LAST_MOMENT = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +85,24 @@ class ExecPlugin:
                 env=environment,
                 stdin=None if interactive else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
+                # Most plugins are scripts around a program: both are ended together. A person's terminal has one group.
+                start_new_session=not interactive,
             )
         except OSError as error:
             hint = self.install_hint or f"install `{self.command}`, or put it on PATH"
+            if isinstance(error, PermissionError):
+                hint = f"make it a program: `chmod +x {self.command}`"
             raise self._problem(f"cannot be run: {error.strerror or error}", help_text=hint) from error
         try:
             async with asyncio.timeout(None if interactive else _TIMEOUT.total_seconds()):
                 output, _ = await process.communicate()
         except TimeoutError as error:
-            raise self._problem(f"printed nothing for {_TIMEOUT.total_seconds():.0f} s") from error
+            raise self._problem(
+                f"did not end within {_TIMEOUT.total_seconds():.0f} s",
+                help_text="run it by hand: it waits for something, or left behind what holds its output",
+            ) from error
         finally:
-            if process.returncode is None:
-                process.kill()
-                await process.wait()
+            await _end(process, group=not interactive)
         if process.returncode:
             raise self._problem(f"ended with exit code {process.returncode}", help_text=self.install_hint)
         return output
@@ -136,6 +144,19 @@ class ExecPlugin:
     def _problem(self, what: str, *, help_text: str = "") -> EnvironmentProblem:
         message = f"credential plugin `{self.command}` of {self.owner} {what}"
         return EnvironmentProblem(EXEC_PLUGIN.at(None, message, help=(help_text,) if help_text else ()))
+
+
+async def _end(process: asyncio.subprocess.Process, *, group: bool) -> None:
+    """Kill what still runs, and forget it: whoever it started may hold its output open for ever."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        if process.returncode is None and group:
+            os.killpg(process.pid, signal.SIGKILL)
+        elif process.returncode is None:
+            process.kill()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_MOMENT.total_seconds()):
+            await process.wait()
+    process._transport.close()  # type: ignore[attr-defined] # noqa: SLF001 - nothing public closes its pipes
 
 
 def read_plugin(user: Entry, cluster: Entry, cluster_info: Mapping[str, Any]) -> ExecPlugin | None:

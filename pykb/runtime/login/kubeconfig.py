@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -16,9 +17,12 @@ from pykb.diagnostics.codes.login import KUBECONFIG
 from pykb.runtime.login.config import Entry, Kubeconfig, ResolvedContext, read_kubeconfig, resolve_context
 from pykb.runtime.login.credentials import Credentials, Impersonation
 from pykb.runtime.login.execplugin import ExecPlugin, read_plugin
+from pykb.runtime.login.expiry import expired_part
 from pykb.runtime.login.pem import read_file, read_material
 
 # The kubelet rotates projected tokens well ahead; client-go reads them once a minute too.
+logger = logging.getLogger(__name__)
+
 TOKEN_FILE_PERIOD = timedelta(minutes=1)
 
 
@@ -82,6 +86,9 @@ class KubeconfigSource:
         """Read the files and run the plugin again."""
         async with self._lock:
             self._credentials = await self._renew(reload=True)
+            if expired := expired_part(self._credentials, self._now()):
+                # The server's 401 says no more than that.
+                logger.warning("credentials ran out", extra={"error": expired})
             return self._credentials
 
     def _stale(self, credentials: Credentials) -> bool:

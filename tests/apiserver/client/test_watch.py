@@ -56,13 +56,12 @@ async def test_a_watch_goes_on_from_a_list(client, namespace):
 
 async def test_a_watch_selects(client, namespace):
     """An object that is no longer selected counts as deleted."""
-    async with client.watch(ConfigMap, namespace=namespace, labels={"on": "yes"}) as events:
-        pending = asyncio.create_task(_take(events, 2))
-        await asyncio.sleep(0.2)
+    now = (await client.list(ConfigMap, namespace=namespace)).resource_version
+    async with client.watch(ConfigMap, namespace=namespace, labels={"on": "yes"}, resource_version=now) as events:
         await client.create(_config_map(namespace, "other"))
         obj = await client.create(_config_map(namespace, "mine", on="yes"))
         await client.patch(obj, MergePatch({"metadata": {"labels": {"on": "no"}}}))
-        found = await pending
+        found = await _take(events, 2)
     assert [(event.type, event.object.metadata.name) for event in found] == [
         (EventType.ADDED, "mine"),
         (EventType.DELETED, "mine"),

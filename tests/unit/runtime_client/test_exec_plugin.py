@@ -1,5 +1,6 @@
 """Credential plugins: real programs, run as kubectl would run them."""
 
+import asyncio
 import json
 import sys
 from datetime import UTC, datetime, timedelta
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.login import KubeconfigSource
+from pykb.runtime.login import KubeconfigSource, execplugin
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"
@@ -163,3 +164,41 @@ async def test_a_token_of_the_entry_is_stronger_than_its_plugin(tmp_path):
     path = tmp_path / "config"
     path.write_text(yaml.safe_dump(document), "utf-8")
     assert (await KubeconfigSource([path]).current()).token == "static"
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "import subprocess; subprocess.run(['sleep', '100'])",
+        "import subprocess; subprocess.Popen(['sleep', '20'])",
+        "import time; time.sleep(100)",
+    ],
+    ids=["a program below it", "left behind", "itself"],
+)
+def test_a_plugin_that_hangs_is_ended_with_what_it_started(tmp_path, monkeypatch, body, loop):
+    """A script around a program too: whoever holds its output open must not hold up the login for ever."""
+    import uvloop
+
+    monkeypatch.setattr(execplugin, "_TIMEOUT", timedelta(seconds=1))
+
+    async def log_in():
+        async with asyncio.timeout(15):
+            await _source(tmp_path, _plugin(tmp_path, body)).current()
+
+    factory = uvloop.new_event_loop if loop == "uvloop" else asyncio.new_event_loop
+    with (
+        pytest.raises(EnvironmentProblem, match="did not end within 1 s") as caught,
+        asyncio.Runner(loop_factory=factory) as runner,
+    ):
+        runner.run(log_in())
+    assert "run it by hand" in caught.value.diagnostic.help[0]
+
+
+async def test_a_plugin_that_is_no_program_is_told(tmp_path):
+    """A file without its bit: what to type is said."""
+    script = _plugin(tmp_path, _answering(token="t"))
+    script.chmod(0o644)
+    with pytest.raises(EnvironmentProblem, match="cannot be run: Permission denied") as caught:
+        await _source(tmp_path, script).current()
+    assert caught.value.diagnostic.help == (f"make it a program: `chmod +x {script}`",)
