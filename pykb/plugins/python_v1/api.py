@@ -88,7 +88,10 @@ def _unique(plan: PlanBuilder, path: str, module: str, name: str, context: ApiCo
     group = context.controller_module.split(".")[-2]
     if not taken:
         return name
-    return f"{group}_{name}" if name.islower() else f"{group.title().replace('_', '')}{name}"
+    if name.islower():
+        return f"{group}_{name}"
+    stem = group.title().replace("_", "")
+    return f"{stem}{name}" if stem[0].isalpha() else f"{name}{stem}"  # a group may begin with a digit, a class may not
 
 
 def _import(module: str, name: str, remark: str = "") -> str:

@@ -310,11 +310,11 @@ def test_groups_in_folders_of_their_own(pykb, tmp_path: Path, monkeypatch: pytes
     root.mkdir()
     monkeypatch.chdir(root)
     assert pykb("init", "--domain", "example.com", "--multigroup").code == 0
-    for group in ("infra", "sea.ports", "import", "sea-lanes"):
+    for group in ("infra", "sea.ports", "import", "sea-lanes", "3d"):
         words = ("create", "api", "--group", group, "--version", "v1", "--kind", "Machine", "--no-make", *BOTH)
         assert pykb(*words).code == 0, group
     made = {p.parent.parent.name for p in root.rglob("machine_types.py")}
-    assert made == {"infra", "sea_ports", "import_", "sea_lanes"}
+    assert made == {"infra", "sea_ports", "import_", "sea_lanes", "_3d"}
     text = (root / "fleet/__main__.py").read_text()
     ast.parse(text)
     for name in (
@@ -322,6 +322,7 @@ def test_groups_in_folders_of_their_own(pykb, tmp_path: Path, monkeypatch: pytes
         "SeaPortsMachineReconciler",
         "ImportMachineReconciler",
         "SeaLanesMachineReconciler",
+        "MachineReconciler3D",
     ):
         assert text.count(f"    {name}(manager.client).setup(manager)\n") == 1
     roles = yaml.safe_load((root / "config/rbac/kustomization.yaml").read_text())["resources"]

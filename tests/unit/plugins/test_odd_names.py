@@ -110,7 +110,7 @@ def test_the_types_are_right(projects: dict[str, Path], tmp_path: Path) -> None:
     for root in roots:
         own = [p for p in sorted((root / "tests").rglob("*.py")) if root == roots[0] or "controllers" in p.parts]
         files += [*own, *sorted((root / root.name.replace("-", "_")).rglob("*.py"))]
-    options = ("--config-file", "pyproject.toml", "--explicit-package-bases", "--cache-dir", tmp_path)
+    options = ("--config-file", "pyproject.toml", "--cache-dir", tmp_path)
     run(roots[0], BIN / "mypy", *options, *files, environment=environment)
 
 
