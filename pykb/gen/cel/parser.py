@@ -130,7 +130,7 @@ class _Reader:
             return Literal(token.kind, token.offset, token.text)
         if token.kind == "name":
             if token.text in _LITERALS:
-                return Literal(_LITERALS[token.text], token.offset)
+                return Literal(_LITERALS[token.text], token.offset, token.text)
             if token.text in RESERVED or token.text == "in":
                 raise CelSyntaxError(
                     f"`{token.text}` is reserved: a field of this name is `__{token.text}__`",

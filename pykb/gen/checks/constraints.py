@@ -22,7 +22,7 @@ from pykb.diagnostics.codes.markers import MARKER_CONFLICT
 from pykb.diagnostics.suggest import closest
 from pykb.gen.checks.fractions import check_fractions
 from pykb.gen.checks.patterns import pattern_problem
-from pykb.gen.checks.value import misfits
+from pykb.gen.checks.value import broken_rules, misfits
 from pykb.gen.ir import Keyword, SchemaNode
 
 # kubernetes/apiextensions-apiserver, pkg/apiserver/validation/formats.go, and the number formats of OpenAPI.
@@ -84,7 +84,7 @@ def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> 
     _check_docs(node, what, diagnostics)
     default = keywords.get("default")
     if default is not None:
-        for reason in misfits(default.value, node):
+        for reason in list(misfits(default.value, node)) or broken_rules(default.value, node):
             diagnostics.add(
                 DEFAULT_VALUE.at(default.span or node.span, f"the default of {what} does not fit its schema: {reason}"),
             )

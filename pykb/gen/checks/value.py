@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from pykb.api.formats import checker
+from pykb.gen.cel.evaluate import verdict
 from pykb.gen.checks.patterns import is_match
 from pykb.gen.ir import SchemaNode
 
@@ -45,6 +46,32 @@ def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
         yield from misfits(value, part, path)
 
 
+def broken_rules(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
+    """Which rules a value that fits otherwise breaks for certain, in words; the API server asks the same of a default.
+
+    Args:
+        value: Plain JSON data.
+        schema: Without references.
+        path: Where in the outermost value this one is.
+    """
+    rules = schema.get("x-kubernetes-validations")
+    for rule in rules if isinstance(rules, list) else ():
+        text = rule.get("rule") if isinstance(rule, Mapping) else None
+        reason = verdict(text, value, schema, matches=is_match) if isinstance(text, str) else None
+        if reason is not None:
+            where = f" at `{path}`" if path else ""
+            yield f"{_shown(value)}{where} breaks the rule `{text}`" + (f": {reason}" if reason else "")
+    if isinstance(value, list) and schema.items is not None:
+        for index, item in enumerate(value):
+            yield from broken_rules(item, schema.items, f"{path}[{index}]")
+    elif isinstance(value, Mapping):
+        properties = schema.properties or {}
+        for name, item in value.items():
+            inner = properties[name].schema if name in properties else schema.values
+            if inner is not None:
+                yield from broken_rules(item, inner, f"{path}.{name}".lstrip("."))
+
+
 def _unique(value: list[object], schema: SchemaNode, where: str) -> Iterator[str]:
     kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys")
     identities = value
@@ -61,7 +88,7 @@ def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: s
     yield from _count(len(value), schema, "minProperties", "maxProperties", "keys", where)
     properties = schema.properties or {}
     for name, prop in properties.items():
-        if prop.required and name not in value and prop.schema.get("default") is None:
+        if prop.required and name not in value:  # also one with a default, which is filled in only later
             yield f"the required field `{path}.{name}` is missing".replace("`.", "`")
     for name, item in value.items():
         if name in properties:

@@ -48,6 +48,23 @@ SCHEMAS = {
     "default that is none of the enum": field(f"{V}Enum=x;y", "# +kubebuilder:default=z", "a: str"),
     "default null": field("# +default=null", "a: str"),
     "default that breaks a rule": field("# +kubebuilder:default=1", "a: Annotated[int, CEL('self > 3')]"),
+    "default that keeps a rule": field("# +kubebuilder:default=5", "a: Annotated[int, CEL('self % 2 == 1')]"),
+    "default that keeps a rule on old values": field("a: Annotated[int, CEL('self == oldSelf')] = 5"),
+    "default that divides by zero": field("a: Annotated[int, CEL('5 / self > 0')] = 0"),
+    "default that breaks a rule of texts": field(
+        "a: Annotated[str, CEL(\"self.startsWith('a') && self.matches('^[a-z]+$')\"), Field(max_length=9)] = 'aB'"
+    ),
+    "default that breaks a rule of lists": field(
+        "# +default=[1, 2]", "a: Annotated[list[int], CEL('self.all(x, x > 1)'), Field(max_length=9)]"
+    ),
+    "default that breaks a rule of maps": field(
+        '# +default={"x": "1"}',
+        "a: Annotated[dict[str, Annotated[str, Field(max_length=9)]], CEL(\"self.all(k, self[k] != '1')\"), "
+        "Field(max_length=9)]",
+    ),
+    "default without a field of a rule": field("# +default={}", "a: Annotated[Inner, CEL(\"self.b == 'x'\")]"),
+    "default without a field that has a default": "class Defaulted(Struct):\n    # +required\n    b: int = 3\n"
+    + field("# +kubebuilder:default={}", "a: Defaulted"),
     "default of a set with duplicates": field('# +default=["a","a"]', "# +listType=set", "a: list[str]"),
     "default of a map list with duplicates": field(
         '# +default=[{"name":"x"},{"name":"x"}]', "# +listType=map", "# +listMapKey=name", "a: list[Keyed]"
@@ -292,7 +309,6 @@ STRICTER = {
 }
 # What the server refuses, and we only warn of, or cannot know.
 LAXER = {
-    "schema: default that breaks a rule": "rules are not evaluated here",
     "rule: unknown function": "a warning: a newer server may have it",
     "rule: message expression": "a warning: the budget differs by server",
 }

@@ -30,6 +30,8 @@ CASES = [
     ("enum-disjoint", "3:7", "no value is allowed by both", "class Spec(Struct):\n    mode: Literal['a', 'b']\n    # +kubebuilder:validation:Enum=c\n    a: Mode\n"),
     ("default-value", "2:7", 'expected an integer, found a string `"abc"`', "class Spec(Struct):\n    # +kubebuilder:default=abc\n    a: int\n"),
     ("default-value", "2:7", "there is no field `c`", "class Spec(Struct):\n    # +kubebuilder:default={c: 1}\n    a: Inner\n"),
+    ("default-value", "2:8", "`3` breaks the rule `self > 3`", "class Spec(Struct):\n    a: Annotated[int, CEL('self > 3')] = 3\n"),
+    ("default-value", "5:7", "the required field `b` is missing", "class Part(Struct):\n    # +required\n    b: int = 3\nclass Spec(Struct):\n    # +kubebuilder:default={}\n    a: Part\n"),
     ("default-value", "2:8", "is above the maximum `3`", "class Spec(Struct):\n    a: Annotated[int, Field(le=3)] = 4\n"),
     ("unsupported-constraint", "2:8", "`Field(ge='3')` bounds the field `a`: expected a number", "class Spec(Struct):\n    a: Annotated[int, Field(ge='3')]\n"),
     ("unsupported-constraint", "2:8", "expected a whole number from 0, found the str `'3'`", "class Spec(Struct):\n    a: Annotated[str, Field(min_length='3')]\n"),

@@ -1,0 +1,299 @@
+"""What a rule says of a value that is known when a CRD is made: its default.
+
+Only what is certain counts. Whatever this does not know (times, quantities, functions of Kubernetes' own) makes the
+result unknown, and an unknown result is no finding. The API server judges a default as it stands: what defaults of
+inner fields would add to it is not there.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pykb.gen.cel.parser import parse
+from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence
+from pykb.gen.ir import SchemaNode
+
+_OPAQUE_FORMATS = frozenset({"date", "date-time", "datetime", "duration", "byte"})
+_MACROS = frozenset({"all", "exists", "exists_one", "filter", "map"})
+_WITH_VARIABLE = 2
+_LARGEST = 2**63
+
+
+class Unknown(Exception):  # noqa: N818 - an answer, not an error
+    """The value of an expression cannot be told here."""
+
+
+class Failed(Exception):  # noqa: N818 - what CEL calls an error
+    """An expression has no value, which the API server takes for a broken rule; says why."""
+
+
+class _Opaque:
+    """A value of which only this is known: it is there."""
+
+
+def verdict(rule: str, value: object, schema: SchemaNode, *, matches: Callable[[str, str], bool]) -> str | None:
+    """Why a value certainly breaks a rule of its schema; empty where the rule is simply false, ``None`` if it may hold.
+
+    Args:
+        rule: The expression.
+        value: Plain JSON data that fits the schema otherwise.
+        schema: The schema with the rule, without references.
+        matches: Whether a pattern is found in a text, by RE2's rules.
+    """
+    try:
+        found = _Evaluation(matches).value(parse(rule), {"self": _seen(value, schema)})
+    except (Unknown, CelSyntaxError, RecursionError):
+        return None
+    except Failed as error:
+        return str(error)
+    return "" if found is False else None
+
+
+_OPAQUE = _Opaque()
+
+
+def _seen(value: object, schema: SchemaNode) -> object:
+    """A value as CEL sees it."""
+    if schema.all_of or (isinstance(value, str) and schema.get("format") in _OPAQUE_FORMATS):
+        return _OPAQUE
+    if isinstance(value, Mapping):
+        properties = schema.properties or {}
+        found: dict[str, object] = {}
+        for name, item in value.items():
+            inner = properties[name].schema if name in properties else schema.values
+            found[name] = _OPAQUE if inner is None else _seen(item, inner)
+        return found
+    if isinstance(value, list):
+        items = schema.items
+        return _OPAQUE if items is None else [_seen(item, items) for item in value]
+    if schema.type == "number" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value
+
+
+class _Evaluation:
+    def __init__(self, matches: Callable[[str, str], bool]) -> None:
+        self._matches = matches
+
+    def value(self, node: Expression, names: Mapping[str, object]) -> object:
+        """The value of an expression.
+
+        Raises:
+            Unknown: It cannot be told.
+        """
+        match node:
+            case Literal():
+                found = _literal(node)
+            case Name():
+                found = names.get(node.name, _OPAQUE)
+            case Select():
+                found = self._select(node, names)
+            case Index():
+                found = _at(self.value(node.operand, names), self.value(node.index, names), optional=node.optional)
+            case Sequence(kind="list"):
+                found = [self.value(item, names) for item in node.items]
+            case Call():
+                found = self._call(node, names)
+            case _:
+                found = _OPAQUE
+        if isinstance(found, _Opaque):
+            raise Unknown
+        return found
+
+    def _select(self, node: Select, names: Mapping[str, object]) -> object:
+        operand = self.value(node.operand, names)
+        # Escaped names (`__dash__`) are left to the server.
+        if node.optional or not isinstance(operand, dict) or "__" in node.field:
+            raise Unknown
+        if node.field not in operand:
+            message = f"no such key: {node.field}"
+            raise Failed(message)
+        return operand[node.field]
+
+    def _call(self, node: Call, names: Mapping[str, object]) -> object:
+        name, arguments = node.function, node.arguments
+        if name in {"&&", "||"} and node.target is None:
+            return self._logic(arguments, names, decides=name == "||")
+        if name == "has" and len(arguments) == 1 and isinstance(arguments[0], Select):
+            return self._has(arguments[0], names)
+        if name == "?:":
+            return self.value(arguments[1 if _truth(self.value(arguments[0], names)) else 2], names)
+        if node.target is not None and name in _MACROS and len(arguments) == _WITH_VARIABLE:
+            return self._macro(node, names)
+        given = [self.value(argument, names) for argument in arguments]
+        if node.target is not None:
+            given.insert(0, self.value(node.target, names))
+            return self._method(name, given)
+        return _operator(name, given)
+
+    def _logic(self, arguments: tuple[Expression, ...], names: Mapping[str, object], *, decides: bool) -> bool:
+        """Either side decides alone, also when the other is unknown."""
+        problems: list[Unknown | Failed] = []
+        for argument in arguments:
+            try:
+                if _truth(self.value(argument, names)) is decides:
+                    return decides
+            except (Unknown, Failed) as problem:
+                problems.append(problem)
+        for found in sorted(problems, key=lambda found: isinstance(found, Failed)):
+            raise found
+        return not decides
+
+    def _has(self, node: Select, names: Mapping[str, object]) -> bool:
+        operand = self.value(node.operand, names)
+        if not isinstance(operand, dict) or "__" in node.field:
+            raise Unknown
+        return node.field in operand
+
+    def _macro(self, node: Call, names: Mapping[str, object]) -> object:
+        variable, body = node.arguments
+        items = self.value(node.target, names) if node.target is not None else None
+        if not isinstance(variable, Name) or not isinstance(items, list | dict):
+            raise Unknown
+        try:
+            return self._over(items, node.function, variable.name, body, names)
+        except Failed:
+            raise Unknown from None  # other elements may decide alone
+
+    def _over(
+        self,
+        items: list[object] | dict[str, object],
+        macro: str,
+        variable: str,
+        body: Expression,
+        names: Mapping[str, object],
+    ) -> object:
+        if macro == "map":
+            return [self.value(body, {**names, variable: item}) for item in items]
+        answers = [_truth(self.value(body, {**names, variable: item})) for item in items]
+        if macro == "filter":
+            return [item for item, answer in zip(items, answers, strict=True) if answer]
+        if macro == "exists_one":
+            return answers.count(True) == 1
+        return all(answers) if macro == "all" else any(answers)
+
+    def _method(self, name: str, given: list[object]) -> object:
+        match name, given:
+            case "size", [str() | list() | dict() as whole]:
+                return len(whole)
+            case "startsWith", [str() as text, str() as part]:
+                return text.startswith(part)
+            case "endsWith", [str() as text, str() as part]:
+                return text.endswith(part)
+            case "contains", [str() as text, str() as part]:
+                return part in text
+            case "matches", [str() as text, str() as pattern]:
+                return self._matches(pattern, text)
+        raise Unknown
+
+
+def _at(whole: object, index: object, *, optional: bool) -> object:
+    if optional:
+        raise Unknown
+    if isinstance(whole, dict) and isinstance(index, str):
+        if index not in whole:
+            message = f"no such key: {index}"
+            raise Failed(message)
+        return whole[index]
+    if isinstance(whole, list) and isinstance(index, int) and 0 <= index < len(whole):
+        return whole[index]
+    raise Unknown
+
+
+def _literal(node: Literal) -> object:
+    match node.kind:
+        case "bool":
+            return node.text == "true"
+        case "number" if re.fullmatch(r"[0-9]+", node.text):
+            return int(node.text)
+        case "number" if re.fullmatch(r"[0-9.]+(?:[eE][-+]?[0-9]+)?", node.text):
+            return float(node.text)
+        case "string":
+            return _text(node.text)
+        case _:
+            return _OPAQUE
+
+
+def _text(written: str) -> object:
+    """The text of a literal; Python's differ in few escapes, which are left to the server."""
+    if not re.match(r"[rR]?[\"']", written) or re.search(r"\\[?`]", written):
+        return _OPAQUE
+    try:
+        found = ast.literal_eval(written)
+    except (SyntaxError, ValueError):
+        return _OPAQUE
+    return found if isinstance(found, str) else _OPAQUE
+
+
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
+def _operator(name: str, given: list[object]) -> object:
+    match name, given:
+        case "!_", [bool() as truth]:
+            return not truth
+        case "size", [str() | list() | dict() as whole]:
+            return len(whole)
+        case (("==" | "!="), [left, right]):
+            return _equal(left, right) is (name == "==")
+        case "in", [item, list() as whole]:
+            return any(_equal(item, other) for other in whole)
+        case "in", [str() as key, dict() as whole]:
+            return key in whole
+        case "+", [str() as left, str() as right]:
+            return left + right
+    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in given):
+        if name in _COMPARISONS and all(isinstance(value, str) for value in given):
+            return _COMPARISONS[name](*given)
+        raise Unknown
+    return _COMPARISONS[name](*given) if name in _COMPARISONS else _arithmetic(name, given)
+
+
+def _arithmetic(name: str, given: list[object]) -> object:
+    """Of whole numbers only: division cuts towards zero, and what 64 bits do not hold is an error of the rule."""
+    match name, given:
+        case "-_", [int() as number]:
+            found = -number
+        case "+", [int() as left, int() as right]:
+            found = left + right
+        case "-", [int() as left, int() as right]:
+            found = left - right
+        case "*", [int() as left, int() as right]:
+            found = left * right
+        case (("/" | "%"), [int(), 0]):
+            message = "division by zero"
+            raise Failed(message)
+        case "/", [int() as left, int() as right]:
+            found = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        case "%", [int() as left, int() as right]:
+            found = abs(left) % abs(right) * (-1 if left < 0 else 1)
+        case _:
+            raise Unknown
+    if not -_LARGEST <= found < _LARGEST:
+        message = "integer overflow"
+        raise Failed(message)
+    return found
+
+
+def _equal(left: object, right: object) -> bool:
+    for value in (left, right):
+        if isinstance(value, _Opaque):
+            raise Unknown
+    numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (left, right)]
+    if all(numbers) or (type(left) is type(right) and not isinstance(left, list | dict)):
+        return left == right
+    if type(left) is type(right) and left == right:
+        return True
+    raise Unknown  # lists may be sets, and values of different types may be an error
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Unknown
+    return value
