@@ -119,6 +119,7 @@ class Proxy:
 
     def disconnect(self) -> None:
         """Break every connection off."""
+        self._not_before.clear()  # who was told to wait on one of them may never have heard it
         for transport in list(self._connections):
             transport.abort()  # type: ignore[attr-defined]
 
