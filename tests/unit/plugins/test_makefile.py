@@ -54,3 +54,14 @@ def test_an_environment_that_was_moved_is_made_anew(grow: Grow, tmp_path: Path) 
     there = tmp_path / "a new place"
     here.rename(there)
     assert PACKAGES in recipes(there, "manifests")
+
+
+def test_targets_that_are_named_together_run_one_after_the_other(root: Path, tmp_path: Path) -> None:
+    """As the README names them, also for those who have `-j` in MAKEFLAGS: an image is built before it is pushed."""
+    tool = tmp_path / "docker"
+    tool.write_text(f"#!/bin/sh\necho $1 begins >>{tmp_path}/log\nsleep 0.2\necho $1 ends >>{tmp_path}/log\n")
+    tool.chmod(0o755)
+    environment = {**os.environ, "MAKEFLAGS": "-j4"}
+    command = ["make", "docker-build", "docker-push", f"CONTAINER_TOOL={tool}"]
+    subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True)
+    assert (tmp_path / "log").read_text().splitlines() == ["build begins", "build ends", "push begins", "push ends"]
