@@ -118,6 +118,9 @@ def _with_the_rest(schema: Schema, found: Spelled, patch: Mapping[str, object] |
     rest: dict[str, object] = {k: v for k, v in own.items() if k not in produces or produces[k] != v}
     rest |= {k: None for k in produces if k not in own}
     rest |= patch or {}
+    description = rest.get("description")
+    if isinstance(description, str):  # of an element, which has no docstring
+        metadata.append(call(api("Field"), description=literal(rest.pop("description"))))
     if rest:
         metadata.append(call(api("SchemaPatch"), literal(rest)))
     return Spelled(found.type, tuple(metadata), produces)

@@ -173,3 +173,11 @@ def _schema_of(name: str) -> dict[str, object]:
     from pykb.importer.builtin import _schemas
 
     return dict(next(schema for cls, schema in _schemas() if cls.__name__ == name))
+
+
+def test_the_text_of_an_element_is_a_description(make_crd) -> None:
+    """Not a patch of its schema."""
+    (file,) = package_files(
+        find_definitions([Document(make_crd(FIELDS["described elements"]), "crd.yaml")], Diagnostics()), Diagnostics()
+    )
+    assert 'list[Annotated[str, Field(description="One of them.")]]' in file.text
