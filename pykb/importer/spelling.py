@@ -52,6 +52,8 @@ class Speller:
         own = {k: v for k, v in schema.items() if k in OF_THE_USE - {"nullable"}}
         if self.shapes.builtin(schema) or (shape is not None and own.get("description") == shape.doc):
             own.pop("description", None)  # none of Kubernetes' prose is carried along
+        if isinstance(own.get("description"), str):  # an element has no docstring
+            metadata = (*metadata, call(api("Field"), description=literal(own.pop("description"))))
         if own:
             metadata = (*metadata, call(api("SchemaPatch"), literal(own)))
         base = spelled.type
@@ -118,9 +120,6 @@ def _with_the_rest(schema: Schema, found: Spelled, patch: Mapping[str, object] |
     rest: dict[str, object] = {k: v for k, v in own.items() if k not in produces or produces[k] != v}
     rest |= {k: None for k in produces if k not in own}
     rest |= patch or {}
-    description = rest.get("description")
-    if isinstance(description, str):  # of an element, which has no docstring
-        metadata.append(call(api("Field"), description=literal(rest.pop("description"))))
     if rest:
         metadata.append(call(api("SchemaPatch"), literal(rest)))
     return Spelled(found.type, tuple(metadata), produces)

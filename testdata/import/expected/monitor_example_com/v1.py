@@ -1,10 +1,10 @@
-# Made by `pykb import crd`; checksum: 8421dc8d3e821a2c
+# Made by `pykb import crd`; checksum: a9c650ca50ab7d78
 # ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003
 """Types of monitor.example.com/v1: Alert."""
 
 from typing import Annotated
 
-from pykb.api import CustomResource, ExternalDocs, Field, GroupVersion, SchemaPatch, ServerDefault, Struct
+from pykb.api import CustomResource, ExternalDocs, Field, GroupVersion, ServerDefault, Struct
 
 GROUP_VERSION = GroupVersion("monitor.example.com", "v1")
 
@@ -41,8 +41,7 @@ class AlertSpec(Struct):
 
     link: Annotated[str | None, ExternalDocs("https://example.com/alerts", description="More about alerts.")] = None
     levels: (
-        list[Annotated[str, Field(max_length=20), SchemaPatch({"description": "A level is a threshold with a name."})]]
-        | None
+        list[Annotated[str, Field(max_length=20), Field(description="A level is a threshold with a name.")]] | None
     ) = None
     code: str = "say \"no\" and 'never'"
     script: Annotated[str | None, ServerDefault("line 1\nline 2\n")] = None
