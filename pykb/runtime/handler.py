@@ -94,8 +94,14 @@ class EnqueueRequestsFromMap:
         return None
 
     async def _gather(self, waiting: list[Awaitable[Requests]], event: Event[Any], queue: Queue) -> None:
-        for answer in waiting:
-            _add(await answer, event, queue)
+        left = list(waiting)
+        try:
+            while left:
+                _add(await left.pop(0), event, queue)
+        finally:
+            for answer in left:  # one failed: all of them are asked again later
+                if inspect.iscoroutine(answer):
+                    answer.close()
 
 
 def _readable(event: Event[Any]) -> Iterator[Any]:

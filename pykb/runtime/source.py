@@ -58,6 +58,8 @@ class Dispatcher:
         self._queue = queue
         self._tasks = tasks
         self._clock: Clock = clock or SystemClock()
+        self._failed: dict[tuple[str, str], list[Event[Any]]] = {}
+        """The first and the last event of each object whose handling failed."""
 
     def __call__(self, event: Event[Any]) -> None:
         """Filter and handle one event."""
@@ -68,7 +70,7 @@ class Dispatcher:
             waiting = self._handler.handle(event, self._queue)
         except Exception:
             logger.exception("event handler failed, will retry", extra={"event": repr(event)})
-            self._tasks.create_task(self._retry(event))
+            self._try_later(event)
             return
         if waiting is not None:
             self._tasks.create_task(self._finish(event, waiting))
@@ -78,23 +80,36 @@ class Dispatcher:
             await waiting
         except Exception:
             logger.exception("event handler failed, will retry", extra={"event": repr(event)})
-            await self._retry(event)
+            self._try_later(event)
 
-    async def _retry(self, event: Event[Any]) -> None:
+    def _try_later(self, event: Event[Any]) -> None:
+        key = (event.namespace, event.name)
+        failed = self._failed.get(key)
+        if failed is None:
+            self._failed[key] = [event]
+            self._tasks.create_task(self._retry(key))
+        else:
+            # What lies between the first and the last concerns nobody any more, and could become very much.
+            failed[1:] = [event]
+
+    async def _retry(self, key: tuple[str, str]) -> None:
         """Try until it succeeds: an event that woke nobody would be lost."""
         pause = FIRST_RETRY
-        while True:
+        while events := tuple(self._failed[key]):
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
+            events = tuple(self._failed[key])
             try:
-                waiting = self._handler.handle(event, self._queue)
-                if waiting is not None:
-                    await waiting
+                for event in events:
+                    waiting = self._handler.handle(event, self._queue)
+                    if waiting is not None:
+                        await waiting
             except Exception as error:  # noqa: BLE001 - the first failure was logged with its trace
-                shown = {"event": repr(event), "error": f"{type(error).__name__}: {error}"}
+                shown = {"event": repr(events[-1]), "error": f"{type(error).__name__}: {error}"}
                 logger.error("event handler failed again, will retry", extra=shown)  # noqa: TRY400
             else:
-                return
+                self._failed[key] = [event for event in self._failed[key] if event not in events]
+        del self._failed[key]
 
 
 def _passes(predicate: EventFilter, event: Event[Any]) -> bool:

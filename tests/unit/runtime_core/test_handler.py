@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 
@@ -220,3 +221,40 @@ async def test_a_map_function_never_sees_what_does_not_fit():
     for old, new in ((bad, good), (good, bad)):
         event = Event(EventType.UPDATE, new, parse=parse, load_old=lambda old=old: old, old_resource_version="1")
         assert await dispatch(handler, event) == {"default/x"}
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_an_object_whose_handling_keeps_failing_is_retried_by_one_task(is_async, caplog):
+    """However often it changes meanwhile: what it was at first and what it is at last are asked about in the end."""
+    broken, asked = [True], []
+
+    def answer(raw):
+        if broken:
+            raise ConnectionError("down")
+        asked.append(raw["spec"]["n"])
+        return [NamespacedName("default", f"x{raw['spec']['n']}")]
+
+    async def answer_later(raw):
+        return answer(raw)
+
+    clock = VirtualClock()
+    queue = WorkQueue(clock=clock)
+    before = len(asyncio.all_tasks())
+    states = [widget("a", str(n), spec={"n": n}) for n in range(50)]
+
+    async def run():
+        async with asyncio.TaskGroup() as tasks:
+            handler = EnqueueRequestsFromMap(answer_later if is_async else answer)
+            dispatch = Dispatcher(handler, (), queue, tasks, clock=clock)
+            for old, new in pairwise(states):
+                dispatch(updated(old, new))
+                await turn()
+            assert len(asyncio.all_tasks()) <= before + 2
+            broken.clear()
+            for _ in range(120):
+                clock.advance(timedelta(seconds=1))
+                await turn()
+
+    await asyncio.wait_for(run(), 20)
+    assert set(map(str, queue._entries)) == {"default/x0", "default/x1", "default/x48", "default/x49"}
+    assert len(asked) == 4
