@@ -10,6 +10,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import DEV_RUNNING
 from pykb.envtest.assets import get_assets
 from pykb.envtest.certificates import write_private
 from pykb.envtest.cluster import Cluster
@@ -18,6 +20,7 @@ from pykb.envtest.crds import install_crds, read_crds
 from pykb.envtest.existing import ExistingCluster
 from pykb.envtest.reporter import Reporter
 from pykb.envtest.rest import Rest
+from pykb.scaffold.durable import lock
 from pykb.tools.kubectl import Kubectl
 
 CRD_TIMEOUT = timedelta(seconds=60)
@@ -83,7 +86,7 @@ def open_target(root: Path, kubeconfig: Path | None, reporter: Reporter) -> Iter
     variable in another shell stays right.
 
     Raises:
-        EnvironmentProblem: It cannot be reached or started.
+        EnvironmentProblem: It cannot be reached or started, or another loop has one in this project.
     """
     if kubeconfig is not None:
         cluster = ExistingCluster(kubeconfig.absolute())
@@ -93,14 +96,29 @@ def open_target(root: Path, kubeconfig: Path | None, reporter: Reporter) -> Iter
     if background.complete:
         yield LocalTarget(f"the cluster of `pykb cluster up`, {background.url}", background.kubeconfig)
         return
-    assets = get_assets(reporter=reporter)
-    # The wish counts even before there is a controller manager: then it is added while the loop runs.
-    with ControlPlane(assets=assets, controller_manager=True, reporter=reporter) as control_plane:
-        folder = root / ".pykb" / "dev"
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stable = folder / "kubeconfig"
-        write_private(stable, control_plane.kubeconfig.read_bytes())
-        try:
-            yield LocalTarget(f"a control plane of its own, {control_plane.url}", stable, control_plane)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with _only_one(root):
+        assets = get_assets(reporter=reporter)
+        # The wish counts even before there is a controller manager: then it is added while the loop runs.
+        with ControlPlane(assets=assets, controller_manager=True, reporter=reporter) as control_plane:
+            folder = root / ".pykb" / "dev"
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            stable = folder / "kubeconfig"
+            write_private(stable, control_plane.kubeconfig.read_bytes())
+            try:
+                yield LocalTarget(f"a control plane of its own, {control_plane.url}", stable, control_plane)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _only_one(root: Path) -> Iterator[None]:
+    """Hold the right of this project to a loop with a control plane of its own; the system frees it when we die."""
+    state = root / ".pykb"
+    state.mkdir(exist_ok=True)
+    with lock(state / "dev.lock") as free:
+        if not free:
+            helps = ("end the other one", "or have both use one cluster, which stays: `pykb cluster up`")
+            raise EnvironmentProblem(
+                DEV_RUNNING.at(None, "`pykb dev` runs in this project already, with its control plane", help=helps)
+            )
+        yield

@@ -88,6 +88,13 @@ CRD_NOT_ESTABLISHED = Code(
     "resource's. The conditions of the definition say why.",
 )
 
+DEV_RUNNING = Code(
+    "dev-running",
+    "`pykb dev` runs in this project already",
+    "Each loop with a control plane of its own leaves the way to it in `.pykb/dev/kubeconfig`, and writes the "
+    "manifests. Two of them would take both away from each other.",
+)
+
 CLUSTER_NAME = Code(
     "cluster-name",
     "A name that a local control plane cannot have",
