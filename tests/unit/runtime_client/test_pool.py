@@ -25,6 +25,7 @@ class Script:
     def __init__(self, *answers, greeting=b""):
         self._greeting = greeting
         self._answers = list(answers)
+        self._writers = []
         self.connections = 0
         self.requests = []
         self.asked = asyncio.Event()
@@ -32,6 +33,7 @@ class Script:
 
     async def serve(self, reader, writer):
         self.connections += 1
+        self._writers.append(writer)
         writer.write(self._greeting)
         try:
             while self._answers:
@@ -52,6 +54,11 @@ class Script:
             self.ended.set()
             writer.close()
 
+    def hang_up(self):
+        """End the connections that clients have left open."""
+        for writer in self._writers:
+            writer.close()
+
 
 @asynccontextmanager
 async def _pool(script, connect_timeout=5.0):
@@ -61,6 +68,7 @@ async def _pool(script, connect_timeout=5.0):
         yield pool, Peer("127.0.0.1", server.sockets[0].getsockname()[1])
     finally:
         await pool.close()
+        script.hang_up()
         server.close()
         await server.wait_closed()
 
