@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import os
 import signal
@@ -109,7 +110,16 @@ class Manager:
         """Run something with the manager: an object with ``run``, or a coroutine function.
 
         Only the leader runs it, unless its attribute ``needs_leader_election`` is false. It may be added at any time.
+
+        Raises:
+            TypeError: It is neither.
         """
+        given: object = runnable
+        if inspect.iscoroutine(given):
+            given.close()
+            raise TypeError("`add` needs the function, not its call: `manager.add(main)`, not `manager.add(main())`")
+        if not callable(given) and not isinstance(given, Runnable):
+            raise TypeError(f"`{type(given).__name__}` cannot run: it has no `async def run(self)`")
         function = runnable.run if isinstance(runnable, Runnable) else runnable
         group = self._elected if getattr(runnable, "needs_leader_election", True) else self._others
         group.add(function, name=name or getattr(runnable, "name", None) or type(runnable).__name__)
@@ -264,27 +274,9 @@ class Manager:
         await self.engine.run()
 
     async def _elect(self) -> None:
-        from pykb.runtime.leader import LeaderElectionOptions, LeaderElector
-        from pykb.runtime.recorder import EventRecorder
+        from pykb.runtime.election import elect
 
-        options = self.options
         own = "" if self._given is not None else (await self._credentials.current()).namespace
-        election = LeaderElectionOptions(
-            options.leader_election_id,
-            options.leader_election_namespace or own or "default",
-            lease_duration=options.lease_duration,
-            renew_deadline=options.renew_deadline,
-            retry_period=options.retry_period,
-            release_on_stop=options.release_on_cancel,
-        )
-        gauge = self.metrics.leader.labels(options.leader_election_id)
-        elector = LeaderElector(
-            self.api_reader,
-            election,
-            clock=self.clock,
-            recorder=EventRecorder(self.api_reader, "leader-election"),
-            observer=lambda leads: gauge.set(int(leads)),
-        )
 
         async def lead() -> None:
             self._lead()
@@ -294,7 +286,7 @@ class Manager:
                 # Stopped regularly, nothing is left to stop. Lost, another replica may work already: break off at once.
                 await self._elected.stop(asyncio.get_running_loop().time())
 
-        await elector.run(lead)
+        await elect(self.api_reader, self.options, own, lead, clock=self.clock, metrics=self.metrics)
 
     def _add_kopf_handlers(self) -> None:
         from pykb.runtime._kopf import HandlerOperator, Part

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import inspect
 import logging
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -79,7 +80,7 @@ class RunnableGroup:
 
     def _spawn(self, function: RunFunction, name: str) -> None:
         task: asyncio.Task[None] = asyncio.create_task(
-            _awaited(function),
+            _awaited(function, name),
             name=name,
             # What is added later belongs to the group too, and not to whoever happened to add it.
             context=self._context.copy(),
@@ -102,5 +103,8 @@ class RunnableGroup:
 LAST_MOMENT = timedelta(seconds=1)
 
 
-async def _awaited(function: RunFunction) -> None:
-    await function()
+async def _awaited(function: RunFunction, name: str) -> None:
+    running: object = function()
+    if not inspect.isawaitable(running):
+        raise TypeError(f"runnable `{name}` must be a coroutine function, and is none: write `async def`")
+    await running

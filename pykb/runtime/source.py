@@ -78,6 +78,13 @@ class Dispatcher:
     async def _finish(self, event: Event[Any], waiting: Awaitable[None]) -> None:
         try:
             await waiting
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Something that it waited for had been cancelled: a failure like any other.
+            logger.warning("event handler was cancelled from inside, will retry", extra={"event": repr(event)})
+            self._try_later(event)
         except Exception:
             logger.exception("event handler failed, will retry", extra={"event": repr(event)})
             self._try_later(event)

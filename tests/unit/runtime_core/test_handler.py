@@ -258,3 +258,16 @@ async def test_an_object_whose_handling_keeps_failing_is_retried_by_one_task(is_
     await asyncio.wait_for(run(), 20)
     assert set(map(str, queue._entries)) == {"default/x0", "default/x1", "default/x48", "default/x49"}
     assert len(asked) == 4
+
+
+async def test_a_handler_that_is_cancelled_from_inside_is_tried_again():
+    """What it waited for was cancelled by someone else: the event is not lost for that."""
+    cancelled = []
+
+    async def answer(_):
+        if not cancelled:
+            cancelled.append(True)
+            raise asyncio.CancelledError
+        return [NamespacedName("default", "x")]
+
+    assert await dispatch(EnqueueRequestsFromMap(answer), created(widget("a")), advance=2) == {"default/x"}

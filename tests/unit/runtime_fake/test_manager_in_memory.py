@@ -488,3 +488,29 @@ async def test_closing_a_client_waits_for_events_no_longer_than_a_moment(monkeyp
 
     async with asyncio.timeout(10), Client(Stuck()) as client:
         EventRecorder(client, "c").event(config_map("told"), "Normal", "Stopping", "the end")
+
+
+def _plain():
+    """Runs at once, and gives nothing to wait for."""
+
+
+async def _main():
+    """A coroutine function."""
+
+
+@pytest.mark.parametrize(
+    ("added", "words"),
+    [(_main, "not its call"), (object, "`object` cannot run"), (lambda: 5, "`int`")],
+)
+async def test_what_cannot_run_is_not_taken(added, words):
+    """And the message says what could."""
+    with pytest.raises(TypeError, match=words):
+        Manager(client=fake_client()).add(added())
+
+
+async def test_a_plain_function_in_the_place_of_a_coroutine_function_is_told():
+    """It would have blocked everything; the error names it."""
+    manager = Manager(client=fake_client())
+    manager.add(_plain, name="poller")
+    with pytest.raises(TypeError, match="runnable `poller` must be a coroutine function"):
+        await manager.start()
