@@ -22,7 +22,7 @@ from pykb.api.object import Object
 from pykb.api.unreadable import UnreadableObject
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client.codec import Kind, complete
+from pykb.runtime.client.codec import Kind, complete, gvk_of
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.endpoint import Exchange, Query
 from pykb.runtime.clock import Clock, SystemClock
@@ -37,6 +37,7 @@ _SHORTEST = timedelta(minutes=5)
 _LONGEST = timedelta(minutes=10)
 _FIRST_BACKOFF = timedelta(milliseconds=200)
 _MAX_BACKOFF = timedelta(seconds=15)
+_TOLD_FROM = 3
 
 
 class EventType(StrEnum):
@@ -122,7 +123,10 @@ class Watch(Generic[ItemT]):
             except (ServerUnreachable, ApiError) as error:
                 if isinstance(error, ApiError) and error.status < 500 and error.status != 429:
                     raise
-                logger.debug("watch interrupted", extra={"error": str(error), "failures": failures})
+                # One is nothing: servers restart. A watch that never comes back must not be silent about it.
+                level = logging.DEBUG if failures < _TOLD_FROM else logging.WARNING
+                shown = {"kind": str(gvk_of(self._kind)), "error": str(error), "failures": failures}
+                logger.log(level, "watch interrupted, will go on", extra=shown)
             if failures:
                 await self._clock.sleep(min(_FIRST_BACKOFF * 2 ** min(failures, 10), _MAX_BACKOFF))
 

@@ -250,3 +250,31 @@ async def test_a_bookmark_needs_nothing_that_its_class_demands(monkeypatch, book
         while found.type == "BOOKMARK":
             found = await anext(events)
         assert found.object.metadata.name == "second"
+
+
+async def test_a_watch_that_does_not_come_back_is_told(monkeypatch, caplog):
+    """One interruption is nothing; the third in a row is a warning with the server's words, and it goes on trying."""
+    monkeypatch.setattr("pykb.runtime.client.watch._FIRST_BACKOFF", timedelta(milliseconds=1))
+    server = FakeApiServer()
+    failing = [5]
+
+    def react(call):
+        if ("watch", "true") in call.query and failing[0]:
+            failing[0] -= 1
+            raise error_from_status(500, {"kind": "Status", "reason": "InternalError", "message": "etcd is away"})
+
+    server.react = react
+    client = Client(server)
+    async with asyncio.timeout(20), client.watch(ConfigMap, namespace="default") as events:
+        following = asyncio.ensure_future(anext(events))
+        await client.create(ConfigMap(metadata=ObjectMeta(name="a", namespace="default")))
+        assert (await following).object.metadata.name == "a"
+        if failing[0]:  # the list had it already: now the watch itself
+            following = asyncio.ensure_future(anext(events))
+            await client.create(ConfigMap(metadata=ObjectMeta(name="b", namespace="default")))
+            assert (await following).object.metadata.name == "b"
+    told = [record for record in caplog.records if "watch interrupted" in record.getMessage()]
+    assert [(record.levelname, record.failures) for record in told if record.levelname == "WARNING"] == [
+        ("WARNING", number) for number in (3, 4, 5)
+    ]
+    assert "etcd is away" in told[-1].error
