@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.codes.crd import CRD_TOO_LARGE
 from pykb.gen.artifact import Artifact
@@ -43,7 +45,10 @@ def _check_size(document: dict[str, object], crd: Crd, diagnostics: Diagnostics)
     """Client-side apply keeps a copy in an annotation; etcd takes requests of 1.5 MiB."""
     import orjson
 
-    size = len(orjson.dumps(document))
+    try:
+        size = len(orjson.dumps(document))
+    except TypeError:  # a bound that 64 bits do not hold
+        size = len(json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode())
     if size <= _ANNOTATION_LIMIT:
         return
     too_large = size > _ETCD_LIMIT

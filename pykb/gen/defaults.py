@@ -6,6 +6,7 @@ A reader of its own: the command that grows projects owns PROJECT, and this pack
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -86,14 +87,22 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     """``[tool.pykb.generate]``, its keys checked."""
     try:
         text = (root / "pyproject.toml").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    except OSError:
+        return {}
+    except UnicodeDecodeError:
+        diagnostics.add(
+            OPTION.at(Span("pyproject.toml", 1, 1), "expected TOML, which is UTF-8: found another encoding")
+        )
         return {}
     if "tool.pykb" not in text:
         return {}
     try:
         own = tomllib.loads(text).get("tool", {}).get("pykb", {})
     except tomllib.TOMLDecodeError as error:
-        diagnostics.add(OPTION.at(Span("pyproject.toml", 1, 1), f"expected TOML: {error}"))
+        stated = re.search(r" \(at line ([0-9]+), column ([0-9]+)\)", str(error))
+        line, column = (int(stated[1]), int(stated[2])) if stated else (1, 1)
+        problem = str(error).replace(stated[0], "") if stated else str(error)
+        diagnostics.add(OPTION.at(Span("pyproject.toml", line, column), f"expected TOML: {problem}"))
         return {}
     for key in own:
         if key not in _TABLES:

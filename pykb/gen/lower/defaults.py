@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import typing
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,17 @@ def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[o
     ``None`` is the absence of a value. An empty container or a model made with nothing is how Python code avoids checks
     for ``None``, not something that the server should fill in.
     """
-    value = _value_of(info)
+    try:
+        value = _value_of(info)
+    except Exception as error:  # noqa: BLE001 - whatever the user's factory raises
+        lowering.diagnostics.add(
+            DEFAULT_NOT_JSON.at(
+                place.span,
+                f"making the default of {place.what} fails: {type(error).__name__}: {error}",
+                help=("correct the `default_factory`",),
+            ),
+        )
+        return None, ""
     if value is PydanticUndefined or value is None:
         return None, ""
     if isinstance(value, _EMPTY) and not value:
@@ -71,7 +82,22 @@ def _encode_or_none(value: object) -> object:
 def _encode(value: object) -> object:
     from pykb.api.wire import encode
 
-    return encode(value)
+    found = encode(value)
+    _check_numbers(found)
+    return found
+
+
+def _check_numbers(value: object) -> None:
+    """Raise ``ValueError`` for numbers that JSON or the API server does not have."""
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_numbers(item)
+    elif isinstance(value, float) and not math.isfinite(value):
+        message = f"JSON has no `{value}`"
+        raise ValueError(message)
+    elif isinstance(value, int) and not -(2**63) <= value < 2**63:
+        message = f"64 bits do not hold `{value}`"
+        raise ValueError(message)
 
 
 def _shown(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -50,7 +51,7 @@ def tightest(items: Iterable[object]) -> tuple[object, ...]:
 
 def is_number(value: object) -> bool:
     """Whether a value is a number that JSON has; a truth value is none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def limit(

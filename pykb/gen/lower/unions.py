@@ -108,7 +108,7 @@ def lower_values(values: list[Any], place: Place, lowering: Lowering) -> SchemaN
     if kinds == {int, str}:
         return int_or_string().put_all({"enum": enum_keyword})
     base = lower_scalar(kinds.pop()) if len(kinds) == 1 else None
-    if base is None or base.type not in {"string", "integer", "boolean"}:
+    if base is None or base.type not in {"string", "integer", "boolean"} or isinstance(values[0], bytes):
         shown = ", ".join(f"`{value!r}`" for value in values)
         lowering.diagnostics.add(
             UNION.at(

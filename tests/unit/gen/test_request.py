@@ -87,6 +87,26 @@ def test_unknown_settings_are_errors_that_name_the_nearest(
     assert diagnostic.span.line == line
 
 
+@pytest.mark.parametrize(
+    ("content", "message", "place"),
+    [
+        (b"[project]\n[tool.pykb\n", "expected TOML: Expected ']' at the end of a table declaration", (2, 11)),
+        (b"[tool.pykb.generate]\n\xff\xfe", "expected TOML, which is UTF-8: found another encoding", (1, 1)),
+    ],
+)
+def test_settings_that_cannot_be_read_are_said(
+    content: bytes, message: str, place: tuple[int, int], tmp_path: Path
+) -> None:
+    """At the place that the reader names, where it names one."""
+    (tmp_path / "pyproject.toml").write_bytes(content)
+    found = Diagnostics()
+    make_request(tmp_path, Given(), found)
+    (diagnostic,) = found
+    assert diagnostic.message == message
+    assert diagnostic.span is not None
+    assert (diagnostic.span.line, diagnostic.span.column) == place
+
+
 SETTINGS = """
 [tool.pykb.generate]
 paths = ["shop"]
