@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.crd import CEL_MESSAGE, CEL_OLD_SELF, CEL_REASON, JSON_PATH
+from pykb.diagnostics.codes.crd import CEL_MESSAGE, CEL_OLD_SELF, CEL_REASON, JSON_PATH, STRUCTURAL
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import SchemaNode
 
@@ -49,6 +49,9 @@ def check_rules(
     place = Place(node, what, span, occurrences, is_root=is_root)
     total = 0
     for rule in keyword.value:
+        if not isinstance(rule, Mapping) or not isinstance(rule.get("rule"), str):
+            diagnostics.add(STRUCTURAL.at(span, f"a rule of {what} is a mapping with a `rule`, found `{rule!r}`"))
+            continue
         _check_reason(rule, span, diagnostics)
         _check_message(rule, what, span, diagnostics)
         path = rule.get("fieldPath")

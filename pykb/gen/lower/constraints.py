@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import annotated_types as at
@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
 from pykb.diagnostics import Diagnostic, Diagnostics
-from pykb.diagnostics.codes.types import CONSTRAINT
+from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON
 from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.limits import Limit, limit, tightest
 from pykb.gen.lower.patch import patched
@@ -60,7 +60,7 @@ def constrain(
     """
     found: dict[str, Keyword] = {}
     rules: list[object] = []
-    items = tightest(flatten(metadata))
+    items = tuple(item for item in tightest(flatten(metadata)) if not _is_no_schema(item, place, diagnostics))
     _refuse_on_union(metadata, effective, place, diagnostics)
     patches = [item for item in items if isinstance(item, api.SchemaPatch)]
     if patches:
@@ -93,6 +93,22 @@ def constrain(
     for patch in patches:
         node = patched(node, patch.schema, place.span)
     return node
+
+
+def _is_no_schema(item: object, place: Place, diagnostics: Diagnostics) -> bool:
+    """Whether it should bring a part of a schema, and brings something else."""
+    schema: object = item.schema if isinstance(item, api.RawSchema | api.SchemaPatch) else {}
+    if isinstance(schema, Mapping):
+        return False
+    name = type(item).__name__
+    diagnostics.add(
+        CONSTRAINT.at(
+            place.span,
+            f"`{name}` on {place.what} takes a mapping of keywords, found the {type(schema).__name__} `{schema!r}`",
+            help=(f'{name}({{"type": "string"}})',),
+        ),
+    )
+    return True
 
 
 IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "field is immutable"}
@@ -152,11 +168,9 @@ def _keywords(
         docs = {"url": item.url} | ({"description": item.description} if item.description else {})
         yield "externalDocs", docs, "ExternalDocs"
     elif isinstance(item, api.ServerDefault):
-        from pykb.api.wire import encode
-
-        yield "default", encode(item.value), "ServerDefault"
+        yield from _encoded("default", item.value, "ServerDefault", place, diagnostics)
     elif isinstance(item, FieldInfo):
-        yield from _field_texts(item)
+        yield from _field_texts(item, place, diagnostics)
     elif isinstance(item, api.KnownValues | api.PatchStrategy) and place.span is not None:
         diagnostics.add(_of_built_in_types(item, place))
     elif isinstance(item, WithJsonSchema):
@@ -207,12 +221,25 @@ def _of_built_in_types(item: api.KnownValues | api.PatchStrategy, place: Place) 
     )
 
 
-def _field_texts(info: FieldInfo) -> Iterator[tuple[str, object, str]]:
+def _encoded(
+    keyword: str, value: object, spelling: str, place: Place, diagnostics: Diagnostics
+) -> Iterator[tuple[str, object, str]]:
+    from pykb.api.wire import encode
+
+    try:
+        yield keyword, encode(value), spelling
+    except (TypeError, ValueError) as error:
+        diagnostics.add(
+            DEFAULT_NOT_JSON.at(
+                place.span, f"the value of `{spelling}` on {place.what} has no JSON form", notes=(str(error),)
+            ),
+        )
+
+
+def _field_texts(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> Iterator[tuple[str, object, str]]:
     if info.title:
         yield "title", info.title, "Field(title=)"
     if info.description:
         yield "description", info.description, "Field(description=)"
     if info.examples:
-        from pykb.api.wire import encode
-
-        yield "example", encode(info.examples[0]), "Field(examples=)"
+        yield from _encoded("example", info.examples[0], "Field(examples=)", place, diagnostics)
