@@ -38,12 +38,12 @@ def check_list(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
                     help=("+listType=set",),
                 ),
             )
-        elif keys is None:
+        elif keys is None or not keys.value or not isinstance(keys.value, list):
             diagnostics.add(
                 LIST_TOPOLOGY.at(span, f"{what} is a list of type `map` without a key", help=("+listMapKey=name",)),
             )
         else:
-            names = [str(key) for key in keys.value] if isinstance(keys.value, list) else []
+            names = [str(key) for key in keys.value]
             for key in dict.fromkeys(names):
                 _check_key(key, node, items, what, diagnostics)
                 if names.count(key) > 1:

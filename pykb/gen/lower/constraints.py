@@ -18,7 +18,7 @@ from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.limits import Limit, limit, tightest
 from pykb.gen.lower.patch import patched
 from pykb.gen.lower.place import Place
-from pykb.gen.lower.python_only import check_python_only
+from pykb.gen.lower.python_only import check_called, check_python_only
 
 _PATTERN_FLAGS = {int(re.IGNORECASE): "i", int(re.MULTILINE): "m", int(re.DOTALL): "s"}
 _FLAGS: dict[type, tuple[str, object]] = {
@@ -182,6 +182,7 @@ def _keywords(
             ),
         )
     else:
+        check_called(item, place, diagnostics)
         check_python_only(item, place, diagnostics)
         yield from _pattern(item, place, diagnostics)
 

@@ -6,11 +6,23 @@ import annotated_types as at
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, WrapValidator
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.types import PYTHON_ONLY
+from pykb.diagnostics.codes.types import CONSTRAINT, PYTHON_ONLY
 from pykb.gen.lower.place import Place
 
 _CHECKS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
 _ARGUMENTS = ("max_digits", "decimal_places", "to_lower", "to_upper", "strip_whitespace")
+
+
+def check_called(item: object, place: Place, diagnostics: Diagnostics) -> None:
+    """Tell of an annotation that is a class, ``Nullable`` for ``Nullable()``: it would say nothing at all."""
+    if isinstance(item, type) and item.__module__.startswith("pykb.api"):
+        diagnostics.add(
+            CONSTRAINT.at(
+                place.span,
+                f"`{item.__name__}` on {place.what} is a class, which says nothing",
+                help=(f"write `{item.__name__}()`",),
+            ),
+        )
 
 
 def check_python_only(item: object, place: Place, diagnostics: Diagnostics) -> None:

@@ -74,6 +74,8 @@ CASES = [
     ("default-not-json", "2:8", "the value of `ServerDefault` on the field `a` has no JSON form", "class Spec(Struct):\n    a: Annotated[str, ServerDefault(object())]\n"),
     ("default-not-json", "2:8", "the value of `Field(examples=)` on the field `a` has no JSON form", "class Spec(Struct):\n    a: str = Field(examples=[object()])\n"),
     ("structural-schema", "2:8", "a rule of `spec.a` is a mapping with a `rule`", "class Spec(Struct):\n    a: Annotated[str, RawSchema({'type': 'string', 'x-kubernetes-validations': [5]})]\n"),
+    ("unsupported-constraint", "2:8", "`Immutable` on the field `a` is a class, which says nothing", "class Spec(Struct):\n    a: Annotated[str, Immutable]\n"),
+    ("list-topology", "2:8", "is a list of type `map` without a key", "class Spec(Struct):\n    a: Annotated[list[Inner], ListMap()]\n"),
     ("recursive-type", "2:8", "the type `Spec` contains itself", "class Spec(Struct):\n    a: list[Spec] | None = None\n"),
     ("structural-schema", "3:5", "is an embedded resource, which is an object", "class Spec(Struct):\n    # +kubebuilder:validation:EmbeddedResource\n    a: str\n"),
     ("text", "2:8", "the default of `spec.a` has half of a surrogate pair", "class Spec(Struct):\n    a: str = '\\ud800'\n"),
