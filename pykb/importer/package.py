@@ -118,5 +118,7 @@ def _sum(body: str) -> str:
 
 def needed_inits(output: str, files: Iterable[ModuleFile]) -> Mapping[str, str]:
     """The ``__init__.py`` files of the packages, by path."""
-    folders = dict.fromkeys([output, *(f"{output}/{file.path.rpartition('/')[0]}" for file in files)])
+    # The working directory itself is no package.
+    own = [] if output == "." else [output]
+    folders = dict.fromkeys([*own, *(f"{output}/{file.path.rpartition('/')[0]}" for file in files)])
     return {f"{folder}/__init__.py": package_init(folder.removeprefix(output)) for folder in folders}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import keyword
+import re
 from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.importer import FOLDER_CLASH, KINDS_LOST
+from pykb.diagnostics.codes.importer import FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
 from pykb.importer.definition import Definition
 from pykb.importer.package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
 from pykb.importer.verify import verify
@@ -31,6 +33,19 @@ def plan_import(
         force: Whether edited files are written over (a copy is kept).
         diagnostics: Gets the findings.
     """
+    name = PurePosixPath(output).name
+    if name and name != ".." and (not name.isidentifier() or keyword.iskeyword(name)):
+        better = re.sub(r"\W", "_", name).strip("_") or "external"
+        better = f"_{better}" if better[0].isdigit() else f"{better}_" if keyword.iskeyword(better) else better
+        diagnostics.add(
+            OUTPUT_NAME.at(
+                None,
+                f"`{name}` is no name of a package",
+                notes=("nothing was written",),
+                help=(f"--output {PurePosixPath(output).with_name(better)}",),
+            ),
+        )
+        return None
     files = package_files(definitions, diagnostics)
     if files:
         verify(definitions, files, diagnostics)

@@ -44,6 +44,12 @@ CRD_NOT_KEPT = Code(
     "never do.",
     Severity.WARNING,
 )
+OUTPUT_NAME = Code(
+    "import-output",
+    "The folder of an import cannot be a package",
+    "The folder becomes a Python package, so its name is one that `import` takes: letters, digits and `_`, no digit "
+    "first, no word of the language.",
+)
 FOLDER_CLASH = Code(
     "import-folder-clash",
     "Two API groups would share one folder",

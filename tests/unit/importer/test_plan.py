@@ -91,3 +91,27 @@ def test_a_package_that_is_there_keeps_its_init(existing: str, tmp_path: Path, r
     (tmp_path / "ext" / "__init__.py").write_text(existing)
     assert run(make_crd()) == []
     assert (tmp_path / "ext" / "__init__.py").read_text() == existing
+
+
+@pytest.mark.parametrize(
+    ("output", "better"),
+    [("my-types", "my_types"), ("a/b c", "a/b_c"), ("class", "class_"), ("1x", "_1x"), ("--", "external")],
+)
+def test_a_folder_that_cannot_be_imported_is_refused(
+    tmp_path: Path, define, make_crd, output: str, better: str
+) -> None:
+    """With a name that can."""
+    found = Diagnostics()
+    assert plan_import(define(make_crd()), tmp_path, output, force=False, diagnostics=found) is None
+    assert [(d.code.slug, d.help) for d in found] == [("import-output", (f"--output {better}",))]
+
+
+def test_the_working_directory_does_not_become_a_package(tmp_path: Path, define, make_crd) -> None:
+    """Groups are packages of their own there."""
+    plan = plan_import(define(make_crd()), tmp_path, ".", force=False, diagnostics=Diagnostics())
+    assert plan is not None
+    assert apply(plan) is None
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.py")) == [
+        "example_com/__init__.py",
+        "example_com/v1.py",
+    ]
