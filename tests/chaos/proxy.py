@@ -59,7 +59,7 @@ class Seen:
 
     answers: Counter[int] = field(default_factory=Counter)
     refused: Counter[int] = field(default_factory=Counter)
-    hurried: int = 0
+    hurried: list[str] = field(default_factory=list)
     writes: list[Write] = field(default_factory=list)
 
 
@@ -173,8 +173,9 @@ class Proxy:
         if request.headers.get("Authorization", "").removeprefix("Bearer ") in self.revoked:
             return self._refuse(401)
         key = (request.method, request.raw_path)
-        if request.method != "POST" and time.monotonic() < self._not_before.pop(key, 0):
-            self.seen.hurried += 1
+        early = self._not_before.pop(key, 0) - time.monotonic()
+        if request.method != "POST" and early > 0:
+            self.seen.hurried.append(f"{request.method} {request.raw_path}, {early:.3f} s early")
         refusals = self.refusals
         streak = self._streak[key]
         if refusals is None or streak >= LONGEST_STREAK or self._random.random() >= refusals.share:
@@ -185,7 +186,8 @@ class Proxy:
         if not status:
             self.seen.refused[status] += 1
             return self._break(request)
-        if status == 429:
+        # On a connection that has just been broken off nobody hears it.
+        if status == 429 and request.transport is not None and not request.transport.is_closing():
             self._not_before[key] = time.monotonic() + refusals.retry_after
         return self._refuse(status, {"Retry-After": str(refusals.retry_after)} if status == 429 else {})
 

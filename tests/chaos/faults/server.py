@@ -111,7 +111,7 @@ class Overloaded:
             proxy.refusals = None
             await scene.load.progress(size.writes)
         hurried = proxy.seen.hurried
-        scene.expect(not hurried, f"{hurried} requests did not wait for what Retry-After said")
+        scene.expect(not hurried, f"requests that did not wait for what Retry-After said: {hurried}")
 
 
 class DefinitionDeleted:
