@@ -48,13 +48,11 @@ async def test_a_coroutine_that_blocks_is_named_while_it_blocks(impatient, runni
 
 async def test_the_watch_ends_with_its_task(impatient):
     """No thread is left behind."""
+    others = set(threading.enumerate())  # of tests before, which may still be ending
     task = asyncio.create_task(stall.StallWatch(limit=SHORT).run())
-
-    def watchers():
-        return [thread for thread in threading.enumerate() if thread.name == "stall-watch"]
-
-    before = len(watchers())
-    await eventually(lambda: len(watchers()) > before)
+    await eventually(lambda: bool(set(threading.enumerate()) - others))
+    (watcher,) = set(threading.enumerate()) - others
+    assert watcher.name == "stall-watch"
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    await eventually(lambda: len(watchers()) == before)
+    await eventually(lambda: not watcher.is_alive())
