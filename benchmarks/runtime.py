@@ -42,7 +42,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(ROWS)}; or report")
     parser.add_argument("--quick", action="store_true", help="a tenth of the size, one round: shows that it works")
-    parser.add_argument("--rounds", type=int, help="3, or 1 with --quick; scale always has 1")
+    parser.add_argument("--rounds", type=int, help="3, or 1 with --quick and of scale")
     parser.add_argument("--resume", action="store_true", help="keep the rounds that are measured already")
     parser.add_argument("--objects", type=int, help="of sync, status (5000) and scale (20000)")
     parser.add_argument("--skip", choices=(GO, GO_MAPS, "kopf"), action="append", default=[], help="a peer")
@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> None:
             )
             for row in rows:
                 print(f"\n{row}: {(ROWS[row].__doc__ or '').splitlines()[0]}", flush=True)
-                rounds = 1 if row == "scale" else flags.rounds or (1 if flags.quick else 3)
+                rounds = flags.rounds or (1 if flags.quick or row == "scale" else 3)
                 ROWS[row](Run(results, peer, flags.quick, rounds, flags.resume, frozenset(flags.skip), flags.objects))
     shown = rows or list(ROWS)
     print()

@@ -66,15 +66,15 @@ class Gizmo(CustomResource, group_version=GROUP_VERSION):
 
 
 class Progress:
-    """Which objects are handled; shared by the reconcilers."""
+    """Which objects are handled, by name as in the peer: none is used for two kinds. Shared by the reconcilers."""
 
     def __init__(self, count: int) -> None:
         self._count = count
-        self._seen: set[tuple[type, str]] = set()
+        self._seen: set[str] = set()
 
-    def handled(self, kind: type, name: str) -> None:
-        if (kind, name) not in self._seen:
-            self._seen.add((kind, name))
+    def handled(self, name: str) -> None:
+        if name not in self._seen:
+            self._seen.add(name)
             if len(self._seen) == self._count:
                 print("done", flush=True)
 
@@ -97,7 +97,7 @@ class Bench(Reconciler):
         if self._mode == "status" and widget.status.observed_generation != widget.metadata.generation:
             status = {"observedGeneration": widget.metadata.generation, "phase": "Ready"}
             await self.client.status.patch(widget, MergePatch({"status": status}))
-        self._progress.handled(Widget, request.name)
+        self._progress.handled(request.name)
         return Result()
 
 
@@ -125,7 +125,7 @@ class Parent(Reconciler):
         elif parent.status.phase != "Ready":
             await self.client.status.patch(parent, MergePatch({"status": {"phase": "Ready"}}))
         else:
-            self._progress.handled(self._kind, request.name)
+            self._progress.handled(request.name)
         return Result()
 
 

@@ -26,8 +26,8 @@ logger = logging.getLogger(__name__)
 RETRIES = (0.2, 0.5, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0)
 """Pauses in seconds between kopf's tries of one request; short, since reflectors have pauses of their own."""
 
-LIST_CHUNK = 250
-"""Objects in one page of a list, half of client-go's: a page is parsed as a whole, to ten times its size."""
+LIST_CHUNK = 100
+"""Objects in one page of a list: a page is parsed as a whole, which takes ten times its size for a moment."""
 
 SILENCE = timedelta(seconds=70)
 """A stream without a bookmark for so long is dead: the apiserver sends one every minute."""
