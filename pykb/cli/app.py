@@ -51,9 +51,8 @@ def _run(args: list[str]) -> int:
     except click.Abort:
         return _interrupted()
     except SystemExit as error:
-        if isinstance(
-            error.__context__, BrokenPipeError
-        ):  # click makes an exit code of it, and it is that of a finding
+        # click makes an exit code of it, and it is that of a finding
+        if isinstance(error.__context__, BrokenPipeError):
             raise error.__context__ from None
         return error.code if isinstance(error.code, int) else 0
     except Exception as error:  # noqa: BLE001 - the top: whatever it is, it becomes a message and an exit code

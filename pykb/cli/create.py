@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -21,7 +23,7 @@ from pykb.diagnostics.render import Format
 from pykb.plugins.style import Style
 
 if TYPE_CHECKING:
-    from pykb.plugins.new_api import NewApi
+    from pykb.plugins.new_api import ApiPlan, NewApi
     from pykb.scaffold.project import Project
     from pykb.scaffold.resource import Resource
 
@@ -85,14 +87,18 @@ def api(
         force=force,
         plugins=listed(plugins),
     )
+
+    @cache  # what is planned to see whether a question helps is mostly what is done then
+    def plan(options: NewApi) -> tuple[ApiPlan | None, Diagnostics]:
+        return plan_api(options, project, root)
+
     options = _asked(
         options,
-        project,
-        root,
+        plan,
         about_resource=resource is None and not external_api_path,
         about_controller=controller is None,
     )
-    planned, found = plan_api(options, project, root)
+    planned, found = plan(options)
     report(_from_working_directory(found, root))
     if planned is None:
         raise typer.Exit(EXIT_USAGE if _only_about_the_command_line(found) else EXIT_FINDINGS)
@@ -109,16 +115,20 @@ def api(
     _say_next(planned.resource, made=make)
 
 
-def _asked(options: NewApi, project: Project, root: Path, *, about_resource: bool, about_controller: bool) -> NewApi:
+def _asked(
+    options: NewApi,
+    plan: Callable[[NewApi], tuple[ApiPlan | None, Diagnostics]],
+    *,
+    about_resource: bool,
+    about_controller: bool,
+) -> NewApi:
     """The options with the answers to what they leave open; nobody is asked where every answer ends in an error."""
-    from pykb.plugins.new_api import plan_api
-
     resources = (options.resource, not options.resource) if about_resource else (options.resource,)
     controllers = (options.controller, not options.controller) if about_controller else (options.controller,)
     answers = (replace(options, resource=r, controller=c) for r in resources for c in controllers)
     if not about_resource and not about_controller:
         return options
-    if all(plan_api(answer, project, root)[0] is None for answer in answers):
+    if all(plan(answer)[0] is None for answer in answers):
         return options
     if about_resource:
         wanted = console.confirm("Create the resource: types and CRD?", default=options.resource)
