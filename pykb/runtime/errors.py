@@ -82,8 +82,7 @@ class Forbidden(ApiError):  # noqa: N818
     """403: RBAC, admission or quota does not allow it."""
 
     def __str__(self) -> str:
-        rule = self.missing_rule
-        return f"{super().__str__()}; to allow it: `{rule}`" if rule else super().__str__()
+        return with_rule(super().__str__())
 
     @property
     def missing_rule(self) -> str:

@@ -9,7 +9,7 @@ from string import Template
 
 from pykb.gen.docs.model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
 from pykb.gen.docs.page import PAGE, SCRIPT, STYLE
-from pykb.gen.docs.prose import Code, Listing, Paragraph, blocks_of, spans_of
+from pykb.gen.docs.prose import Code, Listing, Paragraph, blocks_of, html_list, spans_of
 
 _URL = re.compile(r"https?://[^\s<>()\"'`]*[^\s<>()\"'`.,;:!?]")
 
@@ -131,11 +131,7 @@ def _block(block: Paragraph | Listing | Code) -> str:
         return f"<p>{_inline(block.text)}</p>"
     if isinstance(block, Code):
         return f'<pre tabindex="0"><code>{_text(block.text)}</code></pre>'
-    items = "".join(f"<li>{_inline(item)}</li>" for item in block.items)
-    if block.first is None:
-        return f"<ul>{items}</ul>"
-    start = "" if block.first == 1 else f' start="{block.first}"'
-    return f"<ol{start}>{items}</ol>"
+    return html_list(block, _inline)
 
 
 def _inline(text: str) -> str:

@@ -7,7 +7,7 @@ shown as markup is only what cannot be meant otherwise; all else stays as it was
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})[^`]*\Z")
@@ -36,6 +36,15 @@ class Code:
     """Lines that stay as they are."""
 
     text: str
+
+
+def html_list(listing: Listing, inline: Callable[[str], str]) -> str:
+    """A list in HTML, on one line, as a page and a cell of a Markdown table need it; ``inline`` writes an item."""
+    items = "".join(f"<li>{inline(item)}</li>" for item in listing.items)
+    if listing.first is None:
+        return f"<ul>{items}</ul>"
+    start = "" if listing.first == 1 else f' start="{listing.first}"'
+    return f"<ol{start}>{items}</ol>"
 
 
 def blocks_of(text: str) -> Iterator[Paragraph | Listing | Code]:

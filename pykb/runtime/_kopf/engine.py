@@ -14,9 +14,8 @@ import kopf
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime._kopf.internals import APIError, LoginError, Vault, auth, continuous_watch, references, watching
 from pykb.runtime._kopf.session import kopf_session
-from pykb.runtime.client.listwatch import NOT_SERVED
+from pykb.runtime.client.listwatch import refused
 from pykb.runtime.client.session import new_session
-from pykb.runtime.errors import with_rule
 from pykb.runtime.login import Credentials, CredentialSource
 from pykb.runtime.login.expiry import expired_part
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
@@ -80,10 +79,7 @@ class Engine:
                 else:
                     yield event  # type: ignore[misc] # kopf's RawEvent has the same two keys
         except APIError as error:
-            message = with_rule(error.message or "") or f"HTTP {error.status}"
-            if error.status == 404:
-                message = NOT_SERVED.format(target=target)
-            raise WatchFailed(message, status=error.status) from error
+            raise refused(target, error.message or "", error.status) from error
         except watching.WatchingError as error:
             raise WatchFailed(str(error)) from error
         except (LoginError, aiohttp.ClientError, TimeoutError) as error:

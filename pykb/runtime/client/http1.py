@@ -62,7 +62,7 @@ class Http1Connection(asyncio.Protocol):
     @property
     def reusable(self) -> bool:
         """Whether another request may be sent."""
-        return self._reusable and not self.closed.done() and self._waiting is None
+        return self._reusable and self._waiting is None
 
     async def exchange(self, request: bytes) -> Answer:
         """Send a request, and wait for the whole answer. If it does not come, the connection is of no use any more.
@@ -111,8 +111,7 @@ class Http1Connection(asyncio.Protocol):
         if self._in_body and exc is None and not {"content-length", "transfer-encoding"} & dict(self._headers).keys():
             self.on_message_complete()  # RFC 9112, 6.3: such a body ends with the connection
         self._fail(ConnectionLost(str(exc) if exc else "the server closed the connection"))
-        if not self.closed.done():
-            self.closed.set_result(None)
+        self.closed.set_result(None)
 
     # -- for the parser
 

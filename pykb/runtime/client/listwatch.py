@@ -23,11 +23,16 @@ if TYPE_CHECKING:
     from pykb.runtime.client.client import Client
     from pykb.runtime.clock import Clock
 
-NOT_SERVED = (
-    "the API server does not serve `{target}` any more: "
-    "was its definition deleted, or this version set to `served: false`?"
-)
-"""What a watch fails with whose resource went away; an informer starts only when it is there."""
+
+def refused(target: WatchTarget, message: str, status: int) -> WatchFailed:
+    """What a list or a watch fails with that the API server refused; the message says what can be done about it."""
+    if status == 404:  # an informer starts only when its resource is there
+        message = (
+            f"the API server does not serve `{target}` any more: "
+            "was its definition deleted, or this version set to `served: false`?"
+        )
+    return WatchFailed(with_rule(message) or f"HTTP {status}", status=status)
+
 
 _METADATA_ONLY = "application/json;as={kind};g=meta.k8s.io;v=v1"
 
@@ -72,8 +77,7 @@ class ClientListWatch:
         except NoKindMatch as error:
             raise WatchFailed(str(error), status=404) from error
         except ApiError as error:
-            message = NOT_SERVED.format(target=target) if error.status == 404 else with_rule(error.message)
-            raise WatchFailed(message, status=error.status) from error
+            raise refused(target, error.message, error.status) from error
         except ServerUnreachable as error:
             raise WatchFailed(str(error)) from error
 
