@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         EventHandler,
         FuncHandler,
     )
-    from pykb.runtime.informer import CacheSyncTimeout, Informer, InformerOptions
+    from pykb.runtime.informer import ALL_NAMESPACES, CacheSyncTimeout, Informer, InformerOptions, NamespaceSelection
     from pykb.runtime.informer_cache import CacheOptions, InformerCache
     from pykb.runtime.leader import LeaderElectionOptions, LeaderElector, LeadershipLost
     from pykb.runtime.lister import Lister
@@ -146,7 +146,7 @@ _NAMES_BY_MODULE = {
         "EventHandler",
         "FuncHandler",
     ),
-    "informer": ("CacheSyncTimeout", "Informer", "InformerOptions"),
+    "informer": ("ALL_NAMESPACES", "CacheSyncTimeout", "Informer", "InformerOptions", "NamespaceSelection"),
     "informer_cache": ("CacheOptions", "InformerCache"),
     "lister": ("Lister",),
     "logging": ("LogFormat", "configure_logging"),
@@ -190,6 +190,7 @@ _NAMES_BY_MODULE = {
 _MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
 
 __all__ = [
+    "ALL_NAMESPACES",
     "LOW_PRIORITY",
     "AllOf",
     "AlreadyExists",
@@ -247,6 +248,7 @@ __all__ = [
     "MaxOfLimiter",
     "MergePatch",
     "Metrics",
+    "NamespaceSelection",
     "NoKindMatch",
     "Not",
     "NotFound",

@@ -15,8 +15,8 @@ from pykb.meta.gvk import GroupVersionKind
 class CacheReader(Protocol):
     """Reads of watched kinds without a request."""
 
-    def has(self, gvk: GroupVersionKind) -> bool:
-        """Whether this kind is watched, so that its reads are answered from memory."""
+    def has(self, gvk: GroupVersionKind, namespace: str | None = None) -> bool:
+        """Whether this kind is watched (in this namespace), so that its reads are answered from memory."""
         ...
 
     async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:

@@ -6,10 +6,11 @@ import asyncio
 import contextvars
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Protocol
 
 from pykb.api.unreadable import UnreadableObject
@@ -55,6 +56,8 @@ class ControllerOptions:
         max_retries: How often a failing request is tried again before it is given up until its object changes;
             ``None`` for ever.
         needs_leader_election: Whether only the leader runs it.
+        log_fields: Gives further fields for every log record of a reconcile, asked for when one is written
+            (controller-runtime's ``LogConstructor``).
     """
 
     max_concurrent_reconciles: int = 1
@@ -62,6 +65,7 @@ class ControllerOptions:
     timeout: timedelta | None = None
     max_retries: int | None = None
     needs_leader_election: bool = True
+    log_fields: Callable[[Request], Mapping[str, object]] | None = None
 
     def __post_init__(self) -> None:
         if self.max_concurrent_reconciles < 1:
@@ -163,7 +167,9 @@ class Controller:
 
     async def _handle(self, work: Work[Request]) -> None:
         request = work.key
-        context = ReconcileContext(self.name, "", request.namespace, request.name)
+        log_fields = self.options.log_fields
+        fields = None if log_fields is None else partial(log_fields, request)
+        context = ReconcileContext(self.name, "", request.namespace, request.name, fields)
         token = current_reconcile.set(context)
         started = self._clock.now()
         self._metrics.active.inc()

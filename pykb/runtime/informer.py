@@ -44,11 +44,29 @@ def strip_managed_fields(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
+class NamespaceSelection:
+    """Which objects of one namespace to mirror.
+
+    Attributes:
+        labels: A label selector, applied by the server; that of the kind when ``None``.
+        fields: A field selector, applied by the server; that of the kind when ``None``.
+    """
+
+    labels: str | None = None
+    fields: str | None = None
+
+
+ALL_NAMESPACES = ""
+"""In place of a namespace's name: all that are not named."""
+
+
+@dataclass(frozen=True, slots=True)
 class InformerOptions:
     """What to mirror of a kind.
 
     Attributes:
-        namespaces: Only these; empty for all.
+        namespaces: Only these; empty for those of the cache's ``default``, or else all. A mapping says what of each to
+            mirror: ``{"team-a": NamespaceSelection(labels="tier=web"), ALL_NAMESPACES: NamespaceSelection()}``.
         labels: A label selector, applied by the server.
         fields: A field selector, applied by the server.
         transform: Applied to every object before anybody sees it.
@@ -56,7 +74,7 @@ class InformerOptions:
         indexers: Indexes by name.
     """
 
-    namespaces: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] | Mapping[str, NamespaceSelection] = ()
     labels: str = ""
     fields: str = ""
     transform: Transform | None = strip_managed_fields

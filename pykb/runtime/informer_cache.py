@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
@@ -19,7 +19,7 @@ from pykb.runtime.client.codec import Kind, gvk_of, resource_of
 from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.extension import guarded, guarded_indexer
-from pykb.runtime.informer import SYNC_TIMEOUT, Informer, InformerOptions
+from pykb.runtime.informer import ALL_NAMESPACES, SYNC_TIMEOUT, Informer, InformerOptions, NamespaceSelection
 from pykb.runtime.lister import Lister
 from pykb.runtime.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
@@ -39,7 +39,7 @@ class CacheOptions:
     """What a cache mirrors.
 
     Attributes:
-        default: For every kind that has no options of its own.
+        default: For every kind that has no options of its own; its ``namespaces`` also for those that name none.
         by_kind: For single kinds.
         sync_timeout: How long a read, or the start of a controller, waits for a first list.
     """
@@ -121,7 +121,7 @@ class InformerCache:
         found = self._informers.get((gvk, metadata_only))
         if found is not None:
             return found[0]
-        options = guarded(self.options.by_kind.get(gvk, self.options.default), gvk)
+        options = guarded(self._options_of(gvk), gvk)
         typed: Kind = gvk if metadata_only else kind
         informer: Informer[Any] = Informer(gvk, self._unreadable.parser(typed), options, clock=self._clock)
         self._informers[gvk, metadata_only] = (informer, resource_of(kind))
@@ -183,9 +183,13 @@ class InformerCache:
 
     # -- reads, as the client asks for them
 
-    def has(self, gvk: GroupVersionKind) -> bool:
-        """Whether the kind is mirrored in full."""
-        return self._tasks is not None and (gvk, False) in self._informers
+    def has(self, gvk: GroupVersionKind, namespace: str | None = None) -> bool:
+        """Whether the kind is mirrored, with whole objects; in this namespace, if one is given."""
+        found = self._informers.get((gvk, False))
+        if self._tasks is None or found is None:
+            return False
+        mirrored = found[0].options.namespaces
+        return not namespace or not mirrored or namespace in mirrored or ALL_NAMESPACES in mirrored
 
     async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
         """One object, or ``None``."""
@@ -206,6 +210,12 @@ class InformerCache:
 
     # -- inside
 
+    def _options_of(self, gvk: GroupVersionKind) -> InformerOptions:
+        default = self.options.default
+        options = self.options.by_kind.get(gvk, default)
+        # A manager that is bound to namespaces may not list any kind elsewhere.
+        return options if options.namespaces else replace(options, namespaces=default.namespaces)
+
     async def _synced(self, gvk: GroupVersionKind) -> Informer[Any]:
         informer = self._informers[gvk, False][0]
         if not informer.has_synced:
@@ -220,22 +230,7 @@ class InformerCache:
 
     async def _run(self, informer: Informer[Any], static: ResourceInfo | None, *, metadata_only: bool) -> None:
         mapping = await self._find(informer.gvk, static, informer)
-        options = informer.options
-        namespaces: tuple[str | None, ...] = (None,)
-        if mapping.namespaced and options.namespaces:
-            namespaces = options.namespaces
-        targets = [
-            WatchTarget(
-                gvk=informer.gvk,
-                resource=mapping.gvr,
-                namespaced=mapping.namespaced,
-                namespace=namespace,
-                labels=options.labels,
-                fields=options.fields,
-                metadata_only=metadata_only,
-            )
-            for namespace in namespaces
-        ]
+        targets = targets_of(mapping, informer.options, metadata_only=metadata_only)
         await informer.run(self._source, targets)
 
     async def _find(
@@ -253,3 +248,27 @@ class InformerCache:
                 informer.problem = problem
             await self._clock.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def targets_of(mapping: ResourceMapping, options: InformerOptions, *, metadata_only: bool = False) -> list[WatchTarget]:
+    """What is to be listed and watched so that a mirror holds what its options say: a target for each namespace."""
+    named = options.namespaces if mapping.namespaced else ()
+    selections = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named, NamespaceSelection())
+    others = tuple(sorted(namespace for namespace in selections if namespace != ALL_NAMESPACES))
+    targets = []
+    for namespace, selection in (selections or {ALL_NAMESPACES: NamespaceSelection()}).items():
+        fields = options.fields if selection.fields is None else selection.fields
+        excluded = others if namespace == ALL_NAMESPACES else ()
+        targets.append(
+            WatchTarget(
+                gvk=mapping.gvk,
+                resource=mapping.gvr,
+                namespaced=mapping.namespaced,
+                namespace=None if namespace == ALL_NAMESPACES else namespace,
+                labels=options.labels if selection.labels is None else selection.labels,
+                fields=",".join(filter(None, (fields, *(f"metadata.namespace!={name}" for name in excluded)))),
+                metadata_only=metadata_only,
+                excluded=excluded,
+            )
+        )
+    return targets

@@ -11,6 +11,7 @@ import json
 import logging
 import sys
 import uuid
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,6 +19,10 @@ from typing import IO, Any
 
 SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "credential")
 """Extra fields whose names contain one of these are never written."""
+
+
+LogFields = Callable[[], Mapping[str, object]]
+"""Gives further fields for a record when one is written."""
 
 
 class LogFormat(StrEnum):
@@ -30,14 +35,17 @@ class LogFormat(StrEnum):
 class ReconcileContext:
     """The identity of one call of a reconciler; its id is made when somebody asks for it, since most never do."""
 
-    __slots__ = ("_id", "controller", "name", "namespace")
+    __slots__ = ("_fields", "_id", "controller", "name", "namespace")
 
-    def __init__(self, controller: str, reconcile_id: str, namespace: str, name: str) -> None:
+    def __init__(
+        self, controller: str, reconcile_id: str, namespace: str, name: str, fields: LogFields | None = None
+    ) -> None:
         """Remember who is reconciled; an empty ``reconcile_id`` stands for a new one."""
         self.controller = controller
         self.namespace = namespace
         self.name = name
         self._id = reconcile_id
+        self._fields = fields
 
     @property
     def reconcile_id(self) -> str:
@@ -45,6 +53,16 @@ class ReconcileContext:
         if not self._id:
             self._id = str(uuid.uuid4())
         return self._id
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """What the controller's author adds; an error in place of it where that fails, since logging never does."""
+        if self._fields is None:
+            return {}
+        try:
+            return self._fields()
+        except Exception as error:  # noqa: BLE001 - the program's function may raise anything
+            return {"logFieldsError": f"{type(error).__name__}: {error}"}
 
 
 current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_reconcile", default=None)
@@ -65,13 +83,18 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
             fields["namespace"] = context.namespace
         fields["name"] = context.name
         fields["reconcileID"] = context.reconcile_id
+        fields |= {key: _harmless(key, value) for key, value in context.fields.items()}
     handled = getattr(record, "k8s_ref", None)
     if isinstance(handled, dict):
         fields |= {key: handled[key] for key in ("kind", "namespace", "name") if handled.get(key)}
     for key, value in vars(record).items():
         if key not in _STANDARD and key not in _KOPF and not key.startswith("_"):
-            fields[key] = "***" if any(word in key.lower() for word in SECRET_WORDS) else value
+            fields[key] = _harmless(key, value)
     return fields
+
+
+def _harmless(key: str, value: object) -> object:
+    return "***" if any(word in key.lower() for word in SECRET_WORDS) else value
 
 
 class TextFormatter(logging.Formatter):

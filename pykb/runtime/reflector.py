@@ -64,6 +64,7 @@ class WatchTarget:
         labels: A label selector that the server applies.
         fields: A field selector that the server applies.
         metadata_only: Ask the server for ``PartialObjectMetadata`` instead of whole objects.
+        excluded: Namespaces that other targets of the same mirror are about (``fields`` leaves them out).
     """
 
     gvk: GroupVersionKind
@@ -73,6 +74,7 @@ class WatchTarget:
     labels: str = ""
     fields: str = ""
     metadata_only: bool = False
+    excluded: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         where = f" in namespace {self.namespace}" if self.namespace else ""
@@ -175,7 +177,7 @@ class Reflector:
 
     def _replace(self, listed: set[NamespacedName]) -> None:
         for key in self._sink.known(self._target.namespace):
-            if key not in listed:
+            if key not in listed and key.namespace not in self._target.excluded:
                 self._sink.remove(key, None)
         self._sink.synced(self._target)
 

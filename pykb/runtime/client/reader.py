@@ -55,10 +55,11 @@ class Reader:
         if self._cache is not None and self._cache.has(gvk):
             mapping = await self._exchange.mapping(kind)
             namespace = self._exchange.effective_namespace(namespace) if mapping.namespaced else ""
-            found = await self._cache.get(gvk, namespace, where.name)
-            if found is None:
-                raise _absent(mapping.plural, gvk, where.name)
-            return cast("Object | Unstructured", self._parser(kind)(found))
+            if self._cache.has(gvk, namespace):
+                found = await self._cache.get(gvk, namespace, where.name)
+                if found is None:
+                    raise _absent(mapping.plural, gvk, where.name)
+                return cast("Object | Unstructured", self._parser(kind)(found))
         endpoint = await self._exchange.endpoint(kind, namespace=namespace, name=where.name)
         answer = await self._exchange.send("GET", endpoint, repeatable=True)
         return cast("Object | Unstructured", self._parser(kind)(answer))
@@ -133,9 +134,12 @@ class Reader:
         gvk = gvk_of(kind)
         cache = self._cache
         if cache is not None and cache.has(gvk) and continue_token is None and resource_version is None:
-            found = await self._select_cached(cache, kind, namespace or "", label_query(labels), field_query(fields))
-            items, unreadable = readable(self._parser(kind), found[:limit])
-            return ObjectList(items=items, unreadable=unreadable)
+            mapping = await self._exchange.mapping(kind)
+            wanted = self._exchange.effective_namespace(namespace or "") if mapping.namespaced else ""
+            if cache.has(gvk, wanted):
+                found = await _select_cached(cache, gvk, wanted or None, label_query(labels), field_query(fields))
+                items, unreadable = readable(self._parser(kind), found[:limit])
+                return ObjectList(items=items, unreadable=unreadable)
         endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
         others = {"limit": limit, "continue": continue_token, "resourceVersion": resource_version}
         query = query_pairs(labels, fields, **others)
@@ -253,15 +257,14 @@ class Reader:
     def _parser(self, kind: Kind) -> Callable[[dict[str, Any]], Any]:
         return self._exchange.unreadable.parser(kind)
 
-    async def _select_cached(
-        self, cache: CacheReader, kind: Kind, namespace: str, labels: str | None, fields: str | None
-    ) -> Sequence[dict[str, Any]]:
-        mapping = await self._exchange.mapping(kind)
-        wanted = self._exchange.effective_namespace(namespace) if mapping.namespaced else ""
-        equalities = FieldSelector.parse(fields).equalities if fields else {}
-        if equalities is None:
-            raise ValueError(f"a cache selects by equality only, found `{fields}`; `client.live` asks the server")
-        return await cache.list(gvk_of(kind), namespace=wanted or None, labels=labels, fields=equalities or None)
+
+async def _select_cached(
+    cache: CacheReader, gvk: GroupVersionKind, namespace: str | None, labels: str | None, fields: str | None
+) -> Sequence[dict[str, Any]]:
+    equalities = FieldSelector.parse(fields).equalities if fields else {}
+    if equalities is None:
+        raise ValueError(f"a cache selects by equality only, found `{fields}`; `client.live` asks the server")
+    return await cache.list(gvk, namespace=namespace, labels=labels, fields=equalities or None)
 
 
 def _absent(plural: str, gvk: GroupVersionKind, name: str) -> NotFound:

@@ -4,10 +4,18 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.api.core.v1 import ConfigMap, Secret
+from pykb.api.core.v1 import ConfigMap, Namespace, Secret
 from pykb.api.meta.v1 import ObjectMeta, OwnerReference
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime import CacheOptions, CacheSyncTimeout, InformerCache, InformerOptions, MergePatch
+from pykb.runtime import (
+    ALL_NAMESPACES,
+    CacheOptions,
+    CacheSyncTimeout,
+    InformerCache,
+    InformerOptions,
+    MergePatch,
+    NamespaceSelection,
+)
 from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver
@@ -129,6 +137,73 @@ async def test_a_mirror_may_hold_a_selection(client, namespace):
         await eventually(lambda: names(lister.list()) == ["a", "c"])
         await client.patch(config_map(namespace, "a"), MergePatch({"metadata": {"labels": {"tier": "db"}}}))
         await eventually(lambda: names(lister.list()) == ["c"])
+
+
+async def two_namespaces(client, namespace):
+    """A second namespace, with the same objects as the first: `a` of tier web, `b` of tier db."""
+    other = f"{namespace}-other"
+    await client.create(Namespace(metadata=ObjectMeta(name=other)))
+    for where in (namespace, other):
+        for name, tier in (("a", "web"), ("b", "db")):
+            await client.create(config_map(where, name, {"tier": tier, "test": namespace}))
+    return other
+
+
+async def test_each_namespace_of_a_kind_may_have_its_own_selection(client, namespace):
+    """One is selected by labels, another by fields on top of the kind's labels; changes follow each."""
+    other = await two_namespaces(client, namespace)
+    selections = {
+        namespace: NamespaceSelection(labels="tier=web"),
+        other: NamespaceSelection(fields="metadata.name!=a"),
+    }
+    options = InformerOptions(namespaces=selections, labels=f"test={namespace}")
+    async with InformerCache.of(client, CacheOptions(by_kind={ConfigMap.gvk: options})) as informers:
+        lister = informers.lister(ConfigMap)
+        await informers.wait_for_sync()
+        assert names(lister.list(namespace=namespace)) == ["a"]
+        assert names(lister.list(namespace=other)) == ["b"]
+        await client.delete(ConfigMap, f"{other}/b")
+        await client.patch(config_map(namespace, "b"), MergePatch({"metadata": {"labels": {"tier": "web"}}}))
+        await eventually(lambda: names(lister.list()) == ["a", "b"])
+
+
+async def test_all_other_namespaces_may_be_selected_too(client, namespace):
+    """What the selection of a named namespace is about, that of the others neither brings nor takes away."""
+    other = await two_namespaces(client, namespace)
+    selections = {
+        namespace: NamespaceSelection(),
+        ALL_NAMESPACES: NamespaceSelection(labels=f"test={namespace},tier=db"),
+    }
+    options = InformerOptions(namespaces=selections, labels=f"test={namespace}")
+    async with InformerCache.of(client, CacheOptions(by_kind={ConfigMap.gvk: options})) as informers:
+        lister = informers.lister(ConfigMap)
+        await informers.wait_for_sync()
+        found = [(item.metadata.namespace, item.metadata.name) for item in lister.list()]
+        assert found == [(namespace, "a"), (namespace, "b"), (other, "b")]
+
+
+async def test_a_kind_with_options_of_its_own_stays_in_the_namespaces_of_all(client, namespace):
+    """Who may list in one namespace only must not list a kind everywhere because its objects are trimmed."""
+    other = await two_namespaces(client, namespace)
+    trimmed = InformerOptions(labels=f"test={namespace}")
+    options = CacheOptions(default=only(namespace).default, by_kind={ConfigMap.gvk: trimmed})
+    async with InformerCache.of(client, options) as informers:
+        lister = informers.lister(ConfigMap)
+        await informers.wait_for_sync()
+        assert names(lister.list(namespace=namespace)) == ["a", "b"]
+        assert names(lister.list(namespace=other)) == []
+
+
+async def test_a_namespace_that_is_not_mirrored_is_read_by_request(client, namespace):
+    """A mirror of one namespace says nothing of another: nobody must take an object for absent that is there."""
+    other = await two_namespaces(client, namespace)
+    async with InformerCache.of(client, only(namespace)) as informers:
+        informers.informer(ConfigMap)
+        cached = client.with_cache(informers)
+        await informers.wait_for_sync()
+        assert (await cached.get(ConfigMap, f"{other}/a")).metadata.namespace == other
+        assert names(await cached.list(ConfigMap, namespace=other, labels="tier")) == ["a", "b"]
+        assert await cached.find(ConfigMap, f"{namespace}/none") is None
 
 
 async def test_a_transform_trims_what_is_kept(client, namespace):

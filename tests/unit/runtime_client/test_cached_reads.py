@@ -17,7 +17,7 @@ class Snapshot:
     def __init__(self, objects):
         self.objects = {(obj.metadata.namespace, obj.metadata.name): obj for obj in objects}
 
-    def has(self, gvk):
+    def has(self, gvk, namespace=None):
         return gvk == ConfigMap.gvk
 
     async def get(self, gvk, namespace, name):

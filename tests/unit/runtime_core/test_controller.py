@@ -283,6 +283,15 @@ async def test_every_call_has_an_id_of_its_own(rig):
     assert current_reconcile.get() is None
 
 
+async def test_log_records_of_a_reconcile_have_the_fields_of_its_controller(rig):
+    """Asked for with the request."""
+    reconciler = Scripted()
+    r = rig(reconciler, log_fields=lambda request: {"tenant": request.namespace.upper()})
+    r.queue.add(A)
+    await turn()
+    assert [dict(context.fields) for context in reconciler.contexts] == [{"tenant": "DEFAULT"}]
+
+
 async def test_stopping_finishes_what_runs_and_starts_nothing(rig):
     """Cancelling drains; a second cancellation breaks off."""
     go_on = asyncio.Event()

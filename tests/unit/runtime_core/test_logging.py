@@ -57,6 +57,18 @@ def test_json_lines_have_zaps_names_the_reconcile_and_the_extra_fields(log):
     }
 
 
+def test_a_controller_adds_fields_of_its_own(log):
+    """They come with every record of its reconciles, without secrets; a failure of theirs loses no record."""
+    stream = log(LogFormat.JSON)
+    for fields in (lambda: {"shard": 7, "api_token": "x"}, lambda: {}["none"]):
+        token = current_reconcile.set(ReconcileContext("widget", "4f6c", "default", "a", fields))
+        logging.getLogger("app").info("did it")
+        current_reconcile.reset(token)
+    first, second = lines(stream)
+    assert (first["shard"], first["api_token"]) == (7, "***")
+    assert (second["msg"], second["logFieldsError"]) == ("did it", "KeyError: 'none'")
+
+
 def test_text_lines_are_for_people(log):
     """Time, level, logger, message, then fields; what has blanks is quoted."""
     stream = log(LogFormat.TEXT)

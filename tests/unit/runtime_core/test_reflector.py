@@ -2,6 +2,7 @@
 
 import copy
 import logging
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -112,6 +113,17 @@ async def test_another_namespace_is_not_replaced():
     for name, namespace in (("a", "one"), ("b", "two")):
         mirror.upsert(NamespacedName(namespace, name), widget(name, namespace=namespace), listed=True)
     assert mirror.known("one") == [NamespacedName("one", "a")]
+
+
+async def test_the_list_of_all_other_namespaces_replaces_only_those(running):
+    """What another reflector of the mirror is about is neither listed nor gone."""
+    mirror = informer()
+    for name, namespace in (("a", "one"), ("b", "two")):
+        mirror.upsert(NamespacedName(namespace, name), widget(name, namespace=namespace), listed=True)
+    others = replace(target(), excluded=("one",))
+    running(mirror.run(Script([*listed(widget("c", namespace="three")), Script.HANG]), [others]))
+    await turn()
+    assert known(mirror) == ["a", "c"]
 
 
 async def test_errors_are_survived_and_named(running, caplog):
