@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pykb.api.unreadable import UnreadableObject
     from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
     from pykb.runtime.builder import ControllerBuilder
+    from pykb.runtime.cleanup import CleanUp, Finalizers
     from pykb.runtime.client import (
         Client,
         ClientOptions,
@@ -173,6 +174,7 @@ _NAMES_BY_MODULE = {
     "selector": ("LabelSelector",),
     "source": ("Channel", "ChannelSource", "FuncSource", "KindSource", "Source"),
     "apply": ("OperationResult", "create_or_patch", "create_or_update", "ensure_applied", "patch_status"),
+    "cleanup": ("CleanUp", "Finalizers"),
     "finalizer": ("add_finalizer", "ensure_finalizer", "has_finalizer", "release_finalizer", "remove_finalizer"),
     "leader": ("LeaderElectionOptions", "LeaderElector", "LeadershipLost"),
     "owner": (
@@ -205,6 +207,7 @@ __all__ = [
     "CertificateOptions",
     "Channel",
     "ChannelSource",
+    "CleanUp",
     "Client",
     "ClientOptions",
     "Clock",
@@ -223,6 +226,7 @@ __all__ = [
     "EventRecorder",
     "EventType",
     "Expired",
+    "Finalizers",
     "Forbidden",
     "FuncHandler",
     "FuncSource",

@@ -10,8 +10,9 @@ from pykb.api.core.v1 import ConfigMap
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
+from pykb.runtime.cleanup import Finalizers
 from pykb.runtime.errors import Conflict
-from pykb.runtime.finalizer import ensure_finalizer, release_finalizer
+from pykb.runtime.finalizer import ensure_finalizer, finalizers, release_finalizer
 from pykb.runtime.leader import LeaderElectionOptions, LeaderElector
 from pykb.runtime.owner import is_controlled_by, set_controller_reference
 from pykb.runtime.recorder import EventRecorder
@@ -128,3 +129,67 @@ async def test_a_leader_is_elected(client, namespace):
     async with asyncio.timeout(30):
         await asyncio.gather(one, two)
     assert order == ["first", "second"]
+
+
+async def test_clean_ups_run_in_order_when_an_object_is_deleted(client, namespace):
+    """All finalizers come in one write and go in one; those of others stay."""
+    obj = _config_map(namespace)
+    obj.metadata.finalizers = ["example.com/others"]
+    obj = await client.create(obj)
+    ran = []
+
+    async def disk(found):
+        ran.append(("disk", found.metadata.name))
+
+    clean_ups = Finalizers(client, {"example.com/disk": disk, "example.com/name": lambda found: ran.append("name")})
+    assert [await clean_ups.finalize(obj) for _ in range(2)] == [False, False]
+    obj = await client.get(ConfigMap, obj)
+    assert finalizers(obj) == ["example.com/others", "example.com/disk", "example.com/name"]
+    await client.delete(obj)
+    obj = await client.get(ConfigMap, obj)
+    assert await clean_ups.finalize(obj)
+    assert ran == [("disk", "a"), "name"]
+    obj = await client.get(ConfigMap, obj)
+    assert finalizers(obj) == ["example.com/others"]
+    assert await clean_ups.finalize(obj)
+    assert len(ran) == 2
+
+
+async def test_a_clean_up_that_fails_keeps_its_finalizer_only(client, namespace):
+    """What succeeded is not done again; the failure is the reconcile's, which is retried."""
+    ran = []
+    trouble = [OSError("disk is busy"), OSError("disk is busy")]
+
+    async def disk(found):
+        ran.append("disk")
+        found.data = {"changed": "by a clean-up, which writes nothing"}
+        if trouble:
+            raise trouble.pop()
+
+    async def name(found):
+        ran.append("name")
+        if trouble:
+            raise trouble.pop()
+
+    clean_ups = Finalizers(client, {"example.com/disk": disk, "example.com/name": name})
+    obj = await client.create(_config_map(namespace))
+    await clean_ups.finalize(obj)
+    await client.delete(obj)
+    with pytest.raises(ExceptionGroup, match="clean-ups failed") as failed:
+        await clean_ups.finalize(await client.get(ConfigMap, obj))
+    assert [str(error) for error in failed.value.exceptions] == ["disk is busy"] * 2
+    trouble = [OSError("once more")]
+    with pytest.raises(OSError, match="once more"):
+        await clean_ups.finalize(await client.get(ConfigMap, obj))
+    found = await client.get(ConfigMap, obj)
+    assert (finalizers(found), found.data) == (["example.com/disk"], None)
+    assert await clean_ups.finalize(found)
+    assert await client.find(ConfigMap, obj) is None
+    assert ran == ["disk", "name"] * 2 + ["disk"]
+
+
+async def test_a_finalizer_has_one_clean_up(client):
+    """A second one would hide the first."""
+    clean_ups = Finalizers(client, {"example.com/disk": print})
+    with pytest.raises(ValueError, match="has a clean-up already"):
+        clean_ups.register("example.com/disk", print)
