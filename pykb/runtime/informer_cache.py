@@ -58,7 +58,13 @@ class InformerCache:
             foos = informers.lister(Foo)
             await informers.wait_for_sync()
             foos.list(namespace="default", labels="app=web")
+
+    A manager runs one of another cluster's client too (``manager.add(informers)``); a controller is woken from there by
+    ``watches_raw(KindSource(informers, Kind, handler))``.
     """
+
+    name = "informers"
+    needs_leader_election = False  # as a runnable of a manager: a standby's mirrors are warm
 
     def __init__(
         self,

@@ -20,7 +20,10 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime import (
     Client,
     ControllerBuilder,
+    EnqueueRequestForObject,
     EventRecorder,
+    InformerCache,
+    KindSource,
     LeadershipLost,
     Manager,
     ManagerOptions,
@@ -65,6 +68,25 @@ class Noting(Reconciler):
     async def reconcile(self, request: Request) -> None:
         """Note one."""
         self._noted.append(request.name)
+
+
+async def test_objects_of_another_cluster_wake_a_controller():
+    """A second cache, of another client, is a runnable of the manager, on a standby too; its kinds are sources."""
+    noted = []
+    elsewhere = fake_client(config_map("there"))
+    manager = Manager(client=fake_client())
+    informers = InformerCache.of(elsewhere)
+    manager.add(informers)
+    source = KindSource(informers, ConfigMap, EnqueueRequestForObject())
+    ControllerBuilder(manager).named("copies").watches_raw(source).complete(
+        Noting(elsewhere.with_cache(informers), noted)
+    )
+    async with running(manager):
+        await eventually(lambda: noted == ["there"])
+        await elsewhere.create(config_map("later"))
+        await eventually(lambda: noted == ["there", "later"])
+        assert (await manager.client.list(ConfigMap)).items == []
+    assert not informers.needs_leader_election
 
 
 async def seen(client, name):
