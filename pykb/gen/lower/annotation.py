@@ -74,7 +74,7 @@ class Lowering:
         if is_type_alias(python):
             return self.lower(python.__value__, place)  # type: ignore[attr-defined]
         if is_type_alias(typing.get_origin(python)):
-            return self.lower(_applied(typing.get_origin(python), typing.get_args(python)), place)
+            return self.lower(applied(typing.get_origin(python), typing.get_args(python)), place)
         if isinstance(python, type) and issubclass(python, enum.Enum):
             return lower_enum(python, place, self)
         if isinstance(python, type) and issubclass(python, BaseModel):
@@ -171,7 +171,7 @@ def is_type_alias(annotation: object) -> bool:
     return type(annotation).__name__ == "TypeAliasType" and hasattr(annotation, "__value__")
 
 
-def _applied(alias: Any, arguments: tuple[object, ...]) -> object:
+def applied(alias: Any, arguments: tuple[object, ...]) -> object:
     """What a generic alias stands for with these arguments."""
     given = dict(zip(alias.__type_params__, arguments, strict=False))
     value = alias.__value__
