@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from pykb.runtime.clock import VirtualClock
     from pykb.testing.handlers import HandlerOutcome, call_handler
     from pykb.testing.managers import RunManager, running
+    from pykb.testing.objects import UnsatisfiableFieldError, random_object
     from pykb.testing.recorded_events import RecordedEvent, RecordedEvents
+    from pykb.testing.round_trips import assert_round_trips
     from pykb.testing.waiting import eventually
 
 _PLACES = {
@@ -34,8 +36,11 @@ _PLACES = {
     "RecordedEvents": "pykb.testing.recorded_events",
     "call_handler": "pykb.testing.handlers",
     "RunManager": "pykb.testing.managers",
+    "UnsatisfiableFieldError": "pykb.testing.objects",
     "VirtualClock": "pykb.runtime.clock",
+    "assert_round_trips": "pykb.testing.round_trips",
     "eventually": "pykb.testing.waiting",
+    "random_object": "pykb.testing.objects",
     "running": "pykb.testing.managers",
 }
 
@@ -44,9 +49,12 @@ __all__ = [
     "RecordedEvent",
     "RecordedEvents",
     "RunManager",
+    "UnsatisfiableFieldError",
     "VirtualClock",
+    "assert_round_trips",
     "call_handler",
     "eventually",
+    "random_object",
     "running",
 ]
 

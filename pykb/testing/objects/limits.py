@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import annotated_types as at
@@ -21,7 +22,7 @@ class NoValueError(ValueError):
     """No value is within the limits, or none was found."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Limits:
     """The limits of one value.
 
@@ -62,12 +63,20 @@ class Limits:
     @classmethod
     def of(cls, metadata: Iterable[object]) -> Limits:
         """Gather what metadata says; of two limits of a kind the tighter one counts."""
-        limits = cls()
-        for item in tightest(flatten(metadata)):
-            said = next((said for kind, said in _SAID.items() if isinstance(item, kind)), _pattern)
-            for name, value in said(item).items():
-                setattr(limits, name, (*limits.patterns, *value) if name == "patterns" else value)
-        return limits
+        try:
+            return _gathered(tuple(metadata))
+        except TypeError:  # some of it cannot be hashed
+            return _gathered.__wrapped__(metadata)
+
+
+@lru_cache(maxsize=4096)
+def _gathered(metadata: Iterable[object]) -> Limits:
+    limits: dict[str, Any] = {}
+    for item in tightest(flatten(metadata)):
+        said = next((said for kind, said in _SAID.items() if isinstance(item, kind)), _pattern)
+        for name, value in said(item).items():
+            limits[name] = (*limits.get(name, ()), *value) if name == "patterns" else value
+    return Limits(**limits)
 
 
 def _pattern(item: Any) -> dict[str, Any]:

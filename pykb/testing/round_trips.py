@@ -1,0 +1,177 @@
+"""Whether a converter loses anything: there and back gives the same object, for random objects of both versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from pykb.api.conversion import Converter, Unconvertible
+from pykb.api.object import Object
+from pykb.runtime.webhook.conversion import finished
+from pykb.testing.differences import Difference, Path, differences, is_within, parse_path, spelt
+from pykb.testing.objects import Override, random_object
+from pykb.testing.shrinking import shrunk
+
+MOST_SHOWN = 10
+
+
+def assert_round_trips(
+    converter: Converter[Any, Any],
+    *,
+    samples: int = 100,
+    seed: int = 0,
+    overrides: Mapping[str, Override] | None = None,
+    ignore: Sequence[str] = (),
+) -> None:
+    """Convert random objects spoke -> hub -> spoke and hub -> spoke -> hub, and demand that nothing is lost.
+
+    The objects go through the converter as the API server sends them: in the form of the wire, metadata taken over.
+    They are the same if Python sees them so: absent, ``None`` and the default are one, ``1000m`` is ``1``. An object
+    that the converter refuses with ``Unconvertible`` is left out.
+
+    A spoke that is poorer than the hub keeps what does not fit in an annotation of its objects, or loses it on purpose:
+    then ``ignore`` names it.
+
+    Args:
+        converter: The converter.
+        samples: How many objects of each version.
+        seed: Where to begin; a failure tells the seed of its object.
+        overrides: How to make fields that need more than their type says; see :func:`random_object`.
+        ignore: What may be lost or changed, with all that is in it: ``spec.newField``, ``spec.ports[].appProtocol``,
+            ``metadata.annotations[example.com/hub]``.
+
+    Raises:
+        AssertionError: Something was lost or changed, or the converter failed. The message shows the smallest object
+            that was found, what became of it, and how to get it again.
+        ValueError: A field needs an override.
+    """
+    ignored = tuple(map(parse_path, ignore))
+    for kind in (converter.spoke, converter.hub):
+        trip = _Trip(converter, kind, ignored)
+        refused = 0
+        for number in range(seed, seed + samples):
+            obj = random_object(kind, number, overrides=overrides)
+            try:
+                fault = trip.fault(obj)
+            except Unconvertible as error:
+                refused, last = refused + 1, error
+                continue
+            if fault is not None:
+                smallest = trip.smallest(obj, fault)
+                raise AssertionError(_report(smallest, converter, number)) from smallest.error
+        if refused == samples and samples:
+            raise AssertionError(f"every random {trip.from_} was refused: {last}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What went wrong with one object."""
+
+    trip: _Trip
+    obj: Object
+    step: str
+    between: dict[str, Any] | None = None
+    found: tuple[Difference, ...] = ()
+    error: Exception | None = None
+
+    def is_like(self, other: _Fault) -> bool:
+        """Whether a smaller object shows the same: the same step, the same error or one of the same fields."""
+        if (self.step, type(self.error)) != (other.step, type(other.error)):
+            return False
+        return not self.found or bool({_general(d.path) for d in self.found} & {_general(d.path) for d in other.found})
+
+
+@dataclass(frozen=True, slots=True)
+class _Trip:
+    """One direction: from a version into the other and back."""
+
+    converter: Converter[Any, Any]
+    kind: type[Object]
+    ignored: tuple[Path, ...]
+
+    @property
+    def from_(self) -> str:
+        """The version it begins with."""
+        return f"{self.kind.gvk.version}.{self.kind.gvk.kind}"
+
+    @property
+    def other(self) -> type[Object]:
+        """The version on the way."""
+        return self.converter.hub if self.kind is self.converter.spoke else self.converter.spoke
+
+    def fault(self, obj: Object) -> _Fault | None:
+        """Go there and back; what went wrong.
+
+        Raises:
+            Unconvertible: The converter refuses the object.
+        """
+        between: dict[str, Any] | None = None
+        current, targets = obj, (self.other, self.kind)
+        for target in targets:
+            step = "to_hub" if target is self.converter.hub else "from_hub"
+            before = current.to_wire()
+            try:
+                made = getattr(self.converter, step)(current)
+                if not isinstance(made, target):
+                    raise TypeError(f"it must return a {target.gvk.version}.{target.__name__}, got {made!r}")  # noqa: TRY301
+                wire = finished(before, made.to_wire(), target.gvk)
+                after, current = current, target.from_stored(wire)
+            except Unconvertible:
+                raise
+            except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+                return _Fault(self, obj, f"`{step}` failed", between, error=error)
+            if after.to_wire() != before:
+                changed = tuple(differences(type(after).from_stored(before), after))
+                return _Fault(self, obj, f"`{step}` changed its argument", between, changed)
+            between = wire if between is None else between
+        found = tuple(d for d in differences(obj, current) if not is_within(d.path, self.ignored))
+        return _Fault(self, obj, "", between, found) if found else None
+
+    def smallest(self, obj: Object, fault: _Fault) -> _Fault:
+        """The fault, shown by a smaller object if there is one."""
+
+        def again(wire: dict[str, Any]) -> _Fault | None:
+            try:
+                found = self.fault(self.kind.from_wire(wire))
+            except (ValidationError, Unconvertible):
+                return None
+            return found if found is not None and fault.is_like(found) else None
+
+        return again(shrunk(obj.to_wire(), lambda wire: again(wire) is not None)) or fault
+
+
+def _general(path: Path) -> Path:
+    return tuple("" if isinstance(part, int) else part for part in path)
+
+
+def _report(fault: _Fault, converter: Converter[Any, Any], seed: int) -> str:
+    trip, name = fault.trip, type(converter).__name__
+    there = f"{trip.other.gvk.version}.{trip.other.gvk.kind}"
+    head = f"{name}: {fault.step or f'{trip.from_} -> {there} -> {trip.from_} gives another object'}"
+    return "\n".join(
+        [
+            f"{head}: {fault.error}" if fault.error else head,
+            *(f"  {difference}" for difference in fault.found[:MOST_SHOWN]),
+            *([f"  and {len(fault.found) - MOST_SHOWN} more"] if len(fault.found) > MOST_SHOWN else []),
+            f"the smallest {trip.from_} found that shows it:",
+            *_yaml(fault.obj.to_wire()),
+            *([f"what it is as {there}:", *_yaml(fault.between)] if fault.between else []),
+            f"again: assert_round_trips({name}(...), samples=1, seed={seed})",
+            *_remedies(fault),
+        ]
+    )
+
+
+def _remedies(fault: _Fault) -> Iterator[str]:
+    if fault.found and not fault.step:
+        paths = ", ".join(dict.fromkeys(f'"{spelt(_general(d.path))}"' for d in fault.found[:MOST_SHOWN]))
+        yield f"if it is lost on purpose: ignore=({paths},); else keep it in an annotation on the way"
+
+
+def _yaml(wire: Mapping[str, Any]) -> list[str]:
+    text = yaml.safe_dump(dict(wire), sort_keys=False, allow_unicode=True, default_flow_style=False)
+    return [f"  {line}" for line in text.splitlines()]
