@@ -22,6 +22,9 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
     "Start and grow a project": (
         Command("init", "pykb.cli.init:init", "start a project in this directory"),
         Command("create api", "pykb.cli.create:api", "add a kind: types, controller, sample, roles, tests"),
+        Command(
+            "create webhook", "pykb.cli.create_webhook:webhook", "add defaulting, validation, conversion to a kind"
+        ),
     ),
     "Generate manifests": (
         Command("generate", "pykb.cli.generate:generate", "write CRDs, RBAC and webhook manifests from the code"),

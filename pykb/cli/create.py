@@ -99,9 +99,9 @@ def api(
         about_controller=controller is None,
     )
     planned, found = plan(options)
-    report(_from_working_directory(found, root))
+    report(from_working_directory(found, root))
     if planned is None:
-        raise typer.Exit(EXIT_USAGE if _only_about_the_command_line(found) else EXIT_FINDINGS)
+        raise typer.Exit(exit_code(found))
     wrote = carry_out(planned.plan, dry_run=dry_run, diff=diff)
     if dry_run or diff:
         return
@@ -111,7 +111,7 @@ def api(
         report([UNCHANGED.at(None, f"everything of `{planned.resource}` is already there; nothing was changed")])
         return
     if make:
-        _generate(root)
+        generate(root)
     _say_next(planned.resource, made=make)
 
 
@@ -144,12 +144,14 @@ def _has_controller(project: Project, group: str, kind: str) -> bool:
     return any(r.group == group and r.kind == kind and r.has_controller for r in project.resources)
 
 
-def _only_about_the_command_line(found: Diagnostics) -> bool:
+def exit_code(found: Diagnostics) -> int:
+    """The exit code of a command that was refused: whether only its words are at fault."""
     about_names = {value.slug for value in vars(name_codes).values() if hasattr(value, "slug")}
-    return all(d.code.slug in about_names | {"nothing-to-do", "plugin-unknown"} for d in found)
+    only_words = all(d.code.slug in about_names | {"nothing-to-do", "plugin-unknown"} for d in found)
+    return EXIT_USAGE if only_words else EXIT_FINDINGS
 
 
-def _from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
+def from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
     """Places as a person sees them from where the command was run."""
     prefix = os.path.relpath(root)
     if prefix == ".":
@@ -160,7 +162,7 @@ def _from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
     return Diagnostics(moved)
 
 
-def _generate(root: Path) -> None:
+def generate(root: Path) -> None:
     """Run the generator: the project's own pykb where its environment exists, else this one. Makes no environment."""
     program = own_pykb(root) or (sys.executable, "-P", "-m", "pykb")
     sys.stdout.flush()

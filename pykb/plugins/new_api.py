@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
+from pykb.diagnostics.codes.create_webhook import CONVERTER_MISSING
 from pykb.diagnostics.codes.names import KIND_TAKEN
-from pykb.diagnostics.codes.scaffold import BOILERPLATE_BROKEN
 from pykb.diagnostics.model import Severity
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.plugins import against_project
+from pykb.plugins.boilerplate import boilerplate
 from pykb.plugins.builtin_kind import find_builtin, is_called_as_builtin, short_group
 from pykb.plugins.registry import resolve
 from pykb.plugins.request import ApiContext, ApiRequest
@@ -22,8 +23,6 @@ from pykb.scaffold import naming
 from pykb.scaffold.plan import Plan, PlanBuilder
 from pykb.scaffold.project import FILE_NAME, Project
 from pykb.scaffold.resource import BUILTIN_GROUPS, Resource, merge
-
-BOILERPLATE = "hack/boilerplate.py.txt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
     if _failed(found):
         return None, found
     plan = PlanBuilder(root)
-    request = _request(options, project, resource, known, _boilerplate(plan, found))
+    request = _request(options, project, resource, known, boilerplate(plan, found))
     if _failed(found):
         return None, found
     for plugin in chain:
@@ -80,6 +79,7 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
         _say_protected(resource, found)
     if options.resource and known is None:
         _say_builtin(options, found)
+        _say_unconverted(resource, project, found)
     found.extend(plan.diagnostics)
     return (None if _failed(found) else ApiPlan(plan.build(), resource)), found
 
@@ -146,9 +146,7 @@ def _api_module(project: Project, resource: Resource) -> str:
     return ".".join((*parts, resource.version))
 
 
-def _request(
-    options: NewApi, project: Project, resource: Resource, known: Resource | None, boilerplate: str
-) -> ApiRequest:
+def _request(options: NewApi, project: Project, resource: Resource, known: Resource | None, header: str) -> ApiRequest:
     package = project.package or as_module_name(project.project_name)
     named = options.controller_name
     stem = as_module_name(named) if named else resource.singular
@@ -158,7 +156,7 @@ def _request(
         project_name=project.project_name,
         package=package,
         domain=project.domain,
-        boilerplate=boilerplate,
+        boilerplate=header,
         group=resource.group,
         version=resource.version,
         kind=resource.kind,
@@ -214,19 +212,6 @@ def reconciler_name(kind: str, controller_name: str) -> str:
     return f"{stem}Reconciler"
 
 
-def _boilerplate(plan: PlanBuilder, found: Diagnostics) -> str:
-    """The licence header of the project, which is a comment; users write the file, too."""
-    text = (plan.current(BOILERPLATE) or b"").decode("utf-8", "replace")
-    wrong = next((n for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")), None)
-    if wrong is not None:
-        message = f"`{BOILERPLATE}` begins every Python file that is made, and this line of it is no comment"
-        helps = ("begin it with `# `; for no header, leave the file empty",)
-        found.add(
-            BOILERPLATE_BROKEN.at(Span(BOILERPLATE, wrong, 1), message, notes=("nothing was written",), help=helps)
-        )
-    return text.strip()
-
-
 def _unchanged(plan: PlanBuilder) -> bytes:
     return plan.current(FILE_NAME) or b""
 
@@ -253,6 +238,19 @@ def _say_builtin(options: NewApi, found: Diagnostics) -> None:
     help_text = "for a controller of Kubernetes' own kind: `--no-resource`"
     notes = ("what is made here is a kind of your own",)
     found.add(KIND_TAKEN.at(None, message, notes=notes, help=(help_text,), severity=Severity.WARNING))
+
+
+def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -> None:
+    """Another version of a kind whose versions are converted: it needs a converter, too."""
+    alike = (r for r in project.resources if (r.api_group, r.kind) == (resource.api_group, resource.kind))
+    hub = next((r for r in alike if r.webhooks and r.webhooks.conversion), None)
+    if hub is None:
+        return
+    message = f"`{resource.kind}` is converted by way of {hub.version}, and nothing converts {resource.version} yet"
+    group = f"--group {hub.group} " if hub.group else ""
+    words = f"{group}--version {hub.version} --kind {hub.kind} --conversion --spoke {resource.version}"
+    helps = (f"`pykb create webhook {words}`",)
+    found.add(CONVERTER_MISSING.at(project.span(hub), message, label="the hub", help=helps))
 
 
 def _failed(found: Diagnostics) -> bool:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
-from pykb.plugins.request import ApiRequest, InitRequest
+from pykb.plugins.request import ApiRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -58,6 +58,14 @@ class Plugin(Protocol):
         """What the plugin adds for an API."""
 
 
+@runtime_checkable
+class WebhookPlugin(Protocol):
+    """A plugin that has something to add for a webhook; one without this method adds nothing."""
+
+    def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
+        """What the plugin adds for webhooks of a kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """Several plugins under one key, run in order."""
@@ -75,3 +83,9 @@ class Bundle:
         """All parts in order."""
         for part in self.parts:
             part.create_api(request, plan)
+
+    def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
+        """All parts in order, those that have something to add."""
+        for part in self.parts:
+            if isinstance(part, WebhookPlugin):
+                part.create_webhook(request, plan)

@@ -77,3 +77,66 @@ class ApiRequest:
     force: bool
     make_resource: bool
     make_controller: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spoke:
+    """A version that is converted to the hub and back, and the module of its converter."""
+
+    version: str
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookContext:
+    """The variables of the templates of webhooks; templates/README.md describes each."""
+
+    project_name: str
+    package: str
+    boilerplate: str
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    api_group: str
+    api_version: str
+    namespaced: bool
+    multigroup: bool
+    own: bool
+    core: bool
+    external: bool
+    api_module: str
+    api_package: str
+    webhook_module: str
+    defaulting: bool
+    validation: bool
+    conversion: bool
+    defaulting_path: str
+    validation_path: str
+    mutate_path: str
+    validate_path: str
+    name: str
+    sample: str
+    spokes: tuple[Spoke, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For Jinja."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
+    """Webhooks to add to a kind.
+
+    Attributes:
+        project: PROJECT as it was before.
+        resource: The kind with all webhooks that it has afterwards.
+        context: The variables of the templates: what this command makes.
+        force: Whether the files of the webhooks may be overwritten.
+    """
+
+    project: Project
+    resource: Resource
+    context: WebhookContext
+    force: bool

@@ -35,11 +35,12 @@ _LIBRARIES = frozenset(
 _FOLDERS = frozenset({"bin", "build", "config", "dist", "docs", "hack", "test", "tests"})
 
 _SCAFFOLDED_IMPORTS: dict[str, str] = {
-    **dict.fromkeys(("CustomResource", "Field", "GroupVersion", "Struct"), "pykb.api"),
+    **dict.fromkeys(("Converter", "CustomResource", "Field", "GroupVersion", "Struct"), "pykb.api"),
     "Condition": "pykb.api.meta.v1",
     **dict.fromkeys(
         ("Client", "ControllerBuilder", "Manager", "ManagerOptions", "Reconciler", "Request", "Result"), "pykb.runtime"
     ),
+    **dict.fromkeys(("Defaulter", "Validator", "Warnings", "WebhookBuilder"), "pykb.runtime"),
 }
 """What the scaffolded modules import next to the kind."""
 

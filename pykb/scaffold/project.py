@@ -22,6 +22,7 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_SYNTAX, PROJECT_VERSION
 from pykb.meta.plural import pluralize
 from pykb.scaffold.resource import Resource
+from pykb.scaffold.webhooks import Webhooks
 
 FILE_NAME = "PROJECT"
 VERSION = "3"
@@ -214,6 +215,23 @@ class _Reader:
             external=self.flag(node, "external"),
             controller=self.flag(node, "controller"),
             controllers=tuple(c["name"] for c in named),
+            webhooks=self.webhooks(node),
+        )
+
+    def webhooks(self, entry: CommentedMap) -> Webhooks | None:
+        node = entry.get("webhooks")
+        if node is None:
+            return None
+        if not isinstance(node, CommentedMap):
+            self.found.add(self.wrong(entry, "webhooks", "a mapping"))
+            return None
+        return Webhooks(
+            defaulting=self.flag(node, "defaulting"),
+            validation=self.flag(node, "validation"),
+            conversion=self.flag(node, "conversion"),
+            spoke=tuple(self.texts(node, "spoke")),
+            defaulting_path=self.text(node, "defaultingPath"),
+            validation_path=self.text(node, "validationPath"),
         )
 
     def wrong(self, node: CommentedMap, key: str, expected: str) -> Diagnostic:
@@ -235,11 +253,27 @@ def _entry(resource: Resource) -> CommentedMap:
         "path": resource.path or None,
         "plural": resource.plural if resource.irregular_plural else None,
         "version": resource.version,
+        "webhooks": _webhooks(resource.webhooks) if resource.webhooks else None,
+    }
+    return CommentedMap({key: value for key, value in values.items() if value is not None})
+
+
+def _webhooks(webhooks: Webhooks) -> CommentedMap:
+    values: dict[str, Any] = {
+        "conversion": webhooks.conversion or None,
+        "defaulting": webhooks.defaulting or None,
+        "defaultingPath": webhooks.defaulting_path or None,
+        "spoke": list(webhooks.spoke) or None,
+        "validation": webhooks.validation or None,
+        "validationPath": webhooks.validation_path or None,
+        "webhookVersion": "v1",
     }
     return CommentedMap({key: value for key, value in values.items() if value is not None})
 
 
 _OURS = frozenset({"api", "controller", "controllers", "core", "domain", "external", "group", "kind", "path", "plural"})
+_INNER = {"api": ("namespaced",), "webhooks": ("defaultingPath", "validationPath")}
+"""The keys of mappings that go where a change leaves them out; other unknown ones stay."""
 
 
 def _update(node: CommentedMap, wanted: CommentedMap) -> None:
@@ -251,8 +285,9 @@ def _update(node: CommentedMap, wanted: CommentedMap) -> None:
             for inner, text in value.items():
                 if node[key].get(inner) != text:
                     _put(node[key], inner, text)
-            if "namespaced" not in value:
-                node[key].pop("namespaced", None)
+            for inner in _INNER[key]:
+                if inner not in value:
+                    node[key].pop(inner, None)
         elif node.get(key) != value:
             _put(node, key, value)
 

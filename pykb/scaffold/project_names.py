@@ -15,6 +15,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.project import PROJECT_FIELD
 from pykb.meta import names
 from pykb.scaffold.project import Project, value_span
+from pykb.scaffold.webhooks import is_served_path
 
 
 class _Rule(NamedTuple):
@@ -44,6 +45,10 @@ _RESOURCE = (
     _Rule("plural", names.is_rfc_1035_label, _DNS_LABEL),
     _Rule("path", _is_import_path, "the Python module of the kind"),
 )
+_WEBHOOKS = (
+    _Rule("defaultingPath", is_served_path, "a path: `/`, then lower case letters, digits, hyphens and dots"),
+    _Rule("validationPath", is_served_path, "a path: `/`, then lower case letters, digits, hyphens and dots"),
+)
 
 
 def check_names(project: Project) -> Diagnostics:
@@ -52,6 +57,11 @@ def check_names(project: Project) -> Diagnostics:
     _check(project.document, _PROJECT, found)
     for entry in project.document.get("resources") or ():
         _check(entry, _RESOURCE, found)
+        webhooks = entry.get("webhooks") or CommentedMap()
+        _check(webhooks, _WEBHOOKS, found)
+        if not all(names.is_version(version) for version in webhooks.get("spoke") or ()):
+            message = "`spoke` must be a list of API versions: `v1`, `v1beta1` or `v2alpha3`"
+            found.add(PROJECT_FIELD.at(value_span(webhooks, "spoke"), message))
     return found
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from pykb.meta.names import as_module_name, is_protected_group
 from pykb.meta.plural import pluralize
+from pykb.scaffold.webhooks import Webhooks
 
 BUILTIN_GROUPS: dict[str, str] = {
     "admission": "k8s.io",
@@ -56,6 +57,7 @@ class Resource:
         external: Whether the type is another package's.
         controller: Whether there is a controller without a name of its own.
         controllers: Names of named controllers, in the order of creation.
+        webhooks: Which webhooks there are for it; ``None`` before the first.
     """
 
     group: str
@@ -70,6 +72,7 @@ class Resource:
     external: bool = False
     controller: bool = False
     controllers: tuple[str, ...] = ()
+    webhooks: Webhooks | None = None
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -148,4 +151,5 @@ def merge(old: Resource, new: Resource) -> Resource:
         external=(old.external or new.external) and not new.api,
         controller=unnamed,
         controllers=tuple(names),
+        webhooks=old.webhooks.merged(new.webhooks) if old.webhooks and new.webhooks else new.webhooks or old.webhooks,
     )

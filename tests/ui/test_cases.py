@@ -15,6 +15,7 @@ from pykb.diagnostics.codes import (
     cli,
     commandline,
     crd,
+    create_webhook,
     generate,
     importer,
     names,
@@ -89,7 +90,7 @@ def test_a_case_prints_exactly_this(
     assert f"[{slug}]: " in shown
 
 
-AREAS = [cli, commandline, crd, generate, importer, names, project, rbac, scaffold, types, webhook]
+AREAS = [cli, commandline, crd, create_webhook, generate, importer, names, project, rbac, scaffold, types, webhook]
 
 
 @pytest.mark.parametrize("area", AREAS, ids=lambda m: m.__name__.rpartition(".")[2])

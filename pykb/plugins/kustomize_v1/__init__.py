@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pykb.plugins.kustomize_v1 import api, init
+from pykb.plugins.kustomize_v1 import api, init, webhook
 from pykb.plugins.plugin import PluginKey
-from pykb.plugins.request import ApiRequest, InitRequest
+from pykb.plugins.request import ApiRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -21,3 +21,7 @@ class KustomizeV1:
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
         """The CRD's place in the kustomization, roles for people, a sample."""
         api.scaffold(request, plan)
+
+    def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
+        """Service, certificates, network policy, and their places in the kustomizations."""
+        webhook.scaffold(request, plan)

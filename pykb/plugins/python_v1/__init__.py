@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pykb.plugins.plugin import PluginKey
-from pykb.plugins.python_v1 import api, init
-from pykb.plugins.request import ApiRequest, InitRequest
+from pykb.plugins.python_v1 import api, init, webhook
+from pykb.plugins.request import ApiRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -21,3 +21,7 @@ class PythonV1:
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
         """Types, controller, test, and their places in the package."""
         api.scaffold(request, plan)
+
+    def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
+        """Webhooks, converters, tests, and their places in the package."""
+        webhook.scaffold(request, plan)

@@ -28,7 +28,53 @@ def mark(plan: PlanBuilder, files: Sequence[str], kind: str) -> None:
             return
 
 
+def move(plan: PlanBuilder, hub: str, others: Sequence[str], kind: str) -> None:
+    """Make one version the one that is stored: conversion can then bring what was stored in another.
+
+    Args:
+        plan: Takes the changes.
+        hub: The module of that version.
+        others: The modules of the other versions.
+        kind: The name of the class.
+    """
+    for path in others:
+        text = (plan.current(path) or b"").decode("utf-8", "replace")
+        for line in reversed(_marker_lines(text, kind)):
+            lines = text.splitlines(keepends=True)
+            text = "".join([*lines[:line], *lines[line + 1 :]])
+            plan.update(path, text.encode())
+    text = (plan.current(hub) or b"").decode("utf-8", "replace")
+    if not _marker_lines(text, kind):
+        marked = _marked(text, kind)
+        if marked is not None:
+            plan.update(hub, marked.encode())
+
+
+def _marker_lines(text: str, kind: str) -> list[int]:
+    """The indices of the marker's lines in the comments above a class."""
+    start = _start(text, kind)
+    if start is None:
+        return []
+    lines = text.splitlines()
+    found: list[int] = []
+    while start > 0 and (lines[start - 1].startswith("#") or not lines[start - 1].strip()):
+        start -= 1
+        if lines[start].lstrip("# \t").rstrip() == MARKER:
+            found.insert(0, start)
+    return found
+
+
 def _marked(text: str, kind: str) -> str | None:
+    line = _start(text, kind)
+    if line is None:
+        return None
+    lines = text.splitlines(keepends=True)
+    newline = "\r\n" if lines[line].endswith("\r\n") else "\n"
+    return "".join([*lines[:line], f"# {MARKER}{newline}", *lines[line:]])
+
+
+def _start(text: str, kind: str) -> int | None:
+    """The index of the first line of a class; ``None`` where there is none."""
     try:
         tree = ast.parse(text)
     except SyntaxError:  # the generator reports it
@@ -36,7 +82,4 @@ def _marked(text: str, kind: str) -> str | None:
     found = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind), None)
     if found is None:
         return None
-    line = min([found.lineno, *(decorator.lineno for decorator in found.decorator_list)]) - 1
-    lines = text.splitlines(keepends=True)
-    newline = "\r\n" if lines[line].endswith("\r\n") else "\n"
-    return "".join([*lines[:line], f"# {MARKER}{newline}", *lines[line:]])
+    return min([found.lineno, *(decorator.lineno for decorator in found.decorator_list)]) - 1

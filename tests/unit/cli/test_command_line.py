@@ -142,7 +142,7 @@ def test_completion_scripts_are_printed(pykb, shell: str) -> None:
     ("line", "expected"),
     [
         ("pykb cre", ["create"]),
-        ("pykb create ", ["api"]),
+        ("pykb create ", ["api", "webhook"]),
         ("pykb init --dom", ["--domain"]),
         ("pykb create api --style ", ["reconciler", "handlers"]),
     ],

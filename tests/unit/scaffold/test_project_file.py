@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import yaml
 
@@ -9,6 +11,7 @@ from pykb.scaffold import project as project_file
 from pykb.scaffold.project import load
 from pykb.scaffold.project_names import check_names
 from pykb.scaffold.resource import Resource, merge
+from pykb.scaffold.webhooks import Webhooks
 
 MACHINE = Resource("infra", "example.com", "v1", "Machine", "machines", path="app.api.v1", api=True, controller=True)
 
@@ -220,3 +223,65 @@ def test_names_that_commands_write_are_no_findings() -> None:
     pod = Resource("", "", "v1", "Pod", "pods", path="pykb.api.core.v1", core=True)
     project = new().with_resource(MACHINE).with_resource(issuer).with_resource(pod)
     assert list(check_names(project)) == []
+
+
+WEBHOOKS = """\
+version: "3"
+projectName: sealvm
+domain: sealyun.com
+layout:
+- python.pykb.dev/v1
+resources:
+- group: infra
+  domain: sealyun.com
+  kind: Machine
+  version: v1
+  webhooks:
+    webhookVersion: v1 # kubebuilder's order
+    defaulting: true
+    defaultingPath: /mine
+    conversion: true
+    spoke:
+    - v1beta1
+    matchPolicy: Exact
+"""
+
+
+def test_webhooks_are_read_and_kept() -> None:
+    """Every key, in any order; what is not known stays."""
+    file, found = load(WEBHOOKS)
+    assert file is not None, list(found)
+    (machine,) = file.resources
+    assert machine.webhooks == Webhooks(defaulting=True, conversion=True, spoke=("v1beta1",), defaulting_path="/mine")
+    assert file.with_resource(machine).render() == WEBHOOKS
+    grown = merge(machine, replace(machine, webhooks=Webhooks(validation=True, conversion=True, spoke=("v1alpha1",))))
+    text = file.with_resource(grown).render()
+    assert yaml.safe_load(text)["resources"][0]["webhooks"] == {
+        "webhookVersion": "v1",
+        "conversion": True,
+        "defaulting": True,
+        "defaultingPath": "/mine",
+        "spoke": ["v1beta1", "v1alpha1"],
+        "validation": True,
+        "matchPolicy": "Exact",
+    }
+    assert "# kubebuilder's order" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("defaulting: true", "defaulting: maybe"),
+        ("    spoke:\n    - v1beta1\n", "    spoke: v1beta1\n"),
+        ("    - v1beta1", "    - ../v1"),
+        ("/mine", "mine"),
+        ("/mine", "/Mine"),
+    ],
+)
+def test_webhooks_that_no_command_would_have_written_are_refused(old: str, new: str) -> None:
+    """They become paths and code."""
+    assert old in WEBHOOKS
+    file, found = load(WEBHOOKS.replace(old, new))
+    problems = list(found) if file is None else list(check_names(file))
+    assert [d.code.slug for d in problems] == ["project-field"]
+    assert problems[0].span is not None

@@ -1,0 +1,148 @@
+"""``pykb create webhook``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pykb.cli import console
+from pykb.cli.create import exit_code, from_working_directory, generate
+from pykb.cli.errors import report
+from pykb.cli.options import Diff, DryRun, Plugins, listed
+
+if TYPE_CHECKING:
+    from pykb.diagnostics import Diagnostics
+    from pykb.plugins.new_webhook import NewWebhook, WebhookPlan
+    from pykb.scaffold.project import Project
+
+
+def webhook(
+    group: Annotated[str, typer.Option(help="The part of the API group in front of the domain.")] = "",
+    version: Annotated[str, typer.Option(help="API version; of a conversion it is the hub.")] = "",
+    kind: Annotated[str, typer.Option(help="The kind, in PascalCase.")] = "",
+    plural: Annotated[str, typer.Option(help="Its plural, where the rules give another.")] = "",
+    defaulting: Annotated[bool, typer.Option("--defaulting", help="Fill in what an object leaves open.")] = False,
+    validation: Annotated[
+        bool, typer.Option("--programmatic-validation", help="Refuse what the schema cannot.")
+    ] = False,
+    conversion: Annotated[bool, typer.Option("--conversion", help="Convert between versions of the kind.")] = False,
+    spoke: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VERSION", help="A version to convert; may be given again.  [default: all others]"),
+    ] = None,
+    defaulting_path: Annotated[str, typer.Option(metavar="PATH", help="Where to serve the defaulting.")] = "",
+    validation_path: Annotated[str, typer.Option(metavar="PATH", help="Where to serve the validation.")] = "",
+    external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Module of a type of another package.")] = "",
+    external_api_domain: Annotated[
+        str, typer.Option(metavar="DOMAIN", help="Domain behind the group of that type.")
+    ] = "",
+    plugins: Plugins = "",
+    make: Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")] = True,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write the files of the webhooks again; keeps the old ones in .pykb/backup.")
+    ] = False,
+    dry_run: DryRun = False,
+    diff: Diff = False,
+) -> None:
+    """Add webhooks to a kind: of the project, of Kubernetes itself, or of another package.
+
+    Another type of webhook, or another version to convert, joins those that are there.
+
+    Examples:
+      pykb create webhook --group infra --version v1 --kind Machine --defaulting --programmatic-validation
+      pykb create webhook --group infra --version v2 --kind Machine --conversion --spoke v1
+      pykb create webhook --group core --version v1 --kind Pod --defaulting
+    """
+    from pykb.cli.changes import carry_out
+    from pykb.cli.project import require_project
+    from pykb.plugins.new_webhook import NewWebhook, plan_webhook
+
+    root, project = require_project()
+    options = NewWebhook(
+        group=group,
+        version=version,
+        kind=kind,
+        plural=plural,
+        defaulting=defaulting,
+        validation=validation,
+        conversion=conversion,
+        spoke=tuple(version for given in spoke or () for version in listed(given)),
+        defaulting_path=defaulting_path,
+        validation_path=validation_path,
+        external_api_path=external_api_path,
+        external_api_domain=external_api_domain,
+        force=force,
+        plugins=listed(plugins),
+    )
+
+    @cache  # what is planned to see whether a question helps is what is done then
+    def plan(options: NewWebhook) -> tuple[WebhookPlan | None, Diagnostics]:
+        return plan_webhook(options, project, root)
+
+    options = _asked(options, plan)
+    planned, found = plan(options)
+    report(from_working_directory(found, root))
+    if planned is None:
+        raise typer.Exit(exit_code(found))
+    if options.conversion and not options.spoke:
+        console.say(f"no `--spoke` is given: {', '.join(planned.spokes)}, every version that is not converted yet")
+    wrote = carry_out(planned.plan, dry_run=dry_run, diff=diff)
+    if dry_run or diff:
+        return
+    if not wrote:
+        from pykb.diagnostics.codes.project import UNCHANGED
+
+        message = f"everything of the webhooks of `{planned.resource}` is already there; nothing was changed"
+        report([UNCHANGED.at(None, message)])
+        return
+    if make:
+        generate(root)
+    _say_next(planned, project, options, made=make)
+
+
+def _asked(options: NewWebhook, plan: Callable[[NewWebhook], tuple[WebhookPlan | None, Diagnostics]]) -> NewWebhook:
+    """The types of webhook that a person chooses, where the command line names none and any of them would do."""
+    named = options.defaulting or options.validation or options.conversion
+    others = options.spoke or options.defaulting_path or options.validation_path
+    if named or others or not console.is_interactive():
+        return options
+    questions = {
+        "defaulting": "Create a defaulting webhook?",
+        "validation": "Create a validating webhook?",
+        "conversion": "Create a conversion webhook?",
+    }
+    answers = {
+        name: console.confirm(question, default=name != "conversion")
+        for name, question in questions.items()
+        if plan(_chosen(options, {name: True}))[0] is not None
+    }
+    return _chosen(options, answers)
+
+
+def _chosen(options: NewWebhook, answers: dict[str, bool]) -> NewWebhook:
+    return replace(
+        options,
+        defaulting=answers.get("defaulting", False),
+        validation=answers.get("validation", False),
+        conversion=answers.get("conversion", False),
+    )
+
+
+def _say_next(planned: WebhookPlan, project: Project, options: NewWebhook, *, made: bool) -> None:
+    resource = planned.resource
+    package = project.package
+    group = f"{resource.group_package}/" if project.multigroup else ""
+    places = []
+    if options.defaulting or options.validation:
+        places.append(f"{package}/webhooks/{group}{resource.version}/{resource.singular}_webhook.py")
+    places += [f"{package}/api/{group}{spoke}/{resource.singular}_conversion.py" for spoke in planned.spokes]
+    console.say(f"\nNext: write what they do in {', '.join(places)}, then")
+    console.say("  make test" if made else "  make manifests test")
+    console.say(
+        "`make deploy` needs cert-manager in the cluster, for the certificate: https://cert-manager.io/docs/installation"
+    )
+    console.say("`make dev` and `make test` need nothing; `ENABLE_WEBHOOKS=false make run` leaves the webhooks out")

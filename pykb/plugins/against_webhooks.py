@@ -1,0 +1,183 @@
+"""What a webhook may not be, given the other options and what the project already has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.create_webhook import CONVERSION_SPOKE, SERVED_PATH, WEBHOOK_EXISTS
+from pykb.diagnostics.codes.names import FLAG_CONFLICT, FLAG_REQUIRED
+from pykb.diagnostics.suggest import closest
+from pykb.meta.names import as_subdomain
+from pykb.scaffold import naming
+from pykb.scaffold.project import Project
+from pykb.scaffold.resource import Resource
+from pykb.scaffold.webhooks import CONVERSION_PATH, Webhooks, admission_path, is_served_path
+
+if TYPE_CHECKING:
+    from pykb.plugins.new_webhook import NewWebhook
+
+_NOTHING = ("nothing was written",)
+
+
+def versions(resource: Resource, project: Project) -> list[str]:
+    """The versions of a kind that the project has types of, in the order of creation."""
+    return [r.version for r in project.resources if r.api and _same_kind(r, resource)]
+
+
+def check_options(options: NewWebhook, found: Diagnostics) -> None:
+    """Options that are missing, contradict each other, or name paths that cannot be."""
+    if not (options.defaulting or options.validation or options.conversion):
+        message = "no type of webhook is named"
+        helps = (
+            "`--defaulting` fills in what an object leaves open",
+            "`--programmatic-validation` refuses what must not be",
+            "`--conversion` converts between versions of the kind",
+        )
+        found.add(FLAG_REQUIRED.at(None, message, help=helps))
+    for flag, path, wanted, type_flag in (
+        ("--defaulting-path", options.defaulting_path, options.defaulting, "--defaulting"),
+        ("--validation-path", options.validation_path, options.validation, "--programmatic-validation"),
+    ):
+        if path and not wanted:
+            found.add(FLAG_REQUIRED.at(None, f"`{flag}` needs `{type_flag}`", help=(f"`{type_flag} {flag} {path}`",)))
+        if path:
+            _check_path_form(flag, path, found)
+    if options.defaulting_path and options.defaulting_path == options.validation_path:
+        message = f"`--defaulting-path` and `--validation-path` are both `{options.defaulting_path}`"
+        found.add(SERVED_PATH.at(None, message, help=("give each webhook a path of its own",)))
+    if options.spoke and not options.conversion:
+        message = "`--spoke` names a version to convert, which needs `--conversion`"
+        found.add(FLAG_REQUIRED.at(None, message, help=(f"`--conversion --spoke {options.spoke[0]}`",)))
+    if options.external_api_domain and not options.external_api_path:
+        message = "`--external-api-domain` needs the module of the type"
+        found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
+    naming.check_own_kind(options.kind, found)
+
+
+def _check_path_form(flag: str, path: str, found: Diagnostics) -> None:
+    if path == CONVERSION_PATH:
+        message = f"`{flag} {path}` is where the conversion of all kinds is served"
+        found.add(SERVED_PATH.at(None, message, help=("take another path, or leave it out",)))
+        return
+    if is_served_path(path):
+        return
+    near = "/" + "/".join(filter(None, (as_subdomain(part) for part in path.split("/"))))
+    message = f"`{flag} {path}`: expected `/` and then lower case letters, digits, hyphens and dots"
+    found.add(SERVED_PATH.at(None, message, help=(f"`{flag} {near}`",) if len(near) > 1 else ()))
+
+
+def check(options: NewWebhook, wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
+    """What PROJECT says against it."""
+    known = project.find(resource)
+    present = known.webhooks if known and known.webhooks else Webhooks()
+    if known is not None and not options.force:
+        _check_exists(wanted, present, known, project, found)
+    if wanted.conversion:
+        _check_conversion(wanted, resource, project, found)
+    _check_paths_taken(wanted, resource, project, found)
+
+
+def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project: Project, found: Diagnostics) -> None:
+    again = [
+        name
+        for name, new, old in (
+            ("a defaulting", wanted.defaulting, present.defaulting),
+            ("a validating", wanted.validation, present.validation),
+        )
+        if new and old
+    ]
+    if wanted.conversion and present.conversion and not set(wanted.spoke) - set(present.spoke):
+        again.append("a conversion")
+    for name in again:
+        helps = ["to write its files again: `--force` (the old ones are kept in `.pykb/backup`)"]
+        others = [v for v in versions(known, project) if v not in (known.version, *present.spoke)]
+        if name == "a conversion":
+            text = "to convert another version, make it first: `pykb create api`"
+            helps.insert(0, f"to convert another version: `--conversion --spoke {others[0]}`" if others else text)
+        message = f"`{known}` already has {name} webhook"
+        found.add(
+            WEBHOOK_EXISTS.at(project.span(known), message, label="scaffolded here", notes=_NOTHING, help=tuple(helps))
+        )
+
+
+def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
+    if not resource.api:
+        message = f"`{resource}` is no kind of this project: who defines a kind converts its versions"
+        found.add(FLAG_CONFLICT.at(None, message, notes=_NOTHING, help=("leave `--conversion` out",)))
+        return
+    have = versions(resource, project)
+    hub = next((r for r in project.resources if _same_kind(r, resource) and r.webhooks and r.webhooks.conversion), None)
+    if hub is not None and hub.version != resource.version:
+        message = f"`{resource.kind}` is converted by way of {hub.version}: that is its hub, and there is one"
+        flags = f"`--version {hub.version} --conversion --spoke {resource.version}`"
+        found.add(CONVERSION_SPOKE.at(project.span(hub), message, notes=_NOTHING, help=(flags,)))
+        return
+    if len(have) == 1 and not [v for v in wanted.spoke if v != resource.version]:
+        message = f"`{resource.kind}` has one version, {resource.version}: there is nothing to convert"
+        group = f"--group {resource.group} " if resource.group else ""
+        other = "v2" if resource.version == "v1" else "v1"
+        helps = (f"make another version first: `pykb create api {group}--version {other} --kind {resource.kind}`",)
+        found.add(CONVERSION_SPOKE.at(project.span(resource, "version"), message, notes=_NOTHING, help=helps))
+        return
+    for spoke in wanted.spoke:
+        for problem, advice in _spoke_problems(spoke, resource, have):
+            found.add(CONVERSION_SPOKE.at(None, problem, notes=_NOTHING, help=advice))
+
+
+def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    others = [version for version in have if version != resource.version]
+    if spoke == resource.version:
+        message = f"`--spoke {spoke}` is the hub itself: `--version` is the hub, `--spoke` what is converted to it"
+        yield message, tuple(f"`--spoke {version}`" for version in others[:1])
+    elif spoke not in have:
+        near = closest(spoke, others) or (others[0] if len(others) == 1 else None)
+        group = f"--group {resource.group} " if resource.group else ""
+        make = f"to make it: `pykb create api {group}--version {spoke} --kind {resource.kind}`"
+        message = f"`--spoke {spoke}`: `{resource.kind}` has no version {spoke}"
+        yield message, ((f"`--spoke {near}`",) if near else ()) + (make,)
+
+
+def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
+    """Two webhooks at one path: the second would be called for the first one's objects."""
+    taken = {
+        path: other for other in project.resources if other.identity != resource.identity for path in _paths(other)
+    }
+    known = project.find(resource)
+    own = known.webhooks if known and known.webhooks else Webhooks()
+    if own.defaulting and not wanted.defaulting and known:
+        taken[own.defaulting_path or _default("mutate", resource)] = known
+    if own.validation and not wanted.validation and known:
+        taken[own.validation_path or _default("validate", resource)] = known
+    mutate = wanted.defaulting_path or _default("mutate", resource)
+    validate = wanted.validation_path or _default("validate", resource)
+    for flag, path, is_wanted in (
+        ("--defaulting-path", mutate, wanted.defaulting),
+        ("--validation-path", validate, wanted.validation),
+    ):
+        if is_wanted and path in taken:
+            message = f"`{flag} {path}` is the path of a webhook of `{taken[path]}`"
+            helps = ("take another path, or leave it out",)
+            span = project.span(taken[path])
+            found.add(SERVED_PATH.at(span, message, label="this one", notes=_NOTHING, help=helps))
+    is_double = wanted.defaulting and wanted.validation and mutate == validate
+    if is_double and not (wanted.defaulting_path and wanted.validation_path):
+        message = f"both webhooks of `{resource}` would be served at `{mutate}`"
+        found.add(SERVED_PATH.at(None, message, notes=_NOTHING, help=("take another path, or leave it out",)))
+
+
+def _paths(resource: Resource) -> Iterator[str]:
+    webhooks = resource.webhooks or Webhooks()
+    if webhooks.defaulting:
+        yield webhooks.defaulting_path or _default("mutate", resource)
+    if webhooks.validation:
+        yield webhooks.validation_path or _default("validate", resource)
+
+
+def _default(verb: str, resource: Resource) -> str:
+    return admission_path(verb, resource.api_group, resource.version, resource.kind)
+
+
+def _same_kind(one: Resource, other: Resource) -> bool:
+    return (one.api_group, one.kind) == (other.api_group, other.kind)

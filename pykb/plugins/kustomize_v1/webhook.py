@@ -1,0 +1,105 @@
+"""Manifests of webhooks: Service, certificates, network policy, and their places in the kustomizations."""
+
+from __future__ import annotations
+
+from pykb.diagnostics.codes.scaffold import FILE_MISSING
+from pykb.plugins.request import WebhookContext, WebhookRequest
+from pykb.scaffold.kustomization import Member, extend, pasted
+from pykb.scaffold.plan import PlanBuilder
+from pykb.scaffold.template import render
+
+DEFAULT = "config/default/kustomization.yaml"
+POLICIES = "config/network-policy/kustomization.yaml"
+
+_FILES = (
+    "config/webhook/service.yaml",
+    "config/webhook/kustomizeconfig.yaml",
+    "config/webhook/kustomization.yaml",
+    "config/certmanager/issuer.yaml",
+    "config/certmanager/certificate-webhook.yaml",
+    "config/certmanager/certificate-metrics.yaml",
+    "config/certmanager/kustomizeconfig.yaml",
+    "config/certmanager/kustomization.yaml",
+    "config/default/manager_webhook_patch.yaml",
+)
+_RESOURCES = (
+    Member("resources", "../webhook", ("The webhooks: what the API server calls.",)),
+    Member("resources", "../certmanager", ("Their certificate; the cluster needs cert-manager.",)),
+)
+_PATCH = Member(
+    "patches",
+    "path: manager_webhook_patch.yaml\ntarget:\n  kind: Deployment\n",
+    ("Serves the webhooks on :9443, with the certificate of the Secret webhook-server-cert.",),
+)
+_SERVICE = "kind: Service\nversion: v1\nname: webhook-service"
+_CERTIFICATE = "kind: Certificate\ngroup: cert-manager.io\nversion: v1\nname: serving-cert"
+_DNS_NAMES = (".spec.dnsNames.0", ".spec.dnsNames.1")
+_INJECT = (".metadata.annotations.[cert-manager.io/inject-ca-from]",)
+
+
+def scaffold(request: WebhookRequest, plan: PlanBuilder) -> None:
+    """The files that all webhooks share are made by the first of them; then only lists grow."""
+    context = request.context
+    for path in _FILES:
+        _once(plan, path, context)
+    if context.defaulting or context.validation:
+        _extend(plan, "config/webhook/kustomization.yaml", Member("resources", "manifests.yaml"))
+    _extend(plan, DEFAULT, *_RESOURCES, _PATCH, *_replacements(context))
+    if plan.current(POLICIES) is not None:  # who does not want the policies has deleted them
+        _once(plan, "config/network-policy/allow-webhook-traffic.yaml", context)
+        _extend(plan, POLICIES, Member("resources", "allow-webhook-traffic.yaml"))
+
+
+def _once(plan: PlanBuilder, path: str, context: WebhookContext) -> None:
+    """A file of the project, not of the kind: also `--force` leaves it alone."""
+    if plan.current(path) is None:
+        plan.create(path, render(f"{path}.j2", context.as_dict()))
+
+
+def _replacements(context: WebhookContext) -> list[Member]:
+    """Names that are known only when kustomize has put the prefix and the namespace to them."""
+    targets = ["kind: MutatingWebhookConfiguration", "kind: ValidatingWebhookConfiguration"]
+    if context.conversion:
+        targets.append(f"kind: CustomResourceDefinition\nname: {context.plural}.{context.api_group}")
+    names = ("The certificate is for the Service of the webhooks: <name>.<namespace>.svc",)
+    trust = ("cert-manager tells the API server whom to trust: <namespace>/<name> of the certificate.",)
+    return [
+        _replacement(_SERVICE, ".metadata.name", [_CERTIFICATE], _DNS_NAMES, (".", 0), names),
+        _replacement(_SERVICE, ".metadata.namespace", [_CERTIFICATE], _DNS_NAMES, (".", 1)),
+        _replacement(_CERTIFICATE, ".metadata.namespace", targets, _INJECT, ("/", 0), trust),
+        _replacement(_CERTIFICATE, ".metadata.name", targets, _INJECT, ("/", 1)),
+    ]
+
+
+def _replacement(
+    source: str,
+    field: str,
+    targets: list[str],
+    paths: tuple[str, ...],
+    part: tuple[str, int],
+    comment: tuple[str, ...] = (),
+) -> Member:
+    delimiter, index = part
+    lines = ["source:", *_indented(source), f"  fieldPath: {field}", "targets:"]
+    for target in targets:
+        lines += ["- select:", *_indented(target, 4), "  fieldPaths:", *(f"  - {path}" for path in paths)]
+        lines += ["  options:", f"    delimiter: {delimiter}", f"    index: {index}", "    create: true"]
+    return Member("replacements", "\n".join(lines), comment)
+
+
+def _indented(text: str, blanks: int = 2) -> list[str]:
+    return [" " * blanks + line for line in text.splitlines()]
+
+
+def _extend(plan: PlanBuilder, path: str, *members: Member) -> None:
+    before = plan.current(path)
+    if before is None:
+        message = f"`{path}` is not there to be added to"
+        helps = (f"bring it back, or make it with these lines, then run the command again:\n{pasted(members)}",)
+        plan.diagnostics.add(FILE_MISSING.at(None, message, notes=("nothing was written",), help=helps))
+        return
+    text, problem = extend(before.decode("utf-8", "replace"), members, path=path)
+    if problem is not None:
+        plan.diagnostics.add(problem)
+    else:
+        plan.update(path, text.encode())

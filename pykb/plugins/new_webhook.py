@@ -1,0 +1,206 @@
+"""``create webhook`` as a plan: what was asked for checked against the project, plugins asked, PROJECT changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.create_webhook import CORE_WEBHOOK
+from pykb.meta.names import as_module_name
+from pykb.plugins import against_webhooks
+from pykb.plugins.boilerplate import boilerplate
+from pykb.plugins.plugin import WebhookPlugin
+from pykb.plugins.registry import resolve
+from pykb.plugins.request import Spoke, WebhookContext, WebhookRequest
+from pykb.plugins.webhook_target import find_target
+from pykb.scaffold import naming
+from pykb.scaffold.plan import Plan, PlanBuilder
+from pykb.scaffold.project import FILE_NAME, Project
+from pykb.scaffold.resource import Resource, merge
+from pykb.scaffold.webhooks import Webhooks, admission_path
+
+
+@dataclass(frozen=True, slots=True)
+class NewWebhook:
+    """The options of ``create webhook``, with the answers to its questions."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str = ""
+    defaulting: bool = False
+    validation: bool = False
+    conversion: bool = False
+    spoke: Sequence[str] = ()
+    defaulting_path: str = ""
+    validation_path: str = ""
+    external_api_path: str = ""
+    external_api_domain: str = ""
+    force: bool = False
+    plugins: Sequence[str] = ()
+
+    @property
+    def command(self) -> str:
+        """The names, as they are typed."""
+        return " ".join(
+            f"--{name} {value}"
+            for name, value in (("group", self.group), ("version", self.version), ("kind", self.kind))
+            if value
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookPlan:
+    """A plan and what it is about.
+
+    Attributes:
+        plan: The changes.
+        resource: The kind, with all webhooks that it has then.
+        spokes: The versions that this command makes converters of.
+    """
+
+    plan: Plan
+    resource: Resource
+    spokes: tuple[str, ...]
+
+
+def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[WebhookPlan | None, Diagnostics]:
+    """Plan the webhooks of a kind. Without errors among the findings the plan may be applied."""
+    found = check_words(options)
+    against_webhooks.check_options(options, found)
+    chain = resolve(options.plugins or project.layout, found)
+    if _failed(found):
+        return None, found
+    resource = find_target(options, project, found)
+    if resource is None or _failed(found):
+        return None, found
+    known = project.find(resource)
+    wanted = _wanted(options, resource, project)
+    against_webhooks.check(options, wanted, resource, project, found)
+    if _failed(found):
+        return None, found
+    plan = PlanBuilder(root)
+    entry = replace(resource, webhooks=((known and known.webhooks) or Webhooks()).merged(wanted))
+    request = _request(options, project, entry, wanted, boilerplate(plan, found))
+    if _failed(found):
+        return None, found
+    for plugin in chain:
+        if isinstance(plugin, WebhookPlugin):
+            plugin.create_webhook(request, plan)
+    merged = merge(known, entry) if known else entry
+    if merged != known:
+        plan.update(FILE_NAME, project.with_resource(merged).render().encode())
+    if resource.core and (wanted.defaulting or wanted.validation):
+        _say_core(resource, project, found)
+    found.extend(plan.diagnostics)
+    if _failed(found):
+        return None, found
+    return WebhookPlan(plan.build(), merged, wanted.spoke), found
+
+
+def check_words(options: NewWebhook) -> Diagnostics:
+    """What is wrong whatever the project has and the answers to the questions are."""
+    found = Diagnostics()
+    naming.check_version(options.version, found)
+    naming.check_kind(options.kind, found)
+    naming.check_plural(options.plural, options.kind, found)
+    naming.check_import_path(options.external_api_path, found)
+    naming.check_external_domain(options.external_api_domain, found)
+    return found
+
+
+def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhooks:
+    """What this command is to make. ``--conversion`` alone means every other version that is not converted yet."""
+    spokes = tuple(dict.fromkeys(options.spoke))
+    if options.conversion and not spokes:
+        known = project.find(resource)
+        converted = known.webhooks.spoke if known and known.webhooks and not options.force else ()
+        versions = against_webhooks.versions(resource, project)
+        spokes = tuple(v for v in versions if v != resource.version and v not in converted)
+    return Webhooks(
+        defaulting=options.defaulting,
+        validation=options.validation,
+        conversion=options.conversion,
+        spoke=spokes,
+        defaulting_path=options.defaulting_path,
+        validation_path=options.validation_path,
+    )
+
+
+def _request(
+    options: NewWebhook, project: Project, resource: Resource, wanted: Webhooks, header: str
+) -> WebhookRequest:
+    """What the plugins are asked for; with ``--force`` everything that the kind has is made anew."""
+    package = project.package or as_module_name(project.project_name)
+    group = [resource.group_package] if project.multigroup else []
+    everything = resource.webhooks or wanted
+    made = everything if options.force else wanted
+    api = ".".join([package, "api", *group])
+    module = ".".join([package, "webhooks", *group, resource.version, f"{resource.singular}_webhook"])
+    context = WebhookContext(
+        project_name=project.project_name,
+        package=package,
+        boilerplate=header,
+        group=resource.group,
+        version=resource.version,
+        kind=resource.kind,
+        plural=resource.plural,
+        singular=resource.singular,
+        api_group=resource.api_group,
+        api_version=resource.api_version,
+        namespaced=resource.namespaced,
+        multigroup=project.multigroup,
+        own=resource.api,
+        core=resource.core,
+        external=resource.external,
+        api_module=resource.path,
+        api_package=api,
+        webhook_module=module,
+        defaulting=made.defaulting,
+        validation=made.validation,
+        conversion=made.conversion,
+        defaulting_path=everything.defaulting_path,
+        validation_path=everything.validation_path,
+        mutate_path=everything.defaulting_path or _path("mutate", resource),
+        validate_path=everything.validation_path or _path("validate", resource),
+        name=_name(resource, project),
+        sample="_".join(part for part in (resource.group, resource.version, resource.singular) if part) + ".yaml",
+        spokes=tuple(Spoke(version, f"{api}.{version}.{resource.singular}_conversion") for version in made.spoke),
+    )
+    return WebhookRequest(project=project, resource=resource, context=context, force=options.force)
+
+
+def _path(verb: str, resource: Resource) -> str:
+    return admission_path(verb, resource.api_group, resource.version, resource.kind)
+
+
+def _name(resource: Resource, project: Project) -> str:
+    """The end of the webhooks' names, unique in their configuration: kubebuilder's, or with the group in it."""
+    others = (r for r in project.resources if r.webhooks and r.api_group != resource.api_group)
+    if all((r.kind.lower(), r.version) != (resource.singular, resource.version) for r in others):
+        return f"{resource.singular}-{resource.version}.kb.io"
+    return f"{resource.singular}-{resource.version}.{resource.api_group or 'core'}.kb.io"
+
+
+def _say_core(resource: Resource, project: Project, found: Diagnostics) -> None:
+    selector = (
+        '{"namespaceSelector":{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn",'
+        f'"values":["{project.project_name}-system"]}}]}}}}'
+    )
+    found.add(
+        CORE_WEBHOOK.at(
+            None,
+            f"while the manager does not answer, no {resource.kind} of the cluster can be created or changed",
+            notes=("where the manager needs one to start, it never starts: nobody answers before it runs",),
+            help=(
+                f"leave the manager's own namespace out, with this at the end of the marker:\n,patch=`{selector}`",
+                "or let changes pass while nobody answers: `failurePolicy=ignore` in the marker",
+            ),
+        )
+    )
+
+
+def _failed(found: Diagnostics) -> bool:
+    return found.has_errors

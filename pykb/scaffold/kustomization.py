@@ -1,0 +1,183 @@
+"""Additions to a kustomization: text in, text out, nothing twice, comments and order kept.
+
+Places are found by the structure of the file, not by anchors: a list is added to below its last member. What is there
+already is judged by what it says, so that a member in another style, or with more in it, is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from pykb.diagnostics import Diagnostic, Span
+from pykb.diagnostics.codes.create_webhook import KUSTOMIZATION_FORM
+from pykb.diagnostics.codes.scaffold import FILE_BROKEN
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of a list of a kustomization.
+
+    Attributes:
+        key: The list: ``resources``, ``patches``, ``replacements``.
+        text: The member as YAML, without its dash. A replacement has a ``source`` and ``targets``.
+        comment: Lines to put above it, without ``#``.
+    """
+
+    key: str
+    text: str
+    comment: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines as they are written below the key."""
+        return [*(f"# {line}" for line in self.comment), *_item(self.text)]
+
+
+def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Diagnostic | None]:
+    """The text with the members in it; unchanged, with a finding, where one cannot be put in."""
+    result = text
+    for member in members:
+        try:
+            result = _with(result, member)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark
+            span = Span(path, mark.line + 1, mark.column + 1) if mark else Span(path, 1, 1)
+            message = f"`{path}` does not parse: {error.problem or 'no YAML'}"
+            notes = ("lines must be added to this file, and nothing was written",)
+            return text, FILE_BROKEN.at(span, message, notes=notes)
+        except _FormError as error:
+            return text, _unfit(path, error.line, members)
+    return result, None
+
+
+def pasted(members: Sequence[Member]) -> str:
+    """The members as a person would paste them, each list under its key."""
+    out: list[str] = []
+    for key in dict.fromkeys(member.key for member in members):
+        out += [f"{key}:", *(line for member in members if member.key == key for line in member.lines)]
+    return "\n".join(out)
+
+
+class _FormError(Exception):
+    """A list that nothing can be added to."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
+def _unfit(path: str, line: int, members: Sequence[Member]) -> Diagnostic:
+    return KUSTOMIZATION_FORM.at(
+        Span(path, line + 1, 1),
+        f"`{path}` has a list that nothing can be added to",
+        label="expected one member a line, each behind a dash",
+        notes=("nothing was written",),
+        help=("put these lines where they belong, then run the command again:\n" + pasted(members),),
+    )
+
+
+def _with(text: str, member: Member) -> str:
+    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    if root is None:
+        root = yaml.MappingNode("tag:yaml.org,2002:map", [])
+    if not isinstance(root, yaml.MappingNode):
+        raise _FormError(0)
+    node = _value(root, member.key)
+    content = yaml.load(text, Loader=yaml.CSafeLoader) or {}
+    wanted = yaml.load(member.text, Loader=yaml.CSafeLoader)
+    present = content.get(member.key)
+    if node is None:
+        gap = "\n" if text.strip() else ""
+        return _ended(text) + gap + "\n".join([f"{member.key}:", *member.lines]) + "\n"
+    if present is None:
+        return _inserted(text, node.start_mark.line + 1, member.lines, "")
+    if not isinstance(node, yaml.SequenceNode):
+        raise _FormError(node.start_mark.line)
+    if member.key == "replacements":
+        return _with_replacement(text, node, present, member, wanted)
+    return text if any(_says(each, wanted) for each in present) else _below(text, node, member.lines)
+
+
+def _with_replacement(
+    text: str, node: yaml.SequenceNode, present: Sequence[Any], member: Member, wanted: Mapping[str, Any]
+) -> str:
+    """Targets join those that are filled from the same source."""
+    alike = [
+        (place, each)
+        for place, each in zip(node.value, present, strict=True)
+        if isinstance(each, dict) and each.get("source") == wanted["source"]
+    ]
+    if not alike:
+        return _below(text, node, member.lines)
+    known = [target for _, each in alike for target in each.get("targets") or ()]
+    absent = [target for target in wanted["targets"] if not any(_covers(each, target) for each in known)]
+    if not absent:
+        return text
+    targets = _value(alike[-1][0], "targets")
+    if not isinstance(targets, yaml.SequenceNode):
+        raise _FormError(node.start_mark.line)
+    lines = [line for target in absent for line in _item(yaml.safe_dump(target, sort_keys=False))]
+    return _below(text, targets, lines)
+
+
+def _says(present: object, wanted: object) -> bool:
+    """Whether a member is there: a folder or a file by its path, whatever else is said of it."""
+    if isinstance(present, str) and isinstance(wanted, str):
+        return present.rstrip("/") == wanted.rstrip("/")
+    if isinstance(present, dict) and isinstance(wanted, dict) and "path" in wanted:
+        return bool(present.get("path") == wanted["path"])
+    return bool(present == wanted)
+
+
+def _covers(present: object, wanted: Mapping[str, Any]) -> bool:
+    """Whether a target of a replacement does what another one would."""
+    if not isinstance(present, dict):
+        return False
+    fields = set(wanted["fieldPaths"]) <= set(present.get("fieldPaths") or ())
+    same = (present.get(key) == wanted.get(key) for key in ("select", "options"))
+    return fields and all(same)
+
+
+def _value(node: yaml.Node, key: str) -> yaml.Node | None:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((value for name, value in pairs if name.value == key), None)
+
+
+def _below(text: str, node: yaml.SequenceNode, lines: Sequence[str]) -> str:
+    if node.flow_style or not node.value:
+        raise _FormError(node.start_mark.line)
+    last = max(_last_lines(node.value[-1]))
+    lines_before = text.splitlines()
+    while not lines_before[last].strip():  # the mark at the end of a block of text is behind its blank lines
+        last -= 1
+    return _inserted(text, last + 1, lines, " " * node.start_mark.column)
+
+
+def _last_lines(node: yaml.Node) -> Iterator[int]:
+    """The lines on which the texts within a node end."""
+    if isinstance(node, yaml.ScalarNode) or not node.value:
+        mark = node.end_mark
+        yield mark.line - 1 if mark.column == 0 and mark.line > node.start_mark.line else mark.line
+        return
+    for child in node.value:
+        for part in child if isinstance(child, tuple) else (child,):
+            yield from _last_lines(part)
+
+
+def _inserted(text: str, line: int, added: Sequence[str], indent: str) -> str:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines = _ended(text).splitlines(keepends=True)
+    return "".join([*lines[:line], *(f"{indent}{each}{newline}" for each in added), *lines[line:]])
+
+
+def _ended(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _item(text: str) -> list[str]:
+    first, *rest = text.strip("\n").splitlines()
+    return [f"- {first}", *(f"  {line}" for line in rest)]
