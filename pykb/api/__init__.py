@@ -35,6 +35,8 @@ if TYPE_CHECKING:
         XIntOrString,
         annotate,
     )
+    from pykb.api.carry import carry_over
+    from pykb.api.conversion import Converter, Unconvertible
     from pykb.api.object import CustomResource, Object, ObjectList, object_key
     from pykb.api.quantity import Quantity
     from pykb.api.resource_info import ResourceInfo
@@ -49,6 +51,7 @@ _HOME = {
     "AtMostOneOf": "pykb.api.annotations",
     "CEL": "pykb.api.annotations",
     "Conversion": "pykb.api.annotations",
+    "Converter": "pykb.api.conversion",
     "CustomResource": "pykb.api.object",
     "Duration": "pykb.api.scalars",
     "EmbeddedResource": "pykb.api.annotations",
@@ -84,10 +87,12 @@ _HOME = {
     "Struct": "pykb.api.struct",
     "Time": "pykb.api.scalars",
     "Type": "pykb.api.annotations",
+    "Unconvertible": "pykb.api.conversion",
     "Unstructured": "pykb.api.unstructured",
     "Wire": "pykb.api.annotations",
     "XIntOrString": "pykb.api.annotations",
     "annotate": "pykb.api.annotations",
+    "carry_over": "pykb.api.carry",
     "object_key": "pykb.api.object",
 }
 
@@ -97,6 +102,7 @@ __all__ = [
     "AtLeastOneOf",
     "AtMostOneOf",
     "Conversion",
+    "Converter",
     "CustomResource",
     "Duration",
     "EmbeddedResource",
@@ -131,10 +137,12 @@ __all__ = [
     "Struct",
     "Time",
     "Type",
+    "Unconvertible",
     "Unstructured",
     "Wire",
     "XIntOrString",
     "annotate",
+    "carry_over",
     "object_key",
 ]
 

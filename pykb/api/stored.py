@@ -29,7 +29,14 @@ _OPAQUE = frozenset(
 def lenient_validator(cls: type[Struct]) -> SchemaValidator:
     """A validator of a struct that checks types alone; made when an object first needs it."""
     config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
-    return SchemaValidator(cast("CoreSchema", _loosen(cls.__pydantic_core_schema__)), config)
+    return SchemaValidator(cast("CoreSchema", loosened(cls)), config)
+
+
+def loosened(cls: type[Struct]) -> Any:
+    """The core schema of a struct without constraints, in which an `ObjectMaker` makes each object."""
+    if not cls.__pydantic_complete__:
+        cls.model_rebuild()  # nobody has made an object of it yet
+    return _loosen(cls.__pydantic_core_schema__)
 
 
 def _loosen(schema: Any) -> Any:
@@ -55,11 +62,11 @@ def _loosen(schema: Any) -> Any:
 
 def _model(schema: dict[str, Any]) -> dict[str, Any]:
     # pydantic-core takes the validator of a class that has one, whatever the schema says; so objects are made here.
-    maker = core_schema.no_info_after_validator_function(_Maker(schema), _loosen(schema["schema"]))
+    maker = core_schema.no_info_after_validator_function(ObjectMaker(schema), _loosen(schema["schema"]))
     return cast("dict[str, Any]", {**maker, "ref": schema["ref"]} if "ref" in schema else maker)
 
 
-class _Maker:
+class ObjectMaker:
     """Makes an object of a class from its validated fields."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
@@ -67,6 +74,7 @@ class _Maker:
         self.post_init: str | None = schema.get("post_init")
 
     def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
+        """The object of fields, unknown fields, and the names of those that were given."""
         made = self.cls.__new__(self.cls)
         fields, extra, assigned = parts
         object.__setattr__(made, "__dict__", fields)

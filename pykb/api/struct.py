@@ -64,6 +64,9 @@ class Struct(BaseModel):
             # Pydantic would look into the unknown fields; they are in `model_extra`, attributes are what is declared.
             if name[:1] == "_":
                 return super().__getattr__(name)
+            cls = type(self)
+            if name in cls.__pydantic_fields__:  # what was carried over from another version had no such value
+                raise AttributeError(f"{cls.__name__} has no {name!r} yet: set it first", name=name, obj=self)
             raise AttributeError(_unknown(type(self), name, "attribute"), name=name, obj=self)
 
     @classmethod

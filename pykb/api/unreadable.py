@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 _SHOWN = 3
+_MISSING = "is missing"
 _JSON_TYPES: Mapping[type, str] = {
     str: "a string",
     bool: "a boolean",
@@ -31,10 +32,17 @@ class FieldProblem:
     Attributes:
         path: The field, as on the wire: ``spec.parts[2].weight``.
         problem: What is expected and what kind of value was found; never the value, which may be a secret.
+        location: The same as ``path``, in parts; within a union it goes on to the alternative.
     """
 
     path: str
     problem: str
+    location: tuple[int | str, ...] = ()
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether there is no value where one is required."""
+        return self.problem == _MISSING
 
     def __str__(self) -> str:
         return f"`{self.path}` {self.problem}"
@@ -73,11 +81,15 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
         metadata = wire.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}
         key = NamespacedName(str(known.get("namespace") or ""), str(known.get("name") or ""))
-        found = tuple(
-            FieldProblem(_path(item["loc"]), _problem(item["type"], item["msg"], item["input"]))
-            for item in error.errors(include_url=False, include_context=False)
-        )
-        return cls(gvk, key, str(known.get("resourceVersion") or ""), found)
+        return cls(gvk, key, str(known.get("resourceVersion") or ""), problems_of(error))
+
+
+def problems_of(error: ValidationError) -> tuple[FieldProblem, ...]:
+    """What validation found, without the values."""
+    return tuple(
+        FieldProblem(_path(item["loc"]), _problem(item["type"], item["msg"], item["input"]), item["loc"])
+        for item in error.errors(include_url=False, include_context=False)
+    )
 
 
 def _path(location: tuple[int | str, ...]) -> str:
@@ -89,6 +101,6 @@ def _path(location: tuple[int | str, ...]) -> str:
 
 def _problem(kind: str, message: str, value: object) -> str:
     if kind == "missing":
-        return "is missing"
+        return _MISSING
     text = message.removeprefix("Input ").removeprefix("Value error, ")
     return f"{text[:1].lower()}{text[1:]}, found {_JSON_TYPES.get(type(value), type(value).__name__)}"

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         Unauthorized,
     )
     from pykb.runtime.event import Event, EventType
+    from pykb.runtime.field_error import FieldError, FieldErrorType
     from pykb.runtime.finalizer import (
         add_finalizer,
         ensure_finalizer,
@@ -103,6 +104,20 @@ if TYPE_CHECKING:
     from pykb.runtime.runnables import Runnable
     from pykb.runtime.selector import LabelSelector
     from pykb.runtime.source import Channel, ChannelSource, FuncSource, KindSource, Source
+    from pykb.runtime.webhook.admission import (
+        AdmissionRequest,
+        AdmissionResponse,
+        Operation,
+        UserInfo,
+        Warnings,
+        answering,
+        current_admission_request,
+    )
+    from pykb.runtime.webhook.builder import WebhookBuilder
+    from pykb.runtime.webhook.defaulter import Defaulter
+    from pykb.runtime.webhook.response import Denied
+    from pykb.runtime.webhook.server import WebhookServer
+    from pykb.runtime.webhook.validator import Validator
 
 _NAMES_BY_MODULE = {
     "builder": ("ControllerBuilder",),
@@ -187,6 +202,21 @@ _NAMES_BY_MODULE = {
         "set_owner_reference",
     ),
     "recorder": ("EventRecorder",),
+    "field_error": ("FieldError", "FieldErrorType"),
+    "webhook.admission": (
+        "AdmissionRequest",
+        "AdmissionResponse",
+        "Operation",
+        "UserInfo",
+        "Warnings",
+        "answering",
+        "current_admission_request",
+    ),
+    "webhook.builder": ("WebhookBuilder",),
+    "webhook.defaulter": ("Defaulter",),
+    "webhook.response": ("Denied",),
+    "webhook.server": ("WebhookServer",),
+    "webhook.validator": ("Validator",),
 }
 
 _MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name in names}
@@ -194,6 +224,8 @@ _MODULES = {name: module for module, names in _NAMES_BY_MODULE.items() for name 
 __all__ = [
     "ALL_NAMESPACES",
     "LOW_PRIORITY",
+    "AdmissionRequest",
+    "AdmissionResponse",
     "AllOf",
     "AlreadyExists",
     "AlreadyOwned",
@@ -218,6 +250,8 @@ __all__ = [
     "CredentialSource",
     "Credentials",
     "CrossNamespaceOwner",
+    "Defaulter",
+    "Denied",
     "EnqueueRequestForObject",
     "EnqueueRequestForOwner",
     "EnqueueRequestsFromMap",
@@ -226,6 +260,8 @@ __all__ = [
     "EventRecorder",
     "EventType",
     "Expired",
+    "FieldError",
+    "FieldErrorType",
     "Finalizers",
     "Forbidden",
     "FuncHandler",
@@ -256,6 +292,7 @@ __all__ = [
     "NoKindMatch",
     "Not",
     "NotFound",
+    "Operation",
     "OperationResult",
     "Patch",
     "Predicate",
@@ -279,17 +316,24 @@ __all__ = [
     "TransportOptions",
     "Unauthorized",
     "UnreadableObject",
+    "UserInfo",
+    "Validator",
     "VirtualClock",
+    "Warnings",
     "Watch",
     "WatchEvent",
+    "WebhookBuilder",
+    "WebhookServer",
     "Where",
     "WorkQueue",
     "add_finalizer",
     "add_flags",
+    "answering",
     "configure_logging",
     "controller_of",
     "create_or_patch",
     "create_or_update",
+    "current_admission_request",
     "default_rate_limiter",
     "discover_credentials",
     "ensure_applied",

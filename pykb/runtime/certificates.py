@@ -27,6 +27,9 @@ logger = logging.getLogger(__name__)
 POLL = timedelta(seconds=10)
 """How often files are looked at; cert-manager renews days before a certificate runs out."""
 
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""What a certificate that is made holds for."""
+
 VALIDITY = timedelta(days=365)
 
 _PROGRAM = """
@@ -45,7 +48,7 @@ class ServingCertificate:
         *,
         metrics: Metrics | None = None,
         clock: Clock | None = None,
-        hosts: tuple[str, ...] = ("localhost", "127.0.0.1", "::1"),
+        hosts: tuple[str, ...] = LOOPBACK,
     ) -> None:
         """Load the certificate, or make one.
 
@@ -60,8 +63,12 @@ class ServingCertificate:
         self._clock: Clock = clock or SystemClock()
         self._files: tuple[Path, Path] | None = None
         self._stamp: tuple[int, ...] = ()
+        self._made = b""
+        self.renewed = asyncio.Condition()
+        """Notified when the files have changed and were read."""
         if options.directory is None:
-            load_pair(self.context, *_made_elsewhere(hosts))
+            self._made, key = _made_elsewhere(hosts)
+            load_pair(self.context, self._made, key)
             return
         self._files = (options.directory / options.name, options.directory / options.key)
         try:
@@ -75,6 +82,18 @@ class ServingCertificate:
                     help=("is the secret with the certificate mounted there?",),
                 )
             ) from error
+
+    @property
+    def authority(self) -> bytes:
+        """What callers are to trust, in PEM: ``ca.crt`` next to the files, else the certificate itself.
+
+        Raises:
+            OSError: The files are gone.
+        """
+        if self._files is None:
+            return self._made
+        authority = self._files[0].parent / "ca.crt"
+        return (authority if authority.is_file() else self._files[0]).read_bytes()
 
     async def run(self) -> None:
         """Follow the files until cancelled. A broken renewal is reported, and the old certificate stays."""
@@ -94,6 +113,8 @@ class ServingCertificate:
                     self._metrics.certificate_errors.inc()
             else:
                 logger.info("certificate renewed", extra={"file": str(self._files[0])})
+                async with self.renewed:
+                    self.renewed.notify_all()
 
     def _stamps(self) -> tuple[int, ...]:
         assert self._files is not None  # noqa: S101 - callers checked
@@ -174,11 +195,18 @@ def _made_elsewhere(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
 
 
 async def make_certificate(
-    options: CertificateOptions, *, metrics: Metrics | None = None, clock: Clock | None = None
+    options: CertificateOptions, *, metrics: Metrics | None = None, clock: Clock | None = None, host: str = ""
 ) -> ServingCertificate:
     """Load or make a certificate off the event loop (making a key takes a moment).
+
+    Args:
+        options: Where it is; made when it is nowhere.
+        metrics: What reads are counted in.
+        clock: What the files are followed by.
+        host: A name or address that one that is made holds for, besides loopback.
 
     Raises:
         EnvironmentProblem: The files are not there, or are no pair.
     """
-    return await asyncio.to_thread(ServingCertificate, options, metrics=metrics, clock=clock)
+    hosts = tuple(dict.fromkeys((*LOOPBACK, *((host,) if host else ()))))
+    return await asyncio.to_thread(ServingCertificate, options, metrics=metrics, clock=clock, hosts=hosts)

@@ -7,12 +7,17 @@ Source: https://github.com/kubernetes/community/blob/main/contributors/devel/sig
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, PykbError
+
+if TYPE_CHECKING:
+    from pykb.meta.gvk import GroupKind
+    from pykb.runtime.client.codec import AnyObject
+    from pykb.runtime.field_error import FieldError
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,36 @@ class UnsupportedMediaType(ApiError):  # noqa: N818
 
 class Invalid(ApiError):  # noqa: N818
     """422: the object breaks its schema or a rule; ``causes`` say where."""
+
+    @classmethod
+    def of(cls, obj: AnyObject, errors: Sequence[FieldError]) -> Self:
+        """The refusal of an object, for a webhook to raise.
+
+        ::
+
+            raise Invalid.of(machine, [FieldError("spec.cpu", "must be even", value=3)])
+
+        Raises:
+            ValueError: There are no errors, so there is nothing to refuse.
+        """
+        from pykb.runtime.client.codec import gvk_of, name_of
+
+        return cls.for_kind(gvk_of(obj).group_kind, name_of(obj), errors)
+
+    @classmethod
+    def for_kind(cls, kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Self:
+        """The refusal of an object of a kind.
+
+        Raises:
+            ValueError: There are no errors, so there is nothing to refuse.
+        """
+        if not errors:
+            raise ValueError("an object without a field error is not invalid: raise only when there is one")
+        texts = list(dict.fromkeys(map(str, errors)))
+        told = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        causes = tuple(Cause(str(error.type), error.body, error.path) for error in errors)
+        details = StatusDetails(name=name, group=kind.group, kind=kind.kind, causes=causes)
+        return cls(422, "Invalid", f'{kind} "{name}" is invalid: {told}', details)
 
 
 class TooManyRequests(ApiError):  # noqa: N818

@@ -67,6 +67,9 @@ class ReconcileContext:
 
 current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_reconcile", default=None)
 
+current_call: ContextVar[Mapping[str, str] | None] = ContextVar("current_call", default=None)
+"""The identity of a call of a webhook, as fields."""
+
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 # What kopf adds to the lines of its handlers; of that, only the object is of interest.
@@ -84,6 +87,7 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
         fields["name"] = context.name
         fields["reconcileID"] = context.reconcile_id
         fields |= {key: _harmless(key, value) for key, value in context.fields.items()}
+    fields |= current_call.get() or {}
     handled = getattr(record, "k8s_ref", None)
     if isinstance(handled, dict):
         fields |= {key: handled[key] for key in ("kind", "namespace", "name") if handled.get(key)}

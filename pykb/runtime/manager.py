@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.runtime import CANNOT_LISTEN, CONTROLLER_NAME
+from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
@@ -36,6 +36,7 @@ from pykb.runtime.stall import StallWatch
 if TYPE_CHECKING:
     from pykb.runtime._kopf import Engine, OperatorRegistry
     from pykb.runtime.controller import Controller
+    from pykb.runtime.webhook.server import WebhookServer
 
 logger = logging.getLogger(__name__)
 
@@ -77,6 +78,7 @@ class Manager:
         """The same client without the cache: every read is a request."""
         self.api_reader.unreadable.observers.append(self.metrics.observe_unreadable)
         self._engine: Engine | None = None
+        self._webhook_server: WebhookServer | None = None
         source = _LazyEngine(self) if client is None else ClientListWatch(client, clock=self.clock)
         self.cache = InformerCache(
             source,
@@ -161,6 +163,24 @@ class Manager:
     def add_readyz_check(self, name: str, check: Check) -> None:
         """Have the process left out of its Service when a check fails."""
         self.readyz.add(name, check)
+
+    @property
+    def webhook_server(self) -> WebhookServer:
+        """Answers the API server at ``webhook_port``, on every replica, once something is registered with it."""
+        if self._webhook_server is None:
+            from pykb.runtime.webhook.server import WebhookServer
+
+            self._webhook_server = WebhookServer(
+                self.options, metrics=self.metrics, clock=self.clock, needed=self._serve_webhooks
+            )
+        return self._webhook_server
+
+    def _serve_webhooks(self) -> None:
+        if not self.options.webhooks:
+            logger.info("webhooks are switched off")
+            return
+        self._webhooks.add(self.webhook_server.run, name="webhook server")
+        self.readyz.add("webhooks", self.webhook_server.check)
 
     # -- running
 
@@ -291,9 +311,10 @@ class Manager:
     def _add_kopf_handlers(self) -> None:
         from pykb.runtime._kopf import HandlerOperator, Part
 
-        serving: list[str] = []
         # The API server asks any replica for admission; what reacts to objects must be one.
         parts = (Part.ADMISSION, Part.REACTION) if self.options.leader_elect else (Part.ALL,)
+        if not self.options.webhooks:
+            parts = (Part.REACTION,)
         for registry in dict.fromkeys(self._kopf_registries):
             for part in parts:
                 operator = HandlerOperator(
@@ -301,24 +322,11 @@ class Manager:
                     registry=registry,
                     part=part,
                     namespaces=self.options.namespaces,
-                    webhook_port=self.options.webhook_port,
-                    certificate=self.options.webhook_certificate,
-                    metrics=self.metrics,
+                    webhooks=lambda: self.webhook_server,
                     started=self._reinstall_signals,
                 )
-                if operator.has_admission:
-                    serving.append("kopf's own" if registry is None else repr(registry))
                 if operator.has_handlers:
                     self.add(operator)
-        if len(serving) > 1:
-            raise EnvironmentProblem(
-                CANNOT_LISTEN.at(
-                    None,
-                    "two registries of kopf handlers have admission handlers, and there is one webhook server",
-                    notes=(f"the registries: {', '.join(serving)}",),
-                    help=("put all admission handlers into one registry",),
-                )
-            )
 
     def _add_servers(self) -> None:
         self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")

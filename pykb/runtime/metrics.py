@@ -65,6 +65,7 @@ class Metrics:
         self.webhook_in_flight = of.gauge(
             f"{prefix}_webhook_requests_in_flight", "Admission requests being served", webhook
         )
+        self.webhook_panics = of.counter(f"{prefix}_webhook_panics_total", "Admission requests that ended by a bug", ())
         self.conversion_panics = of.counter(
             f"{prefix}_conversion_webhook_panics_total", "Conversions that ended by a bug", ()
         )

@@ -19,6 +19,7 @@ from pykb.runtime.logging import LogFormat
 DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
 LOG_LEVELS = ("debug", "info", "warning", "error")
 # zap counts verbosity upwards from 0 = info; names are the same as ours but for these.
+_FALSE = ("0", "f", "F", "false", "FALSE", "False")
 _ZAP_LEVELS = {"panic": "error", "fatal": "error", "dpanic": "error", "warn": "warning"}
 
 
@@ -46,7 +47,9 @@ class ManagerOptions:
         metrics_secure: Whether by TLS and to authorised readers only.
         metrics_certificate: The certificate of the metrics server.
         health_probe_bind_address: Where ``/healthz`` and ``/readyz`` are served; ``0`` for nowhere.
-        webhook_port: The port of the webhook server.
+        webhooks: Whether webhooks are served, kopf's admission handlers too.
+        webhook_port: The port of the webhook server; 0 for any.
+        webhook_bind_host: The address that it listens at; every one when empty.
         webhook_certificate: The certificate of the webhook server.
         leader_elect: Whether at most one replica works at a time.
         leader_election_id: The name of the lease.
@@ -73,7 +76,9 @@ class ManagerOptions:
     metrics_secure: bool = True
     metrics_certificate: CertificateOptions = CertificateOptions()
     health_probe_bind_address: str = "0"
+    webhooks: bool = True
     webhook_port: int = 9443
+    webhook_bind_host: str = ""
     webhook_certificate: CertificateOptions = CertificateOptions()
     leader_elect: bool = False
     leader_election_id: str = DEFAULT_LEADER_ELECTION_ID
@@ -106,7 +111,7 @@ class ManagerOptions:
 
         Args:
             argv: The arguments; those of the process when ``None``.
-            environ: The environment (``WATCH_NAMESPACE``); that of the process when ``None``.
+            environ: The environment (``WATCH_NAMESPACE``, ``ENABLE_WEBHOOKS``); that of the process when ``None``.
             **overrides: Values of the program, in place of the defaults; a flag is stronger.
         """
         program = _program()
@@ -127,10 +132,13 @@ class ManagerOptions:
     ) -> Self:
         """The same from flags that another parser with :func:`add_flags` has read."""
         given = {name: value for name, value in vars(flags).items() if value is not None}
+        environ = os.environ if environ is None else environ
         watched = given.pop("watch_namespaces", None)
         if watched is None:
-            watched = (os.environ if environ is None else environ).get("WATCH_NAMESPACE", "")
+            watched = environ.get("WATCH_NAMESPACE", "")
         values: dict[str, Any] = {"health_probe_bind_address": ":8081"} | overrides
+        if environ.get("ENABLE_WEBHOOKS") in _FALSE:
+            values["webhooks"] = False
         namespaces = tuple(dict.fromkeys(part.strip() for part in watched.split(",") if part.strip()))
         if namespaces:
             values["namespaces"] = namespaces
@@ -170,7 +178,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--metrics-bind-address", type=_address, metavar="ADDR", help="metrics, e.g. :8443; 0 for none (default 0)")
     add("--metrics-secure", **flag, help="metrics by TLS and to authorised readers only (default true)")
     _add_certificate(group, "metrics")
-    add("--webhook-port", type=int, metavar="PORT", help="port of the webhook server (default 9443)")
+    add("--webhook-port", type=int, metavar="PORT", help="webhooks; none if $ENABLE_WEBHOOKS is false (default 9443)")
+    add("--webhook-bind-host", metavar="HOST", help="address of the webhook server (default: every one)")
     _add_certificate(group, "webhook")
     add("--enable-http2", **flag, help="accepted for compatibility: the servers speak HTTP/1.1 only")
 
@@ -233,7 +242,7 @@ def _boolean(text: str) -> bool:
     # The spellings of Go's strconv.ParseBool.
     if text in ("1", "t", "T", "true", "TRUE", "True"):
         return True
-    if text in ("0", "f", "F", "false", "FALSE", "False"):
+    if text in _FALSE:
         return False
     raise argparse.ArgumentTypeError(f"`{text}` is neither true nor false")
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import socket
 import ssl
 from collections.abc import Sequence
+from datetime import timedelta
 
 from aiohttp import web
 from aiohttp.typedefs import Middleware
@@ -20,14 +23,34 @@ class HttpServer:
     """Serves one application at one address, until cancelled."""
 
     def __init__(
-        self, name: str, address: BindAddress, app: web.Application, *, tls: ssl.SSLContext | None = None
+        self,
+        name: str,
+        address: BindAddress,
+        app: web.Application,
+        *,
+        tls: ssl.SSLContext | None = None,
+        remedy: str = "",
+        drain: timedelta = timedelta(seconds=2),
     ) -> None:
+        """Remember what to serve.
+
+        Args:
+            name: What the server is called in messages.
+            address: Where it listens.
+            app: What answers.
+            tls: With what certificate; plain HTTP when ``None``.
+            remedy: What to do when it cannot listen; to give another address by the flag named after the server if
+                empty.
+            drain: How long running requests may take at the end.
+        """
         self.name = name
         self.address = address
         self.port = address.port
         """The real port once it listens, where 0 was asked for."""
         self._app = app
         self._tls = tls
+        self._remedy = remedy or f"choose another address: `--{name}-bind-address`, or `0` for none"
+        self._drain = drain
         self._listening = asyncio.Event()
 
     async def listening(self) -> None:
@@ -40,19 +63,19 @@ class HttpServer:
         Raises:
             EnvironmentProblem: The address cannot be listened on.
         """
-        runner = web.AppRunner(self._app, access_log=None, handle_signals=False, shutdown_timeout=2.0)
+        drain = self._drain.total_seconds()
+        runner = web.AppRunner(self._app, access_log=None, handle_signals=False, shutdown_timeout=drain)
         await runner.setup()
         try:
-            site = web.TCPSite(runner, self.address.host, self.address.port, ssl_context=self._tls)
             try:
-                await site.start()
+                await self._site(runner).start()
             except OSError as error:
                 where = f"{self.address.host or ''}:{self.address.port}"
                 raise EnvironmentProblem(
                     CANNOT_LISTEN.at(
                         None,
                         f"the {self.name} server cannot listen on `{where}`: {error.strerror or error}",
-                        help=(f"choose another address: `--{self.name}-bind-address`, or `0` for none",),
+                        help=(self._remedy,),
                     )
                 ) from error
             sockets = runner.addresses
@@ -61,6 +84,20 @@ class HttpServer:
             await asyncio.get_running_loop().create_future()
         finally:
             await runner.cleanup()
+
+    def _site(self, runner: web.AppRunner) -> web.BaseSite:
+        if self.address.host is None and self.address.port == 0:
+            # asyncio would take one free port for IPv4 and another one for IPv6.
+            return web.SockSite(runner, _free_port(), ssl_context=self._tls)
+        return web.TCPSite(runner, self.address.host, self.address.port, ssl_context=self._tls)
+
+
+def _free_port() -> socket.socket:
+    """A socket at a port that is free on every interface, by both protocols where there are two."""
+    if socket.has_dualstack_ipv6():
+        with contextlib.suppress(OSError):  # compiled in, and switched off on this host
+            return socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)
+    return socket.create_server(("", 0))
 
 
 def health_app(*checks: Checks) -> web.Application:

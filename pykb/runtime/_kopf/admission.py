@@ -1,46 +1,67 @@
-"""The server of admission handlers: kopf's, with the manager's certificate and metrics."""
+"""kopf's admission handlers at the manager's webhook server."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
+import base64
+import json
+from collections.abc import AsyncIterator, Collection
+from typing import TYPE_CHECKING, Any
 
-import aiohttp.web
-import kopf
+from aiohttp import web
 
-from pykb.runtime.certificates import self_signed
-from pykb.runtime.metrics import Metrics
+from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
+
+if TYPE_CHECKING:
+    from pykb.runtime.webhook.server import WebhookServer
 
 
-class AdmissionServer(kopf.WebhookServer):
-    """Makes its own certificate as the manager does, without the packages that kopf would need for it, and counts."""
+class AdmissionServer:
+    """What kopf takes for a server of its handlers: it says where they are served, each at the path of its id."""
 
-    def __init__(self, metrics: Metrics, webhooks: Collection[str], **options: Any) -> None:
-        super().__init__(**options)
-        self._metrics = metrics
-        self._webhooks = frozenset(webhooks)
+    def __init__(self, server: WebhookServer, handlers: Collection[str]) -> None:
+        """Remember where to serve which handlers, by their ids."""
+        self._server = server
+        self._paths = {f"/{handler}": handler for handler in handlers}
 
-    @staticmethod
-    def build_certificate(hostnames: Collection[str], password: str | None = None) -> tuple[bytes, bytes]:
-        """A self-signed certificate and its key."""
-        del password  # only for keys that lie in files
-        return self_signed(tuple(dict.fromkeys(hostnames)))
+    async def __call__(self, ask: Any) -> AsyncIterator[dict[str, str]]:
+        """Serve until cancelled; gives kopf the configuration of the webhooks' client, again after a renewal.
 
-    async def _serve(self, fn: Any, request: aiohttp.web.Request) -> aiohttp.web.Response:  # type: ignore[override]
-        asked = request.match_info.get("id", "")
-        # Anybody may ask for any path; metrics know those that exist.
-        webhook = f"/{asked}" if asked in self._webhooks else "other"
-        code = 500
-        with (
-            self._metrics.webhook_in_flight.labels(webhook).track_inprogress(),
-            self._metrics.webhook_seconds.labels(webhook).time(),
-        ):
-            try:
-                response = await super()._serve(fn, request)
-                code = response.status
-            except aiohttp.web.HTTPException as error:
-                code = error.status
-                raise
-            finally:
-                self._metrics.webhook_requests.labels(webhook, str(code)).inc()
-        return response
+        Raises:
+            EnvironmentProblem: There is a webhook at one of the paths already.
+        """
+        mounted: list[str] = []
+        try:
+            for path, handler in self._paths.items():
+                self._server.mount(path, _Endpoint(ask, handler))
+                mounted.append(path)
+            await self._server.listening()
+            certificate = self._server.certificate
+            while True:
+                authority = base64.b64encode(certificate.authority).decode("ascii")
+                yield {"url": self._server.url, "caBundle": authority}
+                async with certificate.renewed:
+                    await certificate.renewed.wait()
+        finally:
+            self._server.unmount(mounted)
+
+
+class _Endpoint:
+    """Asks kopf about one handler."""
+
+    def __init__(self, ask: Any, handler: str) -> None:
+        self._ask = ask
+        self._handler = handler
+
+    async def answer(self, body: bytes, request: web.Request) -> web.Response:
+        """What kopf answers."""
+        peer = request.transport.get_extra_info("peercert") if request.transport is not None else None
+        headers = dict(request.headers)
+        try:
+            answer = await self._ask(json.loads(body), webhook=self._handler, sslpeer=peer, headers=headers)
+        except AmbiguousResourceError as error:
+            raise web.HTTPConflict(text=f"{error}\n") from None
+        except UnknownResourceError as error:
+            raise web.HTTPNotFound(text=f"{error}\n") from None
+        except (WebhookError, ValueError) as error:
+            raise web.HTTPBadRequest(text=f"{error}\n") from None
+        return web.json_response(answer)

@@ -13,10 +13,9 @@ from pykb.runtime._kopf.admission import AdmissionServer
 from pykb.runtime._kopf.internals import watching
 from pykb.runtime._kopf.watch import forget, give_login, login_source, replacing_watch
 from pykb.runtime.login import CredentialSource
-from pykb.runtime.metrics import Metrics
 
 if TYPE_CHECKING:
-    from pykb.runtime.options import CertificateOptions
+    from pykb.runtime.webhook.server import WebhookServer
 
 
 class Part(Enum):
@@ -45,9 +44,7 @@ class HandlerOperator:
         registry: kopf.OperatorRegistry | None = None,
         part: Part = Part.ALL,
         namespaces: Sequence[str] = (),
-        webhook_port: int = 9443,
-        certificate: CertificateOptions | None = None,
-        metrics: Metrics | None = None,
+        webhooks: Callable[[], WebhookServer] | None = None,
         started: Callable[[], None] = lambda: None,
     ) -> None:
         """Remember what to run.
@@ -57,18 +54,14 @@ class HandlerOperator:
             registry: The handlers; kopf's default registry, which plain decorators fill, when ``None``.
             part: Which of them.
             namespaces: Where; everywhere when empty.
-            webhook_port: Where admission is served; 0 for any port.
-            certificate: With what; a self-signed one when it has no directory.
-            metrics: Count admission requests.
+            webhooks: Gives the server of admission handlers; without it only a server of their own can be used.
             started: Called once kopf has started, which takes over the signals of the process.
         """
         self._source = source
         self._registry = _part_of(registry if registry is not None else kopf.get_default_registry(), part)
         self._part = part
         self._namespaces = tuple(namespaces)
-        self._port = webhook_port
-        self._certificate = certificate
-        self._metrics = metrics or Metrics()
+        self._webhooks = webhooks
         self._started = started
         self.needs_leader_election = part is not Part.ADMISSION
         self.name = "kopf admission handlers" if part is Part.ADMISSION else "kopf handlers"
@@ -124,19 +117,10 @@ class HandlerOperator:
         if self._part is Part.REACTION:
             # A startup handler configures admission in both parts; this one would declare that there is none.
             settings.admission = _NoAdmission()
-        elif self.has_admission:
-            settings.admission.server = self._admission_server()
+        elif self.has_admission and self._webhooks is not None:
+            handlers = [str(handler.id) for handler in self._registry._webhooks.get_all_handlers()]  # noqa: SLF001
+            settings.admission.server = AdmissionServer(self._webhooks(), handlers)  # type: ignore[assignment]
         return settings
-
-    def _admission_server(self) -> kopf.WebhookServer:
-        files: dict[str, Any] = {}
-        if self._certificate is not None and self._certificate.directory is not None:
-            folder = self._certificate.directory
-            files = {"certfile": folder / self._certificate.name, "pkeyfile": folder / self._certificate.key}
-            if (folder / "ca.crt").is_file():
-                files["cafile"] = folder / "ca.crt"
-        webhooks = [handler.id for handler in self._registry._webhooks.get_all_handlers()]  # noqa: SLF001
-        return AdmissionServer(self._metrics, webhooks, port=self._port or None, **files)
 
 
 def _part_of(registry: kopf.OperatorRegistry, part: Part) -> kopf.OperatorRegistry:

@@ -5,6 +5,7 @@ from kopf._cogs.clients.errors import APIError
 from kopf._cogs.structs import references
 from kopf._cogs.structs.credentials import LoginError, Vault
 from kopf._cogs.structs.diffs import diff
+from kopf._core.engines.admission import AmbiguousResourceError, UnknownResourceError, WebhookError
 from kopf._core.intents import causes
 
 continuous_watch = watching.continuous_watch
@@ -18,6 +19,9 @@ INTERNALS = {
     "Vault": Vault,
     "LoginError": LoginError,
     "APIError": APIError,
+    "AmbiguousResourceError": AmbiguousResourceError,
+    "UnknownResourceError": UnknownResourceError,
+    "WebhookError": WebhookError,
     "Resource": references.Resource,
     "diff": diff,
     "ChangingCause": causes.ChangingCause,
@@ -26,8 +30,11 @@ INTERNALS = {
 __all__ = [
     "INTERNALS",
     "APIError",
+    "AmbiguousResourceError",
     "LoginError",
+    "UnknownResourceError",
     "Vault",
+    "WebhookError",
     "auth",
     "causes",
     "continuous_watch",

@@ -105,6 +105,13 @@ def namespace_of(obj: AnyObject) -> str:
     return str((obj.get("metadata") or {}).get("namespace") or "")
 
 
+def name_of(obj: AnyObject) -> str:
+    """``metadata.name``; empty when the server is still to make one."""
+    if isinstance(obj, Object):
+        return obj.metadata.name or ""
+    return _text_of(obj, "name")
+
+
 def uid_of(obj: AnyObject) -> str:
     """``metadata.uid``; empty when the object was never stored."""
     if isinstance(obj, Object):

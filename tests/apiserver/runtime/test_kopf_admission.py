@@ -7,11 +7,9 @@ import kopf
 import pytest
 
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime import Manager, ManagerOptions
+from pykb.runtime import Validator, WebhookBuilder
 from pykb.runtime.certificates import self_signed
 from pykb.runtime.errors import ApiError, InternalServerError
-from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.options import CertificateOptions
 from pykb.testing import eventually, running
 
@@ -21,7 +19,11 @@ pytestmark = pytest.mark.apiserver
 
 LONG = timedelta(seconds=30)
 WIDGETS = ("runtime.example.com", "v1", "widgets")
-NOBODY = "demo"
+PATH = "/validate-runtime-example-com-v1-widget"
+
+
+class Validates(Validator[Widget]):
+    """Allows everything."""
 
 
 def widget(namespace, name, size):
@@ -141,12 +143,62 @@ async def test_the_managers_webhook_certificate_is_used(widgets, namespace, regi
         await eventually(lambda: refused(client, namespace), timeout=LONG)
 
 
-async def test_two_registries_cannot_share_the_webhook_server(widgets, registry):
-    """Each would answer for the other; that is told before anything starts."""
+async def test_two_registries_and_typed_webhooks_share_the_server(widgets, namespace, registry):
+    """One port, one certificate; each answers at its own paths."""
     other = kopf.OperatorRegistry()
-    kopf.on.validate(*WIDGETS, registry=other)(lambda **_: None)
-    manager = Manager(ManagerOptions(), credentials=KubeconfigSource([widgets.kubeconfig]))
+
+    @kopf.on.startup(registry=other)
+    def configure(settings, **_):
+        settings.admission.managed = f"other.{namespace}.runtime.example.com"
+
+    @kopf.on.mutate(*WIDGETS, id="enlarge", when=lambda namespace, **_: namespace == mine, registry=other)
+    def enlarge(spec, patch, **_):
+        if spec.get("size") == 4:
+            patch.spec["size"] = 5
+
+    mine = namespace
+    manager = manager_for(widgets, namespaces=(namespace,), webhook_port=0)
     manager.add_kopf_handlers(registry)
     manager.add_kopf_handlers(other)
-    with pytest.raises(EnvironmentProblem, match="two registries of kopf handlers"):
-        await manager.start()
+    WebhookBuilder(manager).for_(Widget).with_validator(Validates()).complete()
+
+    async def enlarged(client):
+        made = await client.with_options(dry_run=True).create(widget(namespace, "four", 4))
+        assert made.spec.size == 5
+
+    async with client_for(widgets) as client, running(manager):
+        await eventually(lambda: refused(client, namespace), timeout=LONG)
+        await eventually(lambda: enlarged(client), timeout=LONG)
+        assert {"/judge", "/enlarge", PATH} <= manager.webhook_server.paths
+
+
+async def test_a_server_of_the_users_own_is_kept(widgets, namespace, registry):
+    """What a startup handler chooses is served by that, and the manager's server does not listen."""
+    chosen = kopf.WebhookServer(port=0, certfile=None)
+    chosen.build_certificate = lambda hostnames, password=None: self_signed(tuple(dict.fromkeys(hostnames)))
+
+    @kopf.on.startup(registry=registry)
+    def choose(settings, **_):
+        settings.admission.server = chosen
+
+    manager = manager_for(widgets, namespaces=(namespace,), webhook_port=0)
+    manager.add_kopf_handlers(registry)
+    async with client_for(widgets) as client, running(manager):
+        await eventually(lambda: refused(client, namespace), timeout=LONG)
+        assert not manager.webhook_server.is_listening
+
+
+async def test_webhooks_may_be_switched_off(widgets, namespace, registry):
+    """With the other handlers still running, and nothing served."""
+    created = []
+
+    @kopf.on.create(*WIDGETS, registry=registry)
+    def react(name, **_):
+        created.append(name)
+
+    manager = manager_for(widgets, namespaces=(namespace,), webhook_port=0, webhooks=False)
+    manager.add_kopf_handlers(registry)
+    async with client_for(widgets) as client, running(manager):
+        await client.create(widget(namespace, "huge", 100))
+        await eventually(lambda: created == ["huge"], timeout=LONG)
+        assert not manager.webhook_server.paths

@@ -1,0 +1,51 @@
+"""The classes that a class gives to a generic base: ``VirtulMachine`` of ``class X(Defaulter[VirtulMachine])``."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any, TypeVar
+
+
+def type_arguments(cls: type, base: type, allowed: tuple[type, ...], example: str) -> tuple[type[Any], ...] | None:
+    """The type arguments of a base, as a subclass fills them in; ``None`` where that subclass is generic itself.
+
+    Args:
+        cls: The subclass; called in its ``__init_subclass__``, after that of its bases.
+        base: The generic base.
+        allowed: What each argument has to be a subclass of.
+        example: Arguments to show when there are none, ``Pod``.
+
+    Raises:
+        TypeError: There is none, or it is no such class.
+    """
+    found = _resolved(cls, base)
+    generic = bool(getattr(cls, "__parameters__", ()))
+    if generic and all(isinstance(argument, TypeVar) for argument in found):
+        return None
+    parent = next(each.__name__ for each in cls.__bases__ if issubclass(each, base))
+    for argument in found:
+        if isinstance(argument, TypeVar):
+            raise TypeError(
+                f"`{cls.__name__}` does not say what it is for: write `class {cls.__name__}({parent}[{example}])`"
+            )
+        if not isinstance(argument, type) or not issubclass(argument, allowed):
+            shown = argument.__forward_arg__ if isinstance(argument, typing.ForwardRef) else argument
+            shown = shown.__name__ if isinstance(shown, type) else repr(shown)
+            hint = ", the class itself and not its name" if isinstance(argument, typing.ForwardRef) else ""
+            raise TypeError(
+                f"`{cls.__name__}` is for `{shown}`, which is no kind: "
+                f"write `class {cls.__name__}({parent}[{example}])`{hint}"
+            )
+    return found
+
+
+def _resolved(cls: type, base: type) -> tuple[Any, ...]:
+    if cls is base:
+        return tuple(getattr(cls, "__parameters__", ()))
+    for given in cls.__dict__.get("__orig_bases__", cls.__bases__):
+        origin = typing.get_origin(given) or given
+        if not isinstance(origin, type) or not issubclass(origin, base):
+            continue
+        filled = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(given), strict=False))
+        return tuple(filled.get(argument, argument) for argument in _resolved(origin, base))
+    raise TypeError(f"`{cls.__name__}` is no `{base.__name__}`")

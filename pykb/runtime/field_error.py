@@ -1,0 +1,108 @@
+"""What is wrong with one field, in the API server's words.
+
+Source: https://pkg.go.dev/k8s.io/apimachinery/pkg/util/validation/field#Error
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+
+class FieldErrorType(StrEnum):
+    """What kind of mistake it is: the ``reason`` of a cause."""
+
+    INVALID = "FieldValueInvalid"
+    TYPE_INVALID = "FieldValueTypeInvalid"
+    REQUIRED = "FieldValueRequired"
+    NOT_FOUND = "FieldValueNotFound"
+    DUPLICATE = "FieldValueDuplicate"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    FORBIDDEN = "FieldValueForbidden"
+    TOO_LONG = "FieldValueTooLong"
+    TOO_MANY = "FieldValueTooMany"
+
+
+_WORDS = {
+    FieldErrorType.INVALID: "Invalid value",
+    FieldErrorType.TYPE_INVALID: "Invalid value",
+    FieldErrorType.REQUIRED: "Required value",
+    FieldErrorType.NOT_FOUND: "Not found",
+    FieldErrorType.DUPLICATE: "Duplicate value",
+    FieldErrorType.NOT_SUPPORTED: "Unsupported value",
+    FieldErrorType.FORBIDDEN: "Forbidden",
+    FieldErrorType.TOO_LONG: "Too long",
+    FieldErrorType.TOO_MANY: "Too many",
+}
+
+
+class _NotSaid:
+    """No value was given, which is not the same as ``None``."""
+
+    def __repr__(self) -> str:
+        return "not said"
+
+
+NOT_SAID: Final = _NotSaid()
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One field that does not fit, for :meth:`Invalid.of <pykb.runtime.errors.Invalid.of>`.
+
+    ``FieldError("spec.cpu", "must be even", value=3)`` reads ``spec.cpu: Invalid value: 3: must be even``.
+
+    Attributes:
+        path: The field, as on the wire: ``spec.parts[2].weight``, ``metadata.labels[app]``.
+        message: What is wrong with it.
+        value: What was found. It is shown to the client, so leave out what is secret.
+        type: What kind of mistake it is.
+    """
+
+    path: str
+    message: str
+    value: object = NOT_SAID
+    type: FieldErrorType = FieldErrorType.INVALID
+
+    @classmethod
+    def required(cls, path: str, message: str = "") -> FieldError:
+        """A field that has to be there."""
+        return cls(path, message, type=FieldErrorType.REQUIRED)
+
+    @classmethod
+    def forbidden(cls, path: str, message: str) -> FieldError:
+        """A field that may not be set, or not be changed."""
+        return cls(path, message, type=FieldErrorType.FORBIDDEN)
+
+    @classmethod
+    def duplicate(cls, path: str, value: object) -> FieldError:
+        """A value that is there already."""
+        return cls(path, "", value, FieldErrorType.DUPLICATE)
+
+    @classmethod
+    def not_supported(cls, path: str, value: object, supported: Sequence[str]) -> FieldError:
+        """A value that is none of those that are known."""
+        known = ", ".join(json.dumps(each, ensure_ascii=False) for each in supported)
+        return cls(path, f"supported values: {known}", value, FieldErrorType.NOT_SUPPORTED)
+
+    @property
+    def body(self) -> str:
+        """The message without the path."""
+        parts = [_WORDS[self.type]]
+        if not isinstance(self.value, _NotSaid):
+            parts.append(_shown(self.value))
+        if self.message:
+            parts.append(self.message)
+        return ": ".join(parts)
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.body}" if self.path else self.body
+
+
+def _shown(value: Any) -> str:
+    from pykb.api.wire import encode
+
+    return json.dumps(encode(value), ensure_ascii=False, default=str)

@@ -1,0 +1,178 @@
+"""Puts the webhooks of one kind together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+from pykb.api.conversion import Converter
+from pykb.api.object import Object
+from pykb.api.unstructured import Unstructured
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.webhook_runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOOK_KIND
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.client.codec import Kind, gvk_of
+from pykb.runtime.webhook.defaulter import Defaulter, DefaulterHandler
+from pykb.runtime.webhook.paths import mutate_path, validate_path
+from pykb.runtime.webhook.typed import TypedWebhook
+from pykb.runtime.webhook.validator import Validator, ValidatorHandler
+
+if TYPE_CHECKING:
+    from pykb.runtime.manager import Manager
+
+
+class WebhookBuilder:
+    """Registers the webhooks of a kind in one expression.
+
+    ::
+
+        WebhookBuilder(manager).for_(VirtulMachine).with_defaulter(VirtulMachineDefaulter()).complete()
+    """
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+        self._kind: Kind | None = None
+        self._defaulter: tuple[Defaulter[Any], str | None] | None = None
+        self._validator: tuple[Validator[Any], str | None] | None = None
+        self._converters: list[Converter[Any, Any]] = []
+
+    def for_(self, kind: Kind) -> Self:
+        """The kind that the webhooks are for; where there are converters, it is their hub.
+
+        Raises:
+            ValueError: It was called before.
+        """
+        if self._kind is not None:
+            raise ValueError(f"webhooks are for one kind; `for_` was called with {gvk_of(self._kind)} already")
+        self._kind = kind
+        return self
+
+    def with_defaulter(self, defaulter: Defaulter[Any], *, path: str | None = None) -> Self:
+        """Default objects of the kind, at kubebuilder's path unless another is given.
+
+        Raises:
+            TypeError: It is no defaulter, or a class in place of an object.
+            ValueError: There is one already.
+        """
+        _check_object(defaulter, Defaulter, "with_defaulter")
+        if self._defaulter is not None:
+            raise ValueError("a kind has one defaulter; `with_defaulter` was called already")
+        self._defaulter = (defaulter, path)
+        return self
+
+    def with_validator(self, validator: Validator[Any], *, path: str | None = None) -> Self:
+        """Validate objects of the kind, at kubebuilder's path unless another is given.
+
+        Raises:
+            TypeError: It is no validator, or a class in place of an object.
+            ValueError: There is one already.
+        """
+        _check_object(validator, Validator, "with_validator")
+        if self._validator is not None:
+            raise ValueError("a kind has one validator; `with_validator` was called already")
+        self._validator = (validator, path)
+        return self
+
+    def with_converter(self, converter: Converter[Any, Any]) -> Self:
+        """Convert between the kind and another version of it; to be called once for each such version.
+
+        Raises:
+            TypeError: It is no converter, or a class in place of an object.
+        """
+        _check_object(converter, Converter, "with_converter")
+        self._converters.append(converter)
+        return self
+
+    def complete(self) -> None:
+        """Register everything with the manager's webhook server.
+
+        Raises:
+            EnvironmentProblem: Something is missing, is for another kind, or is there already.
+        """
+        if self._kind is None:
+            raise EnvironmentProblem(
+                INCOMPLETE_WEBHOOK.at(None, "webhooks are for a kind", help=("add `.for_(Kind)`",))
+            )
+        if not (self._defaulter or self._validator or self._converters):
+            raise EnvironmentProblem(
+                INCOMPLETE_WEBHOOK.at(
+                    None,
+                    f"there is no webhook for {gvk_of(self._kind)}",
+                    help=("add `.with_defaulter(...)`, `.with_validator(...)` or `.with_converter(...)`",),
+                )
+            )
+        gvk = gvk_of(self._kind)
+        for webhook in (self._defaulter, self._validator):
+            if webhook is not None:
+                _check_kind(webhook[0], gvk)
+        for converter in self._converters:
+            _check_converter(converter, gvk)
+        server = self._manager.webhook_server
+        if self._defaulter is not None:
+            defaulter, path = self._defaulter
+            server.register(path or mutate_path(gvk), DefaulterHandler(gvk, defaulter))
+        if self._validator is not None:
+            validator, path = self._validator
+            server.register(path or validate_path(gvk), ValidatorHandler(gvk, validator))
+        for converter in self._converters:
+            server.conversions.add(converter)
+
+
+def _check_object(given: object, expected: type, method: str) -> None:
+    if isinstance(given, type):
+        raise TypeError(f"`{method}` needs an object, got the class `{given.__name__}`: `{given.__name__}()`")
+    if not isinstance(given, expected):
+        raise TypeError(f"`{method}` needs a `{expected.__name__}`, got `{type(given).__name__}`")
+
+
+def _check_kind(webhook: TypedWebhook[Any], gvk: GroupVersionKind) -> None:
+    if issubclass(webhook.kind, Unstructured):
+        return
+    found = gvk_of(webhook.kind)
+    if found != gvk:
+        called, base = type(webhook).__name__, next(b for b in (Defaulter, Validator) if isinstance(webhook, b))
+        raise EnvironmentProblem(
+            WEBHOOK_KIND.at(
+                None,
+                f"`{called}` is for {found}, and `for_` names {gvk}",
+                help=(f"write `class {called}({base.__name__}[{gvk.kind}])` with {gvk.kind} of {gvk.group_version}",),
+            )
+        )
+
+
+def _check_converter(converter: Converter[Any, Any], gvk: GroupVersionKind) -> None:
+    called = type(converter).__name__
+    spoke, hub = _gvk(converter.spoke, called), _gvk(converter.hub, called)
+    if hub != gvk:
+        swapped = spoke == gvk
+        raise EnvironmentProblem(
+            WEBHOOK_KIND.at(
+                None,
+                f"`{called}` has the hub {hub}, and `for_` names {gvk}",
+                notes=(f"it is `Converter[{converter.spoke.__name__}, {converter.hub.__name__}]`: spoke, then hub",),
+                help=("name the spoke first and the hub second" if swapped else f"give `for_` the hub: {hub}",),
+            )
+        )
+    if spoke.group_kind != hub.group_kind:
+        raise EnvironmentProblem(
+            CONVERTER.at(
+                None,
+                f"`{called}` converts {spoke.group_kind} into {hub.group_kind}",
+                notes=("the API server converts between versions of one kind",),
+                help=(f"give it a version of {hub.group_kind} as the spoke",),
+            )
+        )
+    if spoke.version == hub.version:
+        raise EnvironmentProblem(
+            CONVERTER.at(
+                None,
+                f"`{called}` converts {hub} into itself",
+                help=(f"give it another version of {hub.group_kind} as the spoke",),
+            )
+        )
+
+
+def _gvk(kind: type[Object], converter: str) -> GroupVersionKind:
+    try:
+        return gvk_of(kind)
+    except TypeError as error:
+        raise EnvironmentProblem(CONVERTER.at(None, f"`{converter}`: {error}")) from None

@@ -1,0 +1,179 @@
+"""Objects in the version that a client, or the store, wants them in: ``/convert`` for all kinds.
+
+Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
+#webhook-request-and-response (``ConversionReview`` of ``apiextensions.k8s.io/v1``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+from pykb.api.conversion import Converter, Unconvertible
+from pykb.api.object import Object
+from pykb.api.unreadable import UnreadableObject
+from pykb.diagnostics import EnvironmentProblem, PykbError
+from pykb.diagnostics.codes.webhook_runtime import CONVERTER
+from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
+from pykb.runtime.client.codec import from_wire
+from pykb.runtime.logging import current_call
+from pykb.runtime.metrics import Metrics
+from pykb.runtime.webhook.call import in_thread
+from pykb.runtime.webhook.failure import without_values
+
+logger = logging.getLogger(__name__)
+
+API_VERSION = "apiextensions.k8s.io/v1"
+KIND = "ConversionReview"
+
+
+class ConversionFailed(PykbError):  # noqa: N818 - says what it is about
+    """A review cannot be answered; the message is for the client."""
+
+
+class Conversions:
+    """The converters of all kinds, and what answers at ``/convert``."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._hubs: dict[GroupKind, type[Object]] = {}
+        self._spokes: dict[GroupVersionKind, Converter[Any, Any]] = {}
+
+    @property
+    def kinds(self) -> frozenset[GroupKind]:
+        """The kinds that have converters."""
+        return frozenset(self._hubs)
+
+    def add(self, converter: Converter[Any, Any]) -> None:
+        """Convert by this too.
+
+        Raises:
+            EnvironmentProblem: Its spoke has a converter already, or its kind another hub.
+        """
+        spoke, hub = converter.spoke.gvk, converter.hub.gvk
+        called = type(converter).__name__
+        known = self._spokes.get(spoke)
+        if known is not None:
+            raise EnvironmentProblem(
+                CONVERTER.at(
+                    None,
+                    f"`{called}` converts {spoke}, and so does `{type(known).__name__}`",
+                    help=("leave one of them out",),
+                )
+            )
+        other = self._hubs.setdefault(hub.group_kind, converter.hub)
+        if other.gvk != hub:
+            raise EnvironmentProblem(
+                CONVERTER.at(
+                    None,
+                    f"`{called}` has the hub {hub}, other converters of {hub.group_kind} have {other.gvk}",
+                    help=("give all converters of a kind the same hub",),
+                )
+            )
+        self._spokes[spoke] = converter
+
+    async def answer(self, body: bytes, request: web.Request) -> web.Response:
+        """The review with the converted objects, or with why there are none."""
+        try:
+            review = orjson.loads(body)
+            asked = review["request"]
+            uid, desired, objects = str(asked["uid"]), str(asked["desiredAPIVersion"]), list(asked["objects"])
+        except (ValueError, TypeError, KeyError):
+            return web.Response(text=f"expected a `{KIND}` with a request\n", status=400)
+        token = current_call.set({"webhook": request.path, "version": desired, "uid": uid})
+        try:
+            answer = {"uid": uid, **await in_thread(lambda: self._converted(objects, desired))}
+        finally:
+            current_call.reset(token)
+        written = orjson.dumps({"apiVersion": API_VERSION, "kind": KIND, "response": answer})
+        return web.Response(body=written, content_type="application/json")
+
+    def _converted(self, objects: list[Any], desired: str) -> dict[str, Any]:
+        try:
+            converted = [self.convert(wire, desired) for wire in objects]
+        except ConversionFailed as error:
+            logger.warning("conversion refused", extra={"error": str(error)})
+            return {"result": {"status": "Failure", "message": str(error)}}
+        return {"convertedObjects": converted, "result": {"status": "Success"}}
+
+    def convert(self, wire: Any, desired: str) -> dict[str, Any]:
+        """An object, or a list of them, in another version.
+
+        Raises:
+            ConversionFailed: It cannot be converted.
+        """
+        if not isinstance(wire, dict) or not wire.get("apiVersion") or not wire.get("kind"):
+            raise ConversionFailed("an object without `apiVersion` and `kind` cannot be converted")
+        obj: dict[str, Any] = wire
+        if obj["apiVersion"] == desired:
+            return obj
+        source = GroupVersion.parse(str(obj["apiVersion"])).with_kind(str(obj["kind"]))
+        if source.group_kind not in self._hubs and source.kind.endswith("List") and isinstance(obj.get("items"), list):
+            items = [self.convert(item, desired) for item in obj["items"]]
+            return {**obj, "apiVersion": desired, "items": items}
+        target = GroupVersion.parse(desired).with_kind(source.kind)
+        self._check_known(source)
+        self._check_known(target)
+        hub = self._hubs[source.group_kind].gvk
+        if source != hub:
+            obj = self._step(obj, self._spokes[source], to_hub=True)
+        if target != hub:
+            obj = self._step(obj, self._spokes[target], to_hub=False)
+        return obj
+
+    def _check_known(self, gvk: GroupVersionKind) -> None:
+        hub = self._hubs.get(gvk.group_kind)
+        if hub is None:
+            known = ", ".join(sorted(map(str, self._hubs)))
+            raise ConversionFailed(f"there is no converter for {gvk.group_kind}; there are converters for {known}")
+        if gvk != hub.gvk and gvk not in self._spokes:
+            versions = [hub.gvk.version, *(s.version for s in self._spokes if s.group_kind == gvk.group_kind)]
+            raise ConversionFailed(
+                f"there is no converter for version {gvk.version} of {gvk.group_kind}; "
+                f"the versions are {', '.join(sorted(versions))}"
+            )
+
+    def _step(self, wire: dict[str, Any], converter: Converter[Any, Any], *, to_hub: bool) -> dict[str, Any]:
+        source, target = (converter.spoke, converter.hub) if to_hub else (converter.hub, converter.spoke)
+        function = converter.to_hub if to_hub else converter.from_hub
+        called = f"{type(converter).__name__}.{function.__name__}"
+        what = f"{source.gvk.group_kind} `{_key(wire)}` from {source.gvk.version} to {target.gvk.version}"
+        try:
+            obj = from_wire(source, wire)
+        except UnreadableObject as error:
+            fields = "; ".join(map(str, error.problems))
+            raise ConversionFailed(f"cannot convert {what}: the object does not fit its type: {fields}") from None
+        try:
+            made: object = function(obj)
+            if not isinstance(made, target):
+                raise TypeError(f"`{called}` must return a {target.__name__}, got {type(made).__name__}")  # noqa: TRY301
+            result = made.to_wire()
+        except Unconvertible as error:
+            raise ConversionFailed(f"cannot convert {what}: {error}") from None
+        except Exception as error:
+            self._metrics.conversion_panics.inc()
+            shown = {"object": str(_key(wire)), "converter": called}
+            logger.error("conversion failed", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values
+            raise ConversionFailed(f"cannot convert {what}: {called} failed: internal error") from None
+        return finished(wire, result, target.gvk)
+
+
+def finished(source: Mapping[str, Any], result: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:
+    """The result with the source's metadata: the API server takes no change but of labels and annotations."""
+    metadata = dict(source.get("metadata") or {})
+    made = result.get("metadata") or {}
+    for field in ("labels", "annotations"):
+        if field in made:
+            metadata[field] = made[field]
+    return {**result, "apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata}
+
+
+def _key(wire: Mapping[str, Any]) -> NamespacedName:
+    found = wire.get("metadata")
+    metadata = found if isinstance(found, Mapping) else {}
+    name = metadata.get("name") or metadata.get("generateName") or ""
+    return NamespacedName(str(metadata.get("namespace") or ""), str(name))

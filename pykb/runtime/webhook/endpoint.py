@@ -1,0 +1,64 @@
+"""One path at which admission requests are answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+import orjson
+from aiohttp import web
+
+from pykb.runtime.metrics import Metrics
+from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, answering
+from pykb.runtime.webhook.failure import answer_to
+from pykb.runtime.webhook.response import errored
+from pykb.runtime.webhook.review import read_request, uid_of, write_response
+
+logger = logging.getLogger(__name__)
+
+
+class AdmissionEndpoint:
+    """Reads the review, asks the handler, and answers whatever happens."""
+
+    def __init__(
+        self, path: str, handler: Callable[[AdmissionRequest], Awaitable[AdmissionResponse]], metrics: Metrics
+    ) -> None:
+        self._path = path
+        self._handler = handler
+        self._metrics = metrics
+
+    async def answer(self, body: bytes, request: web.Request) -> web.Response:
+        """The review with the answer."""
+        del request
+        try:
+            review = orjson.loads(body)
+            asked = read_request(review if isinstance(review, dict) else {})
+        except ValueError as error:
+            review = None if isinstance(error, orjson.JSONDecodeError) else review
+            reason = "the body is no JSON" if review is None else str(error)
+            logger.warning("admission request not understood", extra={"webhook": self._path, "error": reason})
+            return _written(uid_of(review), errored(reason, 400), status=400)
+        with answering(asked, self._path):
+            response = await self._decide(asked)
+            if not response.allowed:
+                logger.info("admission refused", extra={"code": response.code, "reason": response.reason})
+        return _written(asked.uid, response)
+
+    async def _decide(self, asked: AdmissionRequest) -> AdmissionResponse:
+        try:
+            response: object = await self._handler(asked)
+            if not isinstance(response, AdmissionResponse):
+                raise TypeError(f"a handler must return an AdmissionResponse, got {type(response).__name__}")  # noqa: TRY301
+        except asyncio.CancelledError as error:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise  # the time is over, or the server is
+            return answer_to(error, self._metrics)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the API server gets an answer
+            return answer_to(error, self._metrics)
+        return response
+
+
+def _written(uid: str, response: AdmissionResponse, *, status: int = 200) -> web.Response:
+    return web.Response(body=write_response(uid, response), status=status, content_type="application/json")

@@ -1,0 +1,164 @@
+"""What a defaulter changed, as a JSON patch on what the API server sent.
+
+The object that a defaulter works on is not the object that was sent: numbers may be written in another form, nulls be
+gone, sets be sorted. So nothing of it is sent back but the difference between before and after, applied to the
+original.
+
+Source: RFC 6902 (JSON Patch), RFC 6901 (JSON Pointer).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+Patch = tuple[Mapping[str, Any], ...]
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two JSON values are the same; other than in Python, ``1``, ``1.0`` and ``true`` are three values."""
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return bool(left == right)
+
+
+def carried(original: Any, before: Any, after: Any) -> Any:
+    """The original with what changed between two readings of it.
+
+    Args:
+        original: The value as sent; not changed.
+        before: The same value as the program sees it.
+        after: What the program made of that.
+    """
+    if same(before, after):
+        return original
+    if isinstance(original, dict) and isinstance(before, dict) and isinstance(after, dict):
+        return _carried_object(original, before, after)
+    if isinstance(original, list) and isinstance(before, list) and isinstance(after, list):
+        return _carried_list(original, before, after)
+    return after
+
+
+def _carried_object(original: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    made = {key: value for key, value in original.items() if key in after or key not in before}
+    for key, value in after.items():
+        if key not in before:
+            made[key] = value
+        elif key in original:
+            made[key] = carried(original[key], before[key], value)
+        elif not same(before[key], value):
+            made[key] = value
+    return made
+
+
+def _carried_list(original: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
+    if len(original) != len(before) or _is_reordered(original, before):
+        return _carried_set(original, before, after)
+    left = list(range(len(before)))  # what of the original has no place yet
+    places: list[int | None] = []
+    for index, value in enumerate(after):
+        found = _find(before, left, value, index)
+        places.append(found)
+        if found is not None:
+            left.remove(found)
+    made: list[Any] = []
+    for index, (place, value) in enumerate(zip(places, after, strict=True)):
+        if place is not None:
+            made.append(original[place])
+        elif index in left:  # neither moved nor kept: it was changed where it is
+            made.append(carried(original[index], before[index], value))
+        else:
+            made.append(value)
+    return made
+
+
+def _find(before: list[Any], left: list[int], value: Any, index: int) -> int | None:
+    """Where an unchanged item was, its own place first."""
+    if index in left and same(before[index], value):
+        return index
+    return next((place for place in left if same(before[place], value)), None)
+
+
+def _is_reordered(original: list[Any], before: list[Any]) -> bool:
+    """Whether the program reads a set, which it sees sorted."""
+    if any(isinstance(item, (dict, list)) for item in (*original, *before)) or same(original, before):
+        return False
+    return sorted(map(repr, original)) == sorted(map(repr, before))
+
+
+def _carried_set(original: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
+    if any(isinstance(item, (dict, list)) for item in original) or set(map(repr, original)) != set(map(repr, before)):
+        return after
+    kept = set(map(repr, after))
+    known = set(map(repr, before))
+    return [*(x for x in original if repr(x) in kept), *(x for x in after if repr(x) not in known)]
+
+
+def operations(original: Any, target: Any) -> Patch:
+    """The operations that make the original the target, in order."""
+    found: list[Mapping[str, Any]] = []
+    _differences(original, target, "", found)
+    return tuple(found)
+
+
+def _differences(original: Any, target: Any, path: str, found: list[Mapping[str, Any]]) -> None:
+    if same(original, target):
+        return
+    if isinstance(original, Mapping) and isinstance(target, Mapping):
+        found.extend({"op": "remove", "path": f"{path}/{_escaped(key)}"} for key in original if key not in target)
+        for key, value in target.items():
+            where = f"{path}/{_escaped(key)}"
+            if key in original:
+                _differences(original[key], value, where, found)
+            else:
+                found.append({"op": "add", "path": where, "value": value})
+        return
+    if isinstance(original, list) and isinstance(target, list):
+        _list_differences(original, target, path, found)
+        return
+    found.append({"op": "replace", "path": path, "value": target})
+
+
+def _list_differences(original: list[Any], target: list[Any], path: str, found: list[Mapping[str, Any]]) -> None:
+    most = min(len(original), len(target))
+    start = next((i for i in range(most) if not same(original[i], target[i])), most)
+    most -= start
+    tail = next((i for i in range(most) if not same(original[-1 - i], target[-1 - i])), most)
+    old, new = len(original) - tail, len(target) - tail
+    common = min(old, new)
+    for index in range(start, common):
+        _differences(original[index], target[index], f"{path}/{index}", found)
+    found.extend({"op": "remove", "path": f"{path}/{index}"} for index in reversed(range(common, old)))
+    found.extend({"op": "add", "path": f"{path}/{index}", "value": target[index]} for index in range(common, new))
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def apply(document: Any, patch: Patch) -> Any:
+    """The document with ``add``, ``remove`` and ``replace`` operations applied; the document itself stays as it is."""
+    for operation in patch:
+        keys = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
+        document = _applied(document, keys, operation)
+    return document
+
+
+def _applied(document: Any, keys: list[str], operation: Mapping[str, Any]) -> Any:
+    if not keys:
+        return operation["value"]
+    made: Any = dict(document) if isinstance(document, Mapping) else list(cast("list[Any]", document))
+    key: Any = keys[0] if isinstance(made, dict) else len(made) if keys[0] == "-" else int(keys[0])
+    if len(keys) > 1:
+        made[key] = _applied(made[key], keys[1:], operation)
+    elif operation["op"] == "remove":
+        del made[key]
+    elif operation["op"] == "add" and isinstance(made, list):
+        made.insert(key, operation["value"])
+    else:
+        made[key] = operation["value"]
+    return made

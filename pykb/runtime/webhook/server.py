@@ -1,0 +1,260 @@
+"""The webhook server: one TLS port at which the API server asks for admission and conversion.
+
+Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import timedelta
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from aiohttp import web
+
+from pykb.api.time import parse_duration
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.webhook_runtime import WEBHOOK_PATH
+from pykb.meta.gvk import GroupKind
+from pykb.runtime.bind import BindAddress
+from pykb.runtime.certificates import ServingCertificate, make_certificate
+from pykb.runtime.clock import Clock
+from pykb.runtime.metrics import Metrics
+from pykb.runtime.options import ManagerOptions
+from pykb.runtime.serving import HttpServer
+from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse
+from pykb.runtime.webhook.endpoint import AdmissionEndpoint
+
+if TYPE_CHECKING:
+    from pykb.runtime.webhook.conversion import Conversions
+
+logger = logging.getLogger(__name__)
+
+BODY_LIMIT = 7 * 1024 * 1024
+"""Bytes of a review: two objects of etcd's 1.5 MiB grow to no more in JSON."""
+
+AdmissionHandler: TypeAlias = Callable[[AdmissionRequest], Awaitable[AdmissionResponse]]
+
+
+class Endpoint(Protocol):
+    """What answers at one path."""
+
+    async def answer(self, body: bytes, request: web.Request) -> web.Response:
+        """The answer to one question.
+
+        Raises:
+            aiohttp.web.HTTPException: There is none; the API server then goes by the webhook's ``failurePolicy``.
+        """
+        ...
+
+
+class WebhookServer:
+    """Serves webhooks, on every replica, as soon as one is registered."""
+
+    def __init__(
+        self, options: ManagerOptions, *, metrics: Metrics, clock: Clock, needed: Callable[[], None] = lambda: None
+    ) -> None:
+        """Remember what to serve with; the manager makes it, as ``manager.webhook_server``.
+
+        Args:
+            options: Of the manager.
+            metrics: What is counted.
+            clock: What the certificate's files are followed by.
+            needed: Called once, when the first webhook is registered.
+        """
+        self._options = options
+        self._metrics = metrics
+        self._clock = clock
+        self._needed = needed
+        self._endpoints: dict[str, Endpoint] = {}
+        self._conversions: Conversions | None = None
+        self._server: HttpServer | None = None
+        self._certificate: ServingCertificate | None = None
+        self._listening = asyncio.Event()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths at which something is registered."""
+        return frozenset(self._endpoints)
+
+    @property
+    def converted(self) -> frozenset[GroupKind]:
+        """The kinds that have converters."""
+        return frozenset() if self._conversions is None else self._conversions.kinds
+
+    @property
+    def conversions(self) -> Conversions:
+        """What is converted at ``/convert``; that path is served from the first use on."""
+        if self._conversions is None:
+            from pykb.runtime.webhook.conversion import Conversions
+            from pykb.runtime.webhook.paths import CONVERT
+
+            self._conversions = Conversions(self._metrics)
+            self.mount(CONVERT, self._conversions)
+        return self._conversions
+
+    @property
+    def host(self) -> str:
+        """A host of this machine at which it can be reached."""
+        return self._options.webhook_bind_host or "localhost"
+
+    @property
+    def port(self) -> int:
+        """The port; the real one once it listens, where 0 was asked for."""
+        return self._options.webhook_port if self._server is None else self._server.port
+
+    @property
+    def url(self) -> str:
+        """Where this machine reaches it, without a path."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"https://{host}:{self.port}"
+
+    @property
+    def certificate(self) -> ServingCertificate:
+        """The certificate, and the authority that callers are to trust.
+
+        Raises:
+            RuntimeError: It does not listen yet.
+        """
+        if self._certificate is None:
+            raise RuntimeError("the webhook server has no certificate before it listens: `await ....listening()`")
+        return self._certificate
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether requests are accepted."""
+        return self._listening.is_set()
+
+    async def listening(self) -> None:
+        """Wait until requests are accepted."""
+        await self._listening.wait()
+
+    def register(self, path: str, handler: AdmissionHandler) -> None:
+        """Answer admission requests at a path, at any time also while it runs.
+
+        Raises:
+            EnvironmentProblem: There is something at this path already.
+            ValueError: It is no path.
+        """
+        self.mount(path, AdmissionEndpoint(path, handler, self._metrics))
+
+    def mount(self, path: str, endpoint: Endpoint) -> None:
+        """Answer whatever is asked at a path.
+
+        Raises:
+            EnvironmentProblem: There is something at this path already.
+            ValueError: It is no path.
+        """
+        if not path.startswith("/") or any(mark in path for mark in "?#"):
+            raise ValueError(f"`{path}` is no path of a webhook: it begins with `/` and has neither `?` nor `#`")
+        if path in self._endpoints:
+            raise EnvironmentProblem(
+                WEBHOOK_PATH.at(
+                    None,
+                    f"there is a webhook at `{path}` already",
+                    notes=("the API server asks at a path, so only one can answer there",),
+                    help=('give this one another: `path="..."`, and the same in its marker',),
+                )
+            )
+        first = not self._endpoints
+        self._endpoints[path] = endpoint
+        if first:
+            self._needed()
+
+    def unmount(self, paths: Iterable[str]) -> None:
+        """Answer no longer at these paths."""
+        for path in paths:
+            self._endpoints.pop(path, None)
+
+    def check(self) -> None:
+        """The readiness check.
+
+        Raises:
+            RuntimeError: It does not listen yet.
+        """
+        if not self.is_listening:
+            raise RuntimeError("the webhook server does not listen yet")
+
+    async def run(self) -> None:
+        """Serve until cancelled; requests that run then are finished.
+
+        Raises:
+            EnvironmentProblem: The port cannot be listened on, the certificate not be read.
+        """
+        options = self._options
+        certificate = await make_certificate(
+            options.webhook_certificate, metrics=self._metrics, clock=self._clock, host=options.webhook_bind_host
+        )
+        app = web.Application(client_max_size=BODY_LIMIT)
+        app.router.add_route("*", "/{path:.*}", self._serve)
+        server = HttpServer(
+            "webhook",
+            BindAddress(options.webhook_bind_host or None, options.webhook_port),
+            app,
+            tls=certificate.context,
+            remedy="choose another port or address: `--webhook-port`, `--webhook-bind-host`",
+            drain=options.graceful_shutdown_timeout,
+        )
+        self._certificate, self._server = certificate, server
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(certificate.run())
+            tasks.create_task(self._announce(server))
+            tasks.create_task(server.run())
+
+    async def _announce(self, server: HttpServer) -> None:
+        await server.listening()
+        self._listening.set()
+        logger.info("serving webhooks", extra={"port": server.port, "paths": ", ".join(sorted(self.paths))})
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        endpoint = self._endpoints.get(request.path)
+        # Anybody may ask for any path; metrics know those that exist.
+        webhook = request.path if endpoint is not None else "other"
+        code = 500
+        with (
+            self._metrics.webhook_in_flight.labels(webhook).track_inprogress(),
+            self._metrics.webhook_seconds.labels(webhook).time(),
+        ):
+            try:
+                response = await self._answer(endpoint, request)
+                code = response.status
+            except web.HTTPException as error:
+                code = error.status
+                raise
+            finally:
+                self._metrics.webhook_requests.labels(webhook, str(code)).inc()
+        return response
+
+    async def _answer(self, endpoint: Endpoint | None, request: web.Request) -> web.Response:
+        if endpoint is None:
+            raise web.HTTPNotFound(text=f"there is no webhook at {request.path}\n")
+        if request.method != "POST":
+            raise web.HTTPMethodNotAllowed(request.method, ["POST"], text="webhooks are asked by POST\n")
+        if request.content_type != "application/json":
+            raise web.HTTPUnsupportedMediaType(
+                text=f"expected the content type application/json, found {request.content_type}\n"
+            )
+        limit = _timeout(request)
+        body = await request.read()  # more than the limit is answered with 413
+        try:
+            async with asyncio.timeout(None if limit is None else limit.total_seconds()) as timeout:
+                return await endpoint.answer(body, request)
+        except TimeoutError:
+            if not timeout.expired():
+                raise
+            shown = f"{limit.total_seconds():g} s" if limit is not None else ""
+            logger.warning("webhook not done in time", extra={"webhook": request.path, "timeout": shown})
+            raise web.HTTPGatewayTimeout(text=f"not done within {shown}\n") from None
+
+
+def _timeout(request: web.Request) -> timedelta | None:
+    """How long the API server waits, which it says in the URL."""
+    text = request.query.get("timeout", "")
+    if not text:
+        return None
+    try:
+        limit = parse_duration(text)
+    except ValueError as error:
+        raise web.HTTPBadRequest(text=f"timeout: {error}\n") from None
+    return limit if limit > timedelta() else None

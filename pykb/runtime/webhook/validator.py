@@ -1,0 +1,113 @@
+"""Refusing objects for reasons that a schema cannot state."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.errors import Invalid
+from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, Operation, Warnings
+from pykb.runtime.webhook.call import call
+from pykb.runtime.webhook.response import allowed
+from pykb.runtime.webhook.typed import T, TypedWebhook, read, read_old
+
+
+class Validator(TypedWebhook[T]):
+    """Judges objects before they are stored or deleted; what is not overridden allows.
+
+    ::
+
+        class VirtulMachineValidator(Validator[VirtulMachine]):
+            async def validate_create(self, obj: VirtulMachine) -> Warnings:
+                if obj.spec.cpu % 2:
+                    raise Invalid.of(obj, [FieldError("spec.cpu", "must be even", value=obj.spec.cpu)])
+                return None
+
+    A method gives warnings for the client, or ``None``. :class:`~pykb.runtime.webhook.response.Denied` and errors of
+    the API refuse. Plain methods work too; they run in threads.
+    """
+
+    def validate_create(self, obj: T, /) -> Awaitable[Warnings] | Warnings:  # noqa: ARG002 - for those who override it
+        """Judge a new object.
+
+        Raises:
+            Denied: The request is refused.
+            Invalid: It is refused because of fields.
+        """
+        return None
+
+    def validate_update(self, old: T, new: T, /) -> Awaitable[Warnings] | Warnings:  # noqa: ARG002
+        """Judge a change.
+
+        ``old`` was stored, perhaps before today's rules were made, so it need not satisfy them. An object that is being
+        deleted is updated too, when its finalizers go: refusing that keeps it for ever.
+
+        Raises:
+            Denied: The request is refused.
+            Invalid: It is refused because of fields.
+        """
+        return None
+
+    def validate_delete(self, obj: T, /) -> Awaitable[Warnings] | Warnings:  # noqa: ARG002
+        """Judge a deletion; asked only where the webhook is registered for DELETE.
+
+        Raises:
+            Denied: The request is refused.
+        """
+        return None
+
+
+class ValidatorHandler:
+    """Answers admission requests by a validator."""
+
+    def __init__(self, gvk: GroupVersionKind, validator: Validator[T]) -> None:
+        self._gvk = gvk
+        self._validator = validator
+        cls = type(validator)
+        # What is not overridden allows, and need not be called in a thread.
+        self._asks = {
+            Operation.CREATE: cls.validate_create is not Validator.validate_create,
+            Operation.UPDATE: cls.validate_update is not Validator.validate_update,
+            Operation.DELETE: cls.validate_delete is not Validator.validate_delete,
+        }
+
+    async def __call__(self, request: AdmissionRequest) -> AdmissionResponse:
+        """The verdict; CONNECT has no object of the kind and is allowed."""
+        validator = self._validator
+        found: object = None
+        match request.operation:
+            case Operation.CREATE:
+                obj = self._read(request)
+                if self._asks[Operation.CREATE]:
+                    found = await call(validator.validate_create, obj)
+            case Operation.UPDATE:
+                obj = self._read(request)
+                if self._asks[Operation.UPDATE]:
+                    found = await call(validator.validate_update, self._read_old(request), obj)
+            case Operation.DELETE if self._asks[Operation.DELETE]:
+                try:
+                    obj = self._read_old(request)
+                except Invalid as error:
+                    # An object that nobody can read is judged by nobody, and must not stay for ever.
+                    return allowed(f"deleted without having been judged: {error.message}")
+                found = await call(validator.validate_delete, obj)
+            case _:
+                pass
+        return allowed(*_checked(found))
+
+    def _read(self, request: AdmissionRequest) -> Any:
+        return read(self._validator.kind, self._gvk, request, request.object or {})
+
+    def _read_old(self, request: AdmissionRequest) -> Any:
+        return read_old(self._validator.kind, self._gvk, request, request.old_object or {})
+
+
+def _checked(found: object) -> tuple[str, ...]:
+    if found is None:
+        return ()
+    if isinstance(found, str):
+        return (found,)
+    if isinstance(found, (list, tuple)) and all(isinstance(warning, str) for warning in found):
+        return tuple(found)
+    raise TypeError(f"a validator gives warnings as a list of strings, or None; got {type(found).__name__}")

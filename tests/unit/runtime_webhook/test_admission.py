@@ -1,0 +1,299 @@
+"""Typed webhooks, asked by HTTPS: what is defaulted, refused, and told to whom."""
+
+import logging
+import threading
+
+import pytest
+
+from pykb.api import Unstructured
+from pykb.runtime import (
+    Defaulter,
+    Denied,
+    FieldError,
+    Forbidden,
+    Invalid,
+    Validator,
+    WebhookBuilder,
+    answering,
+    current_admission_request,
+)
+from pykb.runtime.errors import error_from_status
+from pykb.runtime.logging import fields_of
+from pykb.runtime.webhook import AdmissionRequest, Operation, allowed, denied, errored
+from pykb.runtime.webhook import patched as patching
+
+from .conftest import V1, Machine, patch_of, patched, review, wire  # noqa: TID252 - shared by this folder only
+
+MUTATE = "/mutate-infra-example-com-v1-machine"
+VALIDATE = "/validate-infra-example-com-v1-machine"
+GVK = V1.with_kind("Machine")
+
+
+class MachineDefaulter(Defaulter[Machine]):
+    """Fills in."""
+
+    async def default(self, obj: Machine) -> None:
+        """One processor at least."""
+        if not obj.spec.cpu:
+            obj.spec.cpu = 1
+        if obj.spec.image == "fail":
+            raise RuntimeError("a secret of the author")
+
+
+class MachineValidator(Validator[Machine]):
+    """Judges."""
+
+    async def validate_create(self, obj: Machine):
+        """By number."""
+        if obj.spec.cpu == 13:
+            raise Denied("no thirteens here")
+        if obj.spec.cpu % 2:
+            raise Invalid.of(obj, [FieldError("spec.cpu", "must be even", value=obj.spec.cpu)])
+        return ["rather large"] if obj.spec.cpu > 10 else None
+
+    async def validate_update(self, old: Machine, new: Machine):
+        """Never less."""
+        if new.spec.cpu < old.spec.cpu:
+            raise Denied(f"{old.spec.cpu} cannot become {new.spec.cpu}", warnings=["grow only"])
+
+    async def validate_delete(self, obj: Machine):
+        """Not the large ones."""
+        if obj.spec.cpu > 10:
+            raise error_from_status(409, {"kind": "Status", "reason": "Conflict", "message": "in use", "code": 409})
+
+
+@pytest.fixture
+def manager(manager_of):
+    """With both webhooks."""
+    made = manager_of()
+    builder = WebhookBuilder(made).for_(Machine)
+    builder.with_defaulter(MachineDefaulter()).with_validator(MachineValidator()).complete()
+    return made
+
+
+async def test_what_the_defaulter_changed_is_the_patch(manager, serving):
+    """And nothing else of the object: not its nulls, its unknown fields, or how its numbers are written."""
+    obj = wire(memory=1024, zones=["b", "a"])
+    async with serving(manager) as caller:
+        answer = await caller.ask(MUTATE, review(obj))
+        assert answer["allowed"] is True
+        assert patch_of(answer) == [{"op": "add", "path": "/spec/cpu", "value": 1}]
+        again = await caller.ask(MUTATE, review(patched(obj, answer)))
+        assert patch_of(again) == []
+        deleted = await caller.ask(MUTATE, review(None, obj, "DELETE"))
+        assert deleted == {"uid": "705ab4f5", "allowed": True}
+
+
+async def test_the_validator_is_asked_by_operation(manager, serving):
+    """Creation, change with the old object, deletion with the old object; CONNECT is let through."""
+    async with serving(manager) as caller:
+        assert (await caller.ask(VALIDATE, review(wire(cpu=2))))["allowed"]
+        large = await caller.ask(VALIDATE, review(wire(cpu=12)))
+        assert (large["allowed"], large["warnings"]) == (True, ["rather large"])
+        assert (await caller.ask(VALIDATE, review(wire(cpu=3), wire(cpu=2), "UPDATE")))["allowed"]
+        less = await caller.ask(VALIDATE, review(wire(cpu=2), wire(cpu=3), "UPDATE"))
+        assert less["status"]["message"] == "3 cannot become 2"
+        assert less["warnings"] == ["grow only"]
+        assert (await caller.ask(VALIDATE, review(None, wire(cpu=3), "DELETE")))["allowed"]
+        kept = await caller.ask(VALIDATE, review(None, wire(cpu=12), "DELETE"))
+        assert (kept["status"]["code"], kept["status"]["reason"]) == (409, "Conflict")
+        assert (await caller.ask(VALIDATE, review({"kind": "PodExecOptions"}, None, "CONNECT")))["allowed"]
+
+
+async def test_a_refusal_has_a_status_of_its_own(manager, serving):
+    """403 where it is denied, 422 with a cause for each field where the object is invalid."""
+    async with serving(manager) as caller:
+        no = await caller.ask(VALIDATE, review(wire(cpu=13)))
+        assert no["allowed"] is False
+        assert no["status"] == {
+            "status": "Failure",
+            "message": "no thirteens here",
+            "reason": "Forbidden",
+            "code": 403,
+        }
+        odd = await caller.ask(VALIDATE, review(wire(cpu=3)))
+        assert odd["status"] == {
+            "status": "Failure",
+            "message": 'Machine.infra.example.com "m" is invalid: spec.cpu: Invalid value: 3: must be even',
+            "reason": "Invalid",
+            "code": 422,
+            "details": {
+                "name": "m",
+                "group": "infra.example.com",
+                "kind": "Machine",
+                "causes": [
+                    {"reason": "FieldValueInvalid", "message": "Invalid value: 3: must be even", "field": "spec.cpu"}
+                ],
+            },
+        }
+
+
+@pytest.mark.parametrize("path", [MUTATE, VALIDATE])
+async def test_an_object_of_wrong_types_is_invalid_and_each_field_named(manager, serving, path):
+    """The values are not repeated: they may be secret."""
+    obj = wire(cpu="hunter2", disks=[{"size": 1}])
+    async with serving(manager) as caller:
+        answer = await caller.ask(path, review(obj))
+    assert answer["status"]["code"] == 422
+    causes = {cause["field"]: cause["reason"] for cause in answer["status"]["details"]["causes"]}
+    assert causes == {"spec.cpu": "FieldValueTypeInvalid", "spec.disks[0].name": "FieldValueRequired"}
+    assert "hunter2" not in str(answer)
+
+
+async def test_what_only_breaks_a_constraint_is_passed_on(manager, serving):
+    """The API server judges that itself, after defaulting."""
+    async with serving(manager) as caller:
+        assert (await caller.ask(VALIDATE, review(wire(cpu=-2))))["allowed"]
+
+
+async def test_a_stored_object_that_does_not_fit_can_be_mended_and_deleted(manager, serving, told):
+    """What does not fit is left out of the old object."""
+    broken = wire(cpu="many", disks=[{"size": 1}, {"name": "b"}])
+    async with serving(manager) as caller:
+        assert (await caller.ask(VALIDATE, review(wire(cpu=2), broken, "UPDATE")))["allowed"]
+        assert (await caller.ask(VALIDATE, review(None, broken, "DELETE")))["allowed"]
+        hopeless = {**wire(), "spec": "none", "metadata": 5}
+        gone = await caller.ask(VALIDATE, review(None, hopeless, "DELETE"))
+    assert gone["allowed"] is True
+    assert "fields are left out" in told.text
+    assert "many" not in told.text
+
+
+async def test_any_other_error_is_internal(manager, serving, told):
+    """The client learns no more than that; the log has the traceback with the request's identity, and it is counted."""
+    records = []
+    handler = logging.Handler()
+    handler.emit = lambda record: records.append((record, fields_of(record)))
+    logging.getLogger("pykb.runtime.webhook").addHandler(handler)
+    async with serving(manager) as caller:
+        answer = await caller.ask(MUTATE, review(wire(image="fail")))
+        assert caller.value("controller_runtime_webhook_panics_total") == 1
+    logging.getLogger("pykb.runtime.webhook").removeHandler(handler)
+    assert answer["status"] == {
+        "status": "Failure",
+        "message": "internal error",
+        "reason": "InternalError",
+        "code": 500,
+    }
+    record, fields = next(found for found in records if found[0].msg == "webhook failed")
+    assert record.exc_info[0] is RuntimeError
+    identity = {
+        "webhook": MUTATE,
+        "kind": "Machine.infra.example.com",
+        "namespace": "demo",
+        "name": "m",
+        "operation": "CREATE",
+        "user": "jane",
+        "uid": "705ab4f5",
+    }
+    assert identity.items() <= fields.items()
+
+
+async def test_values_do_not_leak_into_the_log(manager_of, serving, told):
+    """Pydantic's errors repeat what they refuse; what is logged does not."""
+
+    class Careless(Defaulter[Machine]):
+        async def default(self, obj):
+            try:
+                obj.spec.cpu = obj.spec.image
+            except ValueError as error:
+                raise RuntimeError("assignment failed") from error
+
+    manager = manager_of()
+    WebhookBuilder(manager).for_(Machine).with_defaulter(Careless()).complete()
+    async with serving(manager) as caller:
+        answer = await caller.ask(MUTATE, review(wire(image="hunter2")))
+    assert answer["status"]["code"] == 500
+    assert "webhook failed" in told.text
+    assert "assignment failed" in told.text
+    assert "`cpu` should be a valid integer" in told.text
+    assert "hunter2" not in told.text
+
+
+async def test_another_kind_is_refused(manager, serving):
+    """A configuration that names the wrong path is told so."""
+    other = review(wire(), kind={"group": "autoscaling", "version": "v1", "kind": "Scale"})
+    async with serving(manager) as caller:
+        answer = await caller.ask(VALIDATE, other)
+    assert answer["status"]["code"] == 400
+    assert answer["status"]["message"] == (
+        "this webhook is for infra.example.com/v1 Machine, and was asked about autoscaling/v1 Scale"
+    )
+
+
+async def test_plain_methods_run_in_threads_and_know_their_request(manager_of, serving):
+    """As plain reconcilers do."""
+    seen = []
+
+    class Plain(Validator[Machine]):
+        def validate_create(self, obj):
+            seen.append((threading.current_thread().name, self.request.user.username, self.request.user.extra))
+            return "one warning"
+
+    manager = manager_of()
+    WebhookBuilder(manager).for_(Machine).with_validator(Plain(manager.client)).complete()
+    async with serving(manager) as caller:
+        answer = await caller.ask(VALIDATE, review(wire()))
+    assert answer["warnings"] == ["one warning"]
+    ((thread, user, extra),) = seen
+    assert thread.startswith("webhook-")
+    assert (user, extra) == ("jane", {"scopes": ("a",)})
+
+
+async def test_a_request_is_at_hand_only_while_one_is_answered():
+    """A test can say which."""
+    validator = MachineValidator()
+    assert current_admission_request() is None
+    with pytest.raises(LookupError, match="answering"):
+        _ = validator.request
+    request = AdmissionRequest("1", Operation.CREATE, GVK)
+    with answering(request):
+        assert validator.request is request
+    with pytest.raises(RuntimeError, match=r"MachineValidator\(manager.client\)"):
+        _ = validator.client
+
+
+async def test_kinds_without_a_class_have_webhooks_too(manager_of, serving):
+    """They work on untyped objects."""
+
+    class Marks(Defaulter[Unstructured]):
+        async def default(self, obj):
+            obj.metadata.setdefault("labels", {})["a/b~c"] = "yes"
+
+    manager = manager_of()
+    WebhookBuilder(manager).for_(GVK).with_defaulter(Marks(), path="/mark").complete()
+    async with serving(manager) as caller:
+        answer = await caller.ask("/mark", review(wire()))
+    assert patch_of(answer) == [{"op": "add", "path": "/metadata/labels", "value": {"a/b~c": "yes"}}]
+
+
+async def test_the_raw_layer_answers_by_hand(manager_of, serving):
+    """With helpers for each kind of answer, and at any time also while the manager runs."""
+    manager = manager_of()
+
+    async def judge(request):
+        match request.name:
+            case "fine":
+                return allowed("watch out")
+            case "no":
+                return denied("no", code=429)
+            case "broken":
+                return errored("out of order", 503)
+            case "forbidden":
+                return errored(Forbidden(403, "Forbidden", "not you"))
+            case "nothing":
+                return None
+        return patching(request, {**request.object, "spec": {}})
+
+    manager.webhook_server.register("/judge", judge)
+    async with serving(manager) as caller:
+
+        async def ask(name):
+            return await caller.ask("/judge", review(wire(), name=name))
+
+        assert await ask("fine") == {"uid": "705ab4f5", "allowed": True, "warnings": ["watch out"]}
+        codes = {name: (await ask(name))["status"]["code"] for name in ("no", "broken", "forbidden", "nothing")}
+        assert codes == {"no": 429, "broken": 503, "forbidden": 403, "nothing": 500}
+        assert [op["op"] for op in patch_of(await ask("other"))] == ["remove", "remove"]
+        manager.webhook_server.register("/late", judge)
+        assert (await caller.ask("/late", review(wire(), name="fine")))["allowed"]
