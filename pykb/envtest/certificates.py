@@ -1,6 +1,7 @@
-"""A certificate authority for one control plane, strict enough for Python 3.13's verification.
+"""Certificate authorities of control planes, and of webhooks that they call, strict enough for Python 3.13.
 
-That one asks for keyUsage in an authority and authorityKeyIdentifier in what it signs (RFC 5280, 4.2.1.1 and 4.2.1.3).
+Its verification asks for keyUsage in an authority and authorityKeyIdentifier in what it signs (RFC 5280, 4.2.1.1 and
+4.2.1.3).
 """
 
 from __future__ import annotations
@@ -75,10 +76,10 @@ class Authority:
         """The authority's own certificate and key."""
         return KeyPair(self._certificate.public_bytes(serialization.Encoding.PEM), key_pem(self._key))
 
-    def server(self, names: Iterable[str]) -> KeyPair:
-        """A server certificate for DNS names and IP addresses."""
+    def server(self, names: Iterable[str], *, title: str = "kube-apiserver") -> KeyPair:
+        """A server certificate for DNS names and IP addresses; its title is for people only."""
         alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kube-apiserver")])
+        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, title)])
         return self._leaf(subject, ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
 
     def client(self, user: str, groups: Iterable[str] = ()) -> KeyPair:

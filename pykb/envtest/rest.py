@@ -89,6 +89,7 @@ class Rest:
         body: object | None = None,
         *,
         content_type: str = "application/json",
+        accept: str = "application/json",
         timeout: timedelta = timedelta(seconds=30),
     ) -> Answer:
         """Make one call; an error status is an answer, not an exception.
@@ -96,7 +97,7 @@ class Rest:
         Raises:
             EnvironmentProblem: There is no answer at all.
         """
-        headers = {"Accept": "application/json", "Content-Type": content_type}
+        headers = {"Accept": accept, "Content-Type": content_type}
         if self._token:
             headers["Authorization"] = f"Bearer {self._token}"
         data = json.dumps(body).encode() if body is not None else None

@@ -1,0 +1,161 @@
+"""Conversion by webhook, put into CustomResourceDefinitions that are installed without it.
+
+``pykb generate`` and ``install_crds`` leave ``spec.conversion`` alone, so it belongs to whoever writes it here: a later
+server-side apply of the definition does not take it away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import CRD_REFUSED
+from pykb.diagnostics.codes.local_webhooks import CONVERSION_WITHOUT_CRD, WEBHOOK_NOT_IN_EFFECT
+from pykb.envtest.crds import COLLECTION
+from pykb.envtest.rest import Rest
+from pykb.envtest.webhook_manifest import Serving, host_of
+from pykb.envtest.webhooks import POLL_SECONDS, TIMEOUT
+from pykb.meta.gvk import GroupKind
+
+CONVERT = "/convert"
+FIELD_MANAGER = "pykb-conversion"
+MERGE = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+NONE: dict[str, Any] = {"strategy": "None"}
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """A definition whose conversion was set here.
+
+    Attributes:
+        name: The definition's name.
+        url: Where it is converted.
+        before: What its ``spec.conversion`` was.
+    """
+
+    name: str
+    url: str
+    before: dict[str, Any]
+
+
+def install_conversions(rest: Rest, kinds: Iterable[GroupKind], serving: Serving) -> list[Converted]:
+    """Have the API server convert kinds at a server of this machine.
+
+    Raises:
+        EnvironmentProblem: There is no definition of a kind, or the server refuses the change.
+    """
+    return [_install(rest, definition, serving) for definition in _definitions(rest, kinds)]
+
+
+def remove_conversions(rest: Rest, converted: Iterable[Converted]) -> None:
+    """Undo it, where nobody has changed it since: what was there before comes back if it still answers, else none."""
+    for each in converted:
+        back = each.before if _answers(each.before) else NONE
+        patch = [
+            {"op": "test", "path": "/spec/conversion/webhook/clientConfig/url", "value": each.url},
+            {"op": "replace", "path": "/spec/conversion", "value": back},
+        ]
+        path = f"{COLLECTION}/{each.name}?fieldManager={FIELD_MANAGER}"
+        rest.call("PATCH", path, patch, content_type=JSON_PATCH)
+
+
+def settle_conversions(rest: Rest, converted: Iterable[Converted], *, timeout: timedelta = TIMEOUT) -> None:
+    """Wait until the API server goes by the definitions as they are now.
+
+    It serves a kind by a copy of its definition. So a column is added to the definition; once a list shows it, the copy
+    is new, conversion included. Then the column goes again.
+
+    Raises:
+        EnvironmentProblem: It took longer.
+    """
+    deadline = time.monotonic() + timeout.total_seconds()
+    for each in converted:
+        answer = rest.call("GET", f"{COLLECTION}/{each.name}")
+        if answer.ok:
+            _settle(rest, answer.body, deadline)
+
+
+def _definitions(rest: Rest, kinds: Iterable[GroupKind]) -> list[dict[str, Any]]:
+    items = rest.call("GET", COLLECTION).body.get("items") or []
+    by_kind = {GroupKind(item["spec"]["group"], item["spec"]["names"]["kind"]): item for item in items}
+    wanted = sorted(kinds, key=str)
+    for kind in wanted:
+        if kind not in by_kind:
+            raise EnvironmentProblem(
+                CONVERSION_WITHOUT_CRD.at(
+                    None,
+                    f"`{kind}` has a converter, and no CustomResourceDefinition of it is installed",
+                    help=("in a test take the fixture `crds`", "pykb generate"),
+                )
+            )
+    return [by_kind[kind] for kind in wanted]
+
+
+def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Converted:
+    name = definition["metadata"]["name"]
+    before = definition["spec"].get("conversion") or NONE
+    config = {**serving.client_config(CONVERT), "service": None}  # a merge patch would leave one that is there
+    conversion = {
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]},
+    }
+    path = f"{COLLECTION}/{name}?fieldManager={FIELD_MANAGER}"
+    answer = rest.call("PATCH", path, {"spec": {"conversion": conversion}}, content_type=MERGE)
+    if not answer.ok:
+        raise EnvironmentProblem(
+            CRD_REFUSED.at(None, f"the API server refused the conversion of `{name}`", notes=(answer.message,))
+        )
+    return Converted(name, config["url"], before)
+
+
+def _answers(conversion: dict[str, Any]) -> bool:
+    """Whether somebody listens at the URL of a conversion: a session that was killed left one that nobody serves."""
+    url = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("url")
+    if not url:
+        return False
+    with contextlib.suppress(OSError), socket.create_connection(host_of(url), timeout=1):
+        return True
+    return False
+
+
+def _settle(rest: Rest, definition: dict[str, Any], deadline: float) -> None:
+    name, spec = definition["metadata"]["name"], definition["spec"]
+    index, version = next((i, v) for i, v in enumerate(spec["versions"]) if v.get("served"))
+    column = {"name": f"pykb-{secrets.token_hex(8)}", "type": "string", "jsonPath": ".metadata.name"}
+    columns = version.get("additionalPrinterColumns")
+    place = f"/spec/versions/{index}/additionalPrinterColumns"
+    path = f"{COLLECTION}/{name}?fieldManager={FIELD_MANAGER}"
+    more = [{"op": "add", "path": place, "value": [*(columns or ()), column]}]
+    answer = rest.call("PATCH", path, more, content_type=JSON_PATCH)
+    try:
+        while not _shows(rest, spec, version["name"], column["name"]):
+            if not answer.ok or time.monotonic() > deadline:
+                raise EnvironmentProblem(
+                    WEBHOOK_NOT_IN_EFFECT.at(
+                        None, f"the API server does not heed changes of `{name}`", notes=(answer.message,)
+                    )
+                )
+            time.sleep(POLL_SECONDS)
+    finally:
+        # Only our column: somebody may have installed the definition anew meanwhile.
+        at = len(columns or ())
+        less: list[dict[str, Any]] = [{"op": "test", "path": f"{place}/{at}/name", "value": column["name"]}]
+        less.append({"op": "remove", "path": f"{place}/{at}" if columns else place})
+        rest.call("PATCH", path, less, content_type=JSON_PATCH)
+
+
+def _shows(rest: Rest, spec: dict[str, Any], version: str, column: str) -> bool:
+    path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"
+    answer = rest.call("GET", path, accept=TABLE)
+    if "conversion webhook" in answer.message:
+        return True  # it was called, and failed
+    return any(each.get("name") == column for each in answer.body.get("columnDefinitions") or ())

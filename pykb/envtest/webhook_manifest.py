@@ -1,0 +1,182 @@
+"""The webhook configurations of a project, as its manifest has them, and as a server on this machine needs them."""
+
+from __future__ import annotations
+
+import base64
+import copy
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
+from pykb.diagnostics.codes.local_webhooks import WEBHOOK_MANIFEST, WEBHOOK_UNLISTED, WEBHOOK_UNSERVED
+
+MANIFEST = "config/webhook/manifests.yaml"
+API_VERSION = "admissionregistration.k8s.io/v1"
+COLLECTIONS = {
+    "MutatingWebhookConfiguration": "mutatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration": "validatingwebhookconfigurations",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where webhooks are served, and by which authority's certificate.
+
+    Attributes:
+        url: Scheme, host and port: ``https://127.0.0.1:9443``.
+        authority: The authority's certificate, PEM.
+    """
+
+    url: str
+    authority: bytes
+
+    def client_config(self, path: str) -> dict[str, Any]:
+        """How the API server calls a path, in the place of a service."""
+        return {"url": f"{self.url}{path}", "caBundle": base64.b64encode(self.authority).decode("ascii")}
+
+    @classmethod
+    def at(cls, host: str, port: int, authority: bytes) -> Serving:
+        """Serving at a host, which may be an address of either family."""
+        return cls(f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}", authority)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One webhook of a manifest."""
+
+    configuration: dict[str, Any]
+    webhook: dict[str, Any]
+    place: Span
+
+    @property
+    def path(self) -> str:
+        """Its path at the project's own server; empty where the manifest names a URL of somebody else's."""
+        service = (self.webhook.get("clientConfig") or {}).get("service")
+        return str(service.get("path") or "/") if isinstance(service, dict) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookManifest:
+    """The webhooks of a project.
+
+    Attributes:
+        file: Where they are; it need not exist.
+        entries: The webhooks, in order.
+    """
+
+    file: Path
+    entries: tuple[Entry, ...] = field(default=())
+
+    @classmethod
+    def read(cls, file: Path) -> WebhookManifest:
+        """Read a manifest; one that does not exist has no entries, as a project without webhook markers.
+
+        Raises:
+            EnvironmentProblem: It is no YAML, or has something else in it.
+        """
+        if not file.exists():
+            return cls(file)
+        text = file.read_text(encoding="utf-8")
+        try:
+            nodes = list(yaml.compose_all(text, Loader=yaml.CSafeLoader))
+            documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            span = Span(str(file), mark.line + 1, mark.column + 1) if mark else None
+            problem = getattr(error, "problem", None) or "it cannot be parsed"
+            raise EnvironmentProblem(_unusable(span, f"`{file}` is not YAML: {problem}")) from error
+        entries: list[Entry] = []
+        for node, document in zip(nodes, documents, strict=True):
+            if document is not None:
+                entries += _entries(document, Span(str(file), node.start_mark.line + 1, node.start_mark.column + 1))
+        return cls(file, tuple(entries))
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths that it lists."""
+        return frozenset(entry.path for entry in self.entries if entry.path)
+
+    def unlisted(self, served: Iterable[str]) -> list[Diagnostic]:
+        """What is served and not listed, so that the API server would never call it."""
+        return [
+            WEBHOOK_UNLISTED.at(
+                None,
+                f"the manager serves a webhook at `{path}`, and `{self.file}` "
+                + ("does not list it" if self.file.exists() else "does not exist"),
+                notes=("the API server calls only what a webhook configuration lists",),
+                help=("pykb generate", "give the class a `+kubebuilder:webhook:path=...` marker, if it has none"),
+            )
+            for path in sorted(set(served) - self.paths)
+        ]
+
+    def unserved(self, served: Collection[str]) -> list[Diagnostic]:
+        """What is listed and not served, so that requests would fail."""
+        return [
+            WEBHOOK_UNSERVED.at(
+                entry.place,
+                f"nothing is served at `{entry.path}`, the path of the webhook `{entry.webhook.get('name')}`",
+                notes=("requests that it would judge fail, unless its failurePolicy is Ignore",),
+                help=("register it where the manager is put together: `setup_<kind>_webhook(manager)`",),
+            )
+            for entry in self.entries
+            if entry.path and entry.path not in served
+        ]
+
+    def configurations(
+        self, serving: Serving, *, prefix: str, paths: Collection[str] | None = None
+    ) -> list[dict[str, Any]]:
+        """The configurations for a server on this machine.
+
+        Args:
+            serving: The server.
+            prefix: What the names begin with; two users of one control plane need two.
+            paths: Only the webhooks at these paths; all of the project's own when ``None``.
+        """
+        made: dict[int, dict[str, Any]] = {}
+        for entry in self.entries:
+            if not entry.path or (paths is not None and entry.path not in paths):
+                continue
+            whole = entry.configuration
+            target = made.setdefault(
+                id(whole),
+                {
+                    "apiVersion": API_VERSION,
+                    "kind": whole["kind"],
+                    "metadata": {"name": f"{prefix}{whole['metadata']['name']}"},
+                    "webhooks": [],
+                },
+            )
+            webhook = copy.deepcopy(entry.webhook)
+            target["webhooks"].append({**webhook, "clientConfig": serving.client_config(entry.path)})
+        return list(made.values())
+
+
+def _entries(document: Any, span: Span) -> list[Entry]:
+    kind = document.get("kind") if isinstance(document, dict) else None
+    version = document.get("apiVersion") if isinstance(document, dict) else None
+    if kind not in COLLECTIONS or version != API_VERSION:
+        found = f"`{kind}` of `{version}`" if kind else f"a {type(document).__name__} without a kind"
+        raise EnvironmentProblem(
+            _unusable(span, f"found {found}, expected {' or '.join(f'`{k}`' for k in COLLECTIONS)}")
+        )
+    metadata, webhooks = document.get("metadata"), document.get("webhooks") or []
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        raise EnvironmentProblem(_unusable(span, f"the `{kind}` has no `metadata.name`"))
+    if not isinstance(webhooks, list) or not all(isinstance(webhook, dict) for webhook in webhooks):
+        raise EnvironmentProblem(_unusable(span, f"`webhooks` of `{metadata['name']}` is no list of webhooks"))
+    return [Entry(document, webhook, span) for webhook in webhooks]
+
+
+def _unusable(span: Span | None, message: str) -> Diagnostic:
+    return WEBHOOK_MANIFEST.at(span, message, help=("pykb generate",))
+
+
+def host_of(url: str) -> tuple[str, int]:
+    """The host and the port of a URL."""
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or 443

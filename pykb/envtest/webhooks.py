@@ -1,0 +1,131 @@
+"""Webhook configurations on a control plane: installed, waited for until they are in effect, and removed."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from pykb.diagnostics import Diagnostic, EnvironmentProblem
+from pykb.diagnostics.codes.local_webhooks import WEBHOOK_NOT_IN_EFFECT, WEBHOOK_REFUSED, WEBHOOK_UNREACHABLE
+from pykb.envtest.rest import APPLY, Rest
+from pykb.envtest.webhook_manifest import API_VERSION, COLLECTIONS, Serving
+
+GROUP = "/apis/admissionregistration.k8s.io/v1"
+FIELD_MANAGER = "pykb"
+PROBE = "probe.webhooks.pykb.invalid"
+POLL_SECONDS = 0.02
+TIMEOUT = timedelta(seconds=30)
+
+
+def install_webhooks(rest: Rest, configurations: Iterable[dict[str, Any]]) -> list[str]:
+    """Apply configurations; what a name had before is replaced. They are not in effect yet: see :func:`settle`.
+
+    Returns:
+        The names, each with its collection: ``mutatingwebhookconfigurations/...``.
+
+    Raises:
+        EnvironmentProblem: The server refused one.
+    """
+    names = []
+    for configuration in configurations:
+        name = f"{COLLECTIONS[configuration['kind']]}/{configuration['metadata']['name']}"
+        path = f"{GROUP}/{name}?fieldManager={FIELD_MANAGER}&force=true"
+        answer = rest.call("PATCH", path, configuration, content_type=APPLY)
+        if not answer.ok:
+            raise EnvironmentProblem(
+                WEBHOOK_REFUSED.at(None, f"the API server refused `{name}`", notes=(answer.message,))
+            )
+        names.append(name)
+    return names
+
+
+def remove_webhooks(rest: Rest, names: Iterable[str]) -> None:
+    """Delete configurations; one that is not there is no mistake."""
+    for name in names:
+        rest.call("DELETE", f"{GROUP}/{name}")
+
+
+def installed_with(rest: Rest, prefix: str) -> list[str]:
+    """The names of the configurations that begin with a prefix, each with its collection."""
+    found = []
+    for collection in COLLECTIONS.values():
+        items = rest.call("GET", f"{GROUP}/{collection}").body.get("items") or []
+        found += [f"{collection}/{i['metadata']['name']}" for i in items if i["metadata"]["name"].startswith(prefix)]
+    return found
+
+
+def settle(rest: Rest, serving: Serving, *, timeout: timedelta = TIMEOUT) -> str:
+    """Wait until the API server heeds all changes of webhook configurations that were made before.
+
+    It learns of changes one after the other, in their order. So a configuration is added whose webhook fails on one
+    marked object and on nothing else, at a path where nothing is served; once a dry run of creating that object fails,
+    everything before is in effect. Mutating and validating ones are noticed apart, so each has its own.
+
+    Args:
+        rest: The cluster.
+        serving: Where webhooks are served, so that the attempt tells whether the API server reaches it.
+        timeout: How long to wait.
+
+    Returns:
+        Why the API server did not reach the server; empty where it did.
+
+    Raises:
+        EnvironmentProblem: It took longer, or it refuses such configurations.
+    """
+    deadline = time.monotonic() + timeout.total_seconds()
+    token = secrets.token_hex(8)
+    probes = {kind: _probe(kind, f"{token}-{number}", serving) for number, kind in enumerate(COLLECTIONS)}
+    names: Sequence[str] = ()
+    unreached = ""
+    try:
+        names = install_webhooks(rest, probes.values())
+        for probe in probes.values():
+            unreached = _noticed(rest, probe, deadline) or unreached
+    finally:
+        remove_webhooks(rest, names)
+    return unreached
+
+
+def unreachable(serving: Serving, reason: str) -> Diagnostic:
+    """That the API server reaches no webhook, with what can be done."""
+    return WEBHOOK_UNREACHABLE.at(
+        None,
+        f"the API server cannot call webhooks at `{serving.url}`",
+        notes=(reason,),
+        help=("PYKB_WEBHOOK_HOST=<a name or an address at which the cluster reaches this machine>",),
+    )
+
+
+def _probe(kind: str, token: str, serving: Serving) -> dict[str, Any]:
+    webhook = {
+        "name": PROBE,
+        "clientConfig": serving.client_config(f"/{token}"),
+        "rules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["namespaces"]},
+        ],
+        "objectSelector": {"matchLabels": {PROBE: token}},
+        "failurePolicy": "Fail",
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "timeoutSeconds": 5,
+    }
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": {"name": f"pykb-probe-{token}"}, "webhooks": [webhook]}
+
+
+def _noticed(rest: Rest, probe: dict[str, Any], deadline: float) -> str:
+    labels = probe["webhooks"][0]["objectSelector"]["matchLabels"]
+    marked = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "pykb-probe", "labels": labels}}
+    while True:
+        answer = rest.call("POST", "/api/v1/namespaces?dryRun=All", marked)
+        if PROBE in answer.message:
+            # `Post "https://...": dial tcp ...: connection refused`, unlike an answer that says 404.
+            return answer.message if 'Post "' in answer.message else ""
+        if not answer.ok or time.monotonic() > deadline:
+            why = f"a dry run of creating a namespace said: {answer.message}" if not answer.ok else "it is as before"
+            raise EnvironmentProblem(
+                WEBHOOK_NOT_IN_EFFECT.at(None, "the API server does not heed webhook configurations", notes=(why,))
+            )
+        time.sleep(POLL_SECONDS)
