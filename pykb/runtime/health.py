@@ -34,6 +34,11 @@ class Checks:
         self.path = path
         self._checks: dict[str, Check] = {}
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of the checks."""
+        return frozenset(self._checks)
+
     def add(self, name: str, check: Check) -> None:
         """Add a check.
 

@@ -197,10 +197,13 @@ class WebhookServer:
             drain=options.graceful_shutdown_timeout,
         )
         self._certificate, self._server = certificate, server
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(certificate.run())
-            tasks.create_task(self._announce(server))
-            tasks.create_task(server.run())
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(certificate.run())
+                tasks.create_task(self._announce(server))
+                tasks.create_task(server.run())
+        finally:
+            self._listening.clear()
 
     async def _announce(self, server: HttpServer) -> None:
         await server.listening()

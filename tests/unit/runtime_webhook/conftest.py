@@ -1,6 +1,7 @@
 """A kind in two versions, and a manager whose webhooks are asked as the API server asks them: by HTTPS."""
 
 import base64
+import io
 import json
 import logging
 import ssl
@@ -91,7 +92,9 @@ class Caller:
         """The raw answer."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         options.setdefault("headers", {"Content-Type": "application/json"})
-        async with self._session.post(self.server.url + path, data=content, ssl=self._trust, **options) as response:
+        async with self._session.post(
+            self.server.url + path, data=io.BytesIO(content), ssl=self._trust, **options
+        ) as response:
             yield response
 
     async def ask(self, path, body):
