@@ -101,18 +101,18 @@ class WebhookManifest:
         """The paths that it lists."""
         return frozenset(entry.path for entry in self.entries if entry.path)
 
-    def unlisted(self, served: Iterable[str]) -> list[Diagnostic]:
-        """What is served and not listed, so that the API server would never call it."""
-        return [
-            WEBHOOK_UNLISTED.at(
-                None,
-                f"the manager serves a webhook at `{path}`, and `{self.file}` "
-                + ("does not list it" if self.file.exists() else "does not exist"),
-                notes=("the API server calls only what a webhook configuration lists",),
-                help=("pykb generate", "give the class a `+kubebuilder:webhook:path=...` marker, if it has none"),
-            )
-            for path in sorted(set(served) - self.paths)
-        ]
+    def unlisted(self, served: Iterable[str]) -> Diagnostic | None:
+        """That something is served and not listed, so that the API server would never call it."""
+        missing = " and ".join(f"`{path}`" for path in sorted(set(served) - self.paths))
+        if not missing:
+            return None
+        state = "does not list that" if self.file.exists() else "does not exist"
+        return WEBHOOK_UNLISTED.at(
+            None,
+            f"the manager serves webhooks at {missing}, and `{self.file}` {state}",
+            notes=("the API server calls only what a webhook configuration lists",),
+            help=("pykb generate", "give the class a `+kubebuilder:webhook:path=...` marker, if it has none"),
+        )
 
     def unserved(self, served: Collection[str]) -> list[Diagnostic]:
         """What is listed and not served, so that requests would fail."""

@@ -12,6 +12,7 @@ from pykb.runtime.manager import Manager
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.reconcile import Reconciler
 from pykb.testing.waiting import eventually
+from pykb.testing.webhooks import options_for_webhooks, webhooks_in_effect
 
 Registration = type[Reconciler] | Callable[[Manager], None]
 """A reconciler's class, or a function that registers whatever it likes (a project's own ``register``)."""
@@ -41,9 +42,14 @@ async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
         elected.cancel()
 
     def synced() -> bool:
-        return task.done() or not manager.cache.unsynced
+        webhooks = not _serves_webhooks(manager) or manager.webhook_server.is_listening
+        return task.done() or (webhooks and not manager.cache.unsynced)
 
     await eventually(synced)
+
+
+def _serves_webhooks(manager: Manager) -> bool:
+    return manager.options.webhooks and bool(manager.webhook_server.paths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +58,11 @@ class RunManager:
 
     Attributes:
         kubeconfig: The cluster.
+        project: The folder of the project under test, whose ``config/webhook/manifests.yaml`` lists its webhooks.
     """
 
     kubeconfig: Path
+    project: Path = Path()
 
     @contextlib.asynccontextmanager
     async def __call__(
@@ -62,18 +70,29 @@ class RunManager:
     ) -> AsyncIterator[Manager]:
         """Run these reconcilers for the length of an ``async with`` block.
 
+        Webhooks that are registered with the manager are served at a free port of this machine, and the API server
+        calls them from the block's first request to its last: admission as the project's manifest has it, for the paths
+        that are registered and no others, conversion for the kinds with converters.
+
         Args:
             registrations: Classes of reconcilers, or functions that take the manager.
             options: How the manager works; without any it serves neither probes nor metrics, so that tests can run
-                side by
-                side.
+                side by side. Where webhooks are served is decided here.
+
+        Raises:
+            EnvironmentProblem: A webhook is not in the manifest, or the cluster cannot call it.
         """
         chosen = options or ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0")
-        manager = Manager(replace(chosen, kubeconfig=self.kubeconfig))
-        for registration in registrations:
-            if isinstance(registration, type):
-                registration(manager.client).setup(manager)
-            else:
-                registration(manager)
-        async with running(manager):
-            yield manager
+        with options_for_webhooks(replace(chosen, kubeconfig=self.kubeconfig)) as used:
+            manager = Manager(used)
+            for registration in registrations:
+                if isinstance(registration, type):
+                    registration(manager.client).setup(manager)
+                else:
+                    registration(manager)
+            paths = manager.webhook_server.paths if _serves_webhooks(manager) else frozenset()
+            async with running(manager), contextlib.AsyncExitStack() as stack:
+                if paths and manager.webhook_server.is_listening:  # else the manager has ended already
+                    called = webhooks_in_effect(manager, paths, self.kubeconfig, self.project)
+                    await stack.enter_async_context(called)
+                yield manager

@@ -93,11 +93,11 @@ def namespace(control_plane: ControlPlane | ExistingCluster, request: pytest.Fix
 
 
 @pytest.fixture
-def run_manager(control_plane: ControlPlane | ExistingCluster) -> RunManager:
-    """Runs reconcilers against the control plane for as long as an ``async with`` block takes."""
+def run_manager(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Config) -> RunManager:
+    """Runs reconcilers and webhooks against the control plane for as long as an ``async with`` block takes."""
     from pykb.testing.managers import RunManager
 
-    return RunManager(control_plane.kubeconfig)
+    return RunManager(control_plane.kubeconfig, pytestconfig.rootpath)
 
 
 @pytest.fixture

@@ -74,12 +74,17 @@ def test_only_the_paths_that_are_asked_for_are_there(tmp_path: Path) -> None:
 
 def test_what_is_served_and_not_listed_is_told(tmp_path: Path) -> None:
     """With the command that lists it."""
-    told = manifest(tmp_path).unlisted(["/mutate-thing", "/mutate-new"])
-    assert [d.message for d in told] == [
-        f"the manager serves a webhook at `/mutate-new`, and `{tmp_path}/manifests.yaml` does not list it"
-    ]
-    assert "pykb generate" in told[0].help
-    assert "does not exist" in WebhookManifest.read(tmp_path / "none.yaml").unlisted(["/x"])[0].message
+    read = manifest(tmp_path)
+    told = read.unlisted(["/mutate-thing", "/mutate-new", "/convert-x"])
+    assert told is not None
+    assert told.message == (
+        f"the manager serves webhooks at `/convert-x` and `/mutate-new`, and `{read.file}` does not list that"
+    )
+    assert "pykb generate" in told.help
+    missing = WebhookManifest.read(tmp_path / "none.yaml").unlisted(["/x"])
+    assert missing is not None
+    assert "does not exist" in missing.message
+    assert read.unlisted(["/mutate-thing"]) is None
 
 
 def test_what_is_listed_and_not_served_is_told_with_its_place(tmp_path: Path) -> None:
@@ -89,7 +94,7 @@ def test_what_is_listed_and_not_served_is_told_with_its_place(tmp_path: Path) ->
         "nothing is served at `/validate-thing`, the path of the webhook `vthing.kb.io`"
     ]
     assert told[0].span is not None
-    assert told[0].span.line == 17
+    assert told[0].span.line == 15
 
 
 def test_a_project_without_a_manifest_has_no_webhooks(tmp_path: Path) -> None:
@@ -106,10 +111,9 @@ def test_a_project_without_a_manifest_has_no_webhooks(tmp_path: Path) -> None:
         (MANIFEST.replace("  name: mutating-webhook-configuration\n", "  labels: {}\n"), "has no `metadata.name`", 2),
         (MANIFEST.replace("metadata: {name: validating-webhook-configuration}\nwebhooks:\n", ""), "YAML", 17),
         (
-            "{apiVersion: admissionregistration.k8s.io/v1, kind: MutatingWebhookConfiguration, metadata: {name: a}, "
-            + "webhooks: {a: 1}}",
-            "`webhooks` of `a` is no list of webhooks",
-            1,
+            MANIFEST.partition("webhooks:")[0] + "webhooks: {a: 1}",
+            "`webhooks` of `mutating-webhook-configuration` is no list of webhooks",
+            2,
         ),
     ],
 )

@@ -1,0 +1,140 @@
+"""The webhooks of a manager under test: served by it on this machine, and called by the API server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.render import render
+from pykb.envtest.certificates import Authority, write_private
+from pykb.envtest.conversions import (
+    CONVERT,
+    Converted,
+    install_conversions,
+    remove_conversions,
+    settle_conversions,
+)
+from pykb.envtest.rest import Rest
+from pykb.envtest.webhook_manifest import MANIFEST, Serving, WebhookManifest
+from pykb.envtest.webhooks import install_webhooks, remove_webhooks, settle, unreachable
+from pykb.meta.gvk import GroupKind
+from pykb.runtime.manager import Manager
+from pykb.runtime.options import CertificateOptions, ManagerOptions
+
+HOST_VARIABLE = "PYKB_WEBHOOK_HOST"
+"""A name or an address at which the cluster under test reaches this machine; 127.0.0.1 without it.
+
+A control plane of pykb's needs none: it runs on this machine. With ``USE_EXISTING_CLUSTER=true`` it may be needed.
+"""
+LOOPBACK = "127.0.0.1"
+
+
+@contextlib.contextmanager
+def options_for_webhooks(options: ManagerOptions) -> Iterator[ManagerOptions]:
+    """The options of a manager whose webhooks, if it will have any, the API server can call; files go at the end.
+
+    Options are given before anything is registered, so every manager under test gets a free port and a certificate.
+    """
+    host = webhook_host()
+    chosen = replace(options, webhook_port=0, webhook_bind_host=LOOPBACK if host == LOOPBACK else "")
+    if not chosen.webhooks or chosen.webhook_certificate.directory is not None:
+        yield chosen
+        return
+    folder = Path(tempfile.mkdtemp(prefix="pykb-"))  # private
+    try:
+        authority = Authority()
+        pair = authority.server(dict.fromkeys((host, LOOPBACK, "localhost")), title="pykb-webhooks")
+        write_private(folder / "ca.crt", authority.pair.certificate)
+        pair.write(folder, "tls")
+        yield replace(chosen, webhook_certificate=CertificateOptions(folder))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def webhook_host() -> str:
+    """Where the cluster under test reaches this machine."""
+    return os.environ.get(HOST_VARIABLE, "").strip() or LOOPBACK
+
+
+@dataclass(slots=True)
+class _Installed:
+    webhooks: list[str] = field(default_factory=list)
+    conversions: list[Converted] = field(default_factory=list)
+
+
+@contextlib.asynccontextmanager
+async def webhooks_in_effect(
+    manager: Manager, paths: frozenset[str], kubeconfig: Path, project: Path
+) -> AsyncIterator[None]:
+    """Have the API server call the webhooks of a manager that runs, for the length of a block.
+
+    Args:
+        manager: It serves them.
+        paths: Those that were registered by its user (kopf installs its own).
+        kubeconfig: The cluster.
+        project: The folder with the manifest that lists them.
+
+    Raises:
+        EnvironmentProblem: One is not in the manifest, the API server refuses them or does not reach this machine.
+    """
+    server = manager.webhook_server
+    serving = Serving.at(webhook_host(), server.port, server.certificate.authority)
+    installed = _Installed()
+    rest = Rest.from_kubeconfig(kubeconfig)
+    # In threads: the API server calls back while it is asked.
+    try:
+        with _explained():
+            await asyncio.to_thread(_install, rest, installed, serving, project / MANIFEST, paths, server.converted)
+        yield
+    finally:
+        await asyncio.to_thread(_remove, rest, installed, serving)
+
+
+def _install(
+    rest: Rest,
+    installed: _Installed,
+    serving: Serving,
+    file: Path,
+    paths: frozenset[str],
+    kinds: frozenset[GroupKind],
+) -> None:
+    admission = paths - {CONVERT}
+    if admission:
+        manifest = WebhookManifest.read(file)
+        unlisted = manifest.unlisted(admission)
+        if unlisted is not None:
+            raise EnvironmentProblem(unlisted)
+        prefix = f"pykb-test-{secrets.token_hex(4)}-"
+        installed.webhooks = install_webhooks(rest, manifest.configurations(serving, prefix=prefix, paths=admission))
+    if kinds:
+        installed.conversions = install_conversions(rest, kinds, serving)
+    reason = settle(rest, serving)
+    if reason:
+        raise EnvironmentProblem(unreachable(serving, reason))
+    settle_conversions(rest, installed.conversions)
+
+
+def _remove(rest: Rest, installed: _Installed, serving: Serving) -> None:
+    remove_webhooks(rest, installed.webhooks)
+    remove_conversions(rest, installed.conversions)
+    if installed.webhooks:
+        settle(rest, serving)
+    settle_conversions(rest, installed.conversions)
+
+
+@contextlib.contextmanager
+def _explained() -> Iterator[None]:
+    """A test's traceback shows the message alone; what else there is to say goes below it."""
+    try:
+        yield
+    except EnvironmentProblem as problem:
+        problem.add_note(render([problem.diagnostic]).rstrip())
+        raise
