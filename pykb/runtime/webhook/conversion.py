@@ -163,12 +163,17 @@ class Conversions:
 
 
 def finished(source: Mapping[str, Any], result: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:
-    """The result with the source's metadata: the API server takes no change but of labels and annotations."""
+    """The result with the source's metadata: the API server takes no change but of labels and annotations.
+
+    Where the converter took the last of them away, there are none, as in an object that never had any.
+    """
     metadata = dict(source.get("metadata") or {})
     made = result.get("metadata") or {}
     for field in ("labels", "annotations"):
-        if field in made:
+        if made.get(field):
             metadata[field] = made[field]
+        elif field in made and metadata.get(field):
+            del metadata[field]
     return {**result, "apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata}
 
 
