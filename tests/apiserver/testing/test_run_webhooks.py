@@ -238,7 +238,6 @@ async def test_a_body_that_fails_leaves_nothing(run: RunManager, control_plane: 
 
 async def test_a_manager_that_breaks_leaves_nothing(run: RunManager, control_plane: ControlPlane) -> None:
     """Also when it ends within the block."""
-
     explode, ended = asyncio.Event(), asyncio.Event()
 
     async def breaking() -> None:
