@@ -110,6 +110,7 @@ class _Trip:
             Unconvertible: The converter refuses the object.
         """
         between: dict[str, Any] | None = None
+        obj = _as_sent(obj)
         current, targets = obj, (self.other, self.kind)
         for target in targets:
             step = "to_hub" if target is self.converter.hub else "from_hub"
@@ -142,6 +143,17 @@ class _Trip:
             return found if found is not None and fault.is_like(found) else None
 
         return again(shrunk(obj.to_wire(), lambda wire: again(wire) is not None)) or fault
+
+
+def _as_sent(obj: Object) -> Object:
+    """The object as the API server sends it: it leaves out labels and annotations that are empty."""
+    wire = obj.to_wire()
+    metadata = wire.get("metadata") or {}
+    empty = [field for field in ("labels", "annotations") if metadata.get(field) == {}]
+    if not empty:
+        return obj
+    wire["metadata"] = {field: value for field, value in metadata.items() if field not in empty}
+    return type(obj).from_stored(wire)
 
 
 def _general(path: Path) -> Path:
