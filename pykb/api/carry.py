@@ -118,7 +118,15 @@ def _partial(schema: Any) -> Any:
     if kind == "model-field":
         opened = core_schema.no_info_before_validator_function(_opened, _partial(schema["schema"]))
         return {**schema, "schema": core_schema.with_default_schema(opened, default=_ABSENT, on_error="default")}
-    return {key: value if key in _OPAQUE else _partial(value) for key, value in schema.items()}
+    return {key: _part(key, value) for key, value in schema.items()}
+
+
+def _part(key: str, value: Any) -> Any:
+    if key in _OPAQUE:
+        return value
+    if key in ("fields", "choices") and isinstance(value, dict):  # names, not keywords
+        return {name: _partial(item) for name, item in value.items()}
+    return _partial(value)
 
 
 _OPAQUE = frozenset(
