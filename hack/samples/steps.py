@@ -67,3 +67,8 @@ def init(*arguments: str) -> Step:
 def create_api(group: str, version: str, kind: str, *arguments: str) -> Step:
     """Run `pykb create api`; the manifests are generated at the end."""
     return pykb("create", "api", "--group", group, "--version", version, "--kind", kind, "--no-make", *arguments)
+
+
+def create_webhook(group: str, version: str, kind: str, *arguments: str) -> Step:
+    """Run `pykb create webhook`; the manifests are generated at the end."""
+    return pykb("create", "webhook", "--group", group, "--version", version, "--kind", kind, "--no-make", *arguments)

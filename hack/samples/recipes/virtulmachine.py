@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from hack.samples.scaffolded import SUBRESOURCE
-from hack.samples.steps import create_api, init, own, pykb, replace
+from hack.samples.steps import create_api, create_webhook, init, own, pykb, replace
 
+IMPORTED = "from pykb.api import CustomResource, Field, Struct"
 EXAMPLE = '''
     foo: str | None = None
     """An example field, to be replaced by what VirtulMachine needs."""
@@ -13,8 +14,8 @@ MACHINE = '''
     cpu: str
     """Number of virtual CPUs."""
 
-    memory: str
-    """Size of the memory."""
+    memory: Quantity | None = None
+    """Size of the memory; 2Gi for each CPU when absent."""
 
     lifetime: timedelta | None = None
     """How long the machine runs before it is deleted; for ever when absent."""
@@ -40,7 +41,7 @@ STEPS = [
     create_api("infra", "v1", "VirtulMachine", "--resource", "--controller"),
     replace(
         "sealvm/api/v1/virtulmachine_types.py",
-        ("from pykb.api import", "from datetime import timedelta\n\nfrom pykb.api import"),
+        (IMPORTED, f"from datetime import timedelta\n\n{IMPORTED.replace('Field, ', 'Field, Quantity, ')}"),
         (EXAMPLE, MACHINE),
         (OBSERVED, OBSERVED_MACHINE),
         (SUBRESOURCE, COLUMNS),
@@ -57,10 +58,13 @@ STEPS = [
             "import VirtulMachineReconciler\nfrom sealvm.hypervisor import Hypervisor\n",
         ),
     ),
+    create_webhook("infra", "v1", "VirtulMachine", "--defaulting", "--programmatic-validation"),
     own(
         "sealvm/controllers/virtulmachine_controller.py",
         "sealvm/hypervisor.py",
+        "sealvm/webhooks/v1/virtulmachine_webhook.py",
         "tests/controllers/test_virtulmachine_controller.py",
+        "tests/webhooks/v1/test_virtulmachine_webhook.py",
     ),
     pykb("generate"),
 ]

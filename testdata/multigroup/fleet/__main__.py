@@ -23,6 +23,8 @@ from fleet.controllers.crew.captain_controller import CaptainReconciler
 from fleet.controllers.sea_creatures import kraken_handlers as kraken_handlers
 from fleet.controllers.ship.frigate_controller import FrigateReconciler
 from fleet.controllers.ship.harbour_controller import HarbourReconciler
+from fleet.webhooks.crew.v1.captain_webhook import setup_captain_webhook
+from fleet.webhooks.ship.v1.frigate_webhook import setup_frigate_webhook
 
 # +pykb:scaffold:imports
 
@@ -37,6 +39,8 @@ def register(manager: Manager) -> None:
     HarbourReconciler(manager.client).setup(manager)
     DeploymentReconciler(manager.client).setup(manager)
     IssuerReconciler(manager.client).setup(manager)
+    setup_frigate_webhook(manager)
+    setup_captain_webhook(manager)
     # +pykb:scaffold:builder
 
 

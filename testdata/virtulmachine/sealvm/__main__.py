@@ -18,6 +18,7 @@ from pykb.runtime import Manager, ManagerOptions
 
 from sealvm.controllers.virtulmachine_controller import VirtulMachineReconciler
 from sealvm.hypervisor import Hypervisor
+from sealvm.webhooks.v1.virtulmachine_webhook import setup_virtulmachine_webhook
 
 # +pykb:scaffold:imports
 
@@ -27,6 +28,7 @@ LEADER_ELECTION_ID = "sealvm.sealyun.com"
 def register(manager: Manager) -> None:
     """Give the manager every controller that it is to run."""
     VirtulMachineReconciler(manager.client, Hypervisor(cpus=4)).setup(manager)
+    setup_virtulmachine_webhook(manager)
     # +pykb:scaffold:builder
 
 

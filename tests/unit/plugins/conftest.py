@@ -10,6 +10,7 @@ import pytest
 
 from pykb.plugins.new_api import NewApi, plan_api
 from pykb.plugins.new_project import NewProject, plan_project
+from pykb.plugins.new_webhook import NewWebhook, plan_webhook
 from pykb.scaffold import project
 from pykb.scaffold.apply import apply
 from pykb.scaffold.plan import Plan
@@ -19,18 +20,18 @@ Grow = Callable[..., Path]
 
 @pytest.fixture(scope="session")
 def grow(tmp_path_factory: pytest.TempPathFactory) -> Grow:
-    """Makes a project with the APIs that a test names; nothing is generated."""
+    """Makes a project with the APIs and webhooks that a test names; nothing is generated."""
 
-    def make(options: NewProject, *apis: NewApi) -> Path:
+    def make(options: NewProject, *additions: NewApi | NewWebhook) -> Path:
         root = tmp_path_factory.mktemp("projects") / options.project_name
         root.mkdir()
         plan, found = plan_project(options, root, year="2026")
         write(plan)
-        for api in apis:
+        for each in additions:
             file, problems = project.load((root / project.FILE_NAME).read_text(encoding="utf-8"))
             assert file is not None, problems
-            planned, found = plan_api(api, file, root)
-            assert planned is not None, [str(each) for each in found]
+            planned, found = plan_api(each, file, root) if isinstance(each, NewApi) else plan_webhook(each, file, root)
+            assert planned is not None, [str(finding) for finding in found]
             write(planned.plan)
         return root
 

@@ -63,6 +63,7 @@ def test_every_path_that_a_page_names_exists(root: Path, page: str) -> None:
         ".venv",
         ".venv/bin/pykb",
         "config/webhook/manifests.yaml",
+        "harbour/webhooks/",
         "config/crd/bases/",
         "crd/bases",
     }

@@ -16,6 +16,7 @@
 
 import os
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -89,6 +90,24 @@ def test_metrics_are_served_to_those_who_may_read_them() -> None:
         assert "# HELP" in metrics()
     finally:
         kubectl("delete", "clusterrolebinding", binding)
+
+
+def test_webhooks_are_trusted() -> None:
+    """cert-manager has told the API server whom to trust, wherever it is asked to."""
+    if not (PROJECT / "config/certmanager").exists():
+        return  # before the first `pykb create webhook`
+    kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations,customresourcedefinitions"
+    authority = "{.webhooks[*].clientConfig.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}"
+    wanted = r"{.metadata.annotations.cert-manager\.io/inject-ca-from}"
+    jsonpath = "{range .items[*]}{.metadata.name}=" + wanted + " " + authority + '{"\\n"}{end}'
+    missing = ""
+    for _ in range(60):
+        lines = kubectl("get", kinds, f"--output=jsonpath={jsonpath}").splitlines()
+        missing = "\n".join(line for line in lines if f"={NAMESPACE}/{PREFIX}-" in line and len(line.split()) < 2)
+        if not missing:
+            return
+        time.sleep(1)
+    pytest.fail(f"no certificate authority after a minute:\n{missing}", pytrace=False)
 
 
 def test_samples_are_accepted() -> None:

@@ -18,6 +18,7 @@ from datetime import timedelta
 
 import pytest
 import yaml
+from pykb.api import Quantity
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import Client, ManagerOptions, Request, Result
 from pykb.testing import RunManager, eventually
@@ -33,7 +34,7 @@ SAMPLE = "config/samples/infra_v1_virtulmachine.yaml"
 
 async def create(client: Client, namespace: str, name: str, cpu: int, lifetime: timedelta | None = None) -> Request:
     """Create a machine and return the request for it."""
-    spec = VirtulMachineSpec(cpu=str(cpu), memory="1Gi", lifetime=lifetime)
+    spec = VirtulMachineSpec(cpu=str(cpu), memory=Quantity("1Gi"), lifetime=lifetime)
     await client.create(VirtulMachine(metadata=ObjectMeta(name=name, namespace=namespace), spec=spec))
     return Request(namespace, name)
 

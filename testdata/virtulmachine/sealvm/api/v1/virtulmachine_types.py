@@ -16,7 +16,7 @@
 
 from datetime import timedelta
 
-from pykb.api import CustomResource, Field, Struct
+from pykb.api import CustomResource, Field, Quantity, Struct
 from pykb.api.meta.v1 import Condition
 
 from sealvm.api.v1.groupversion import GROUP_VERSION
@@ -28,8 +28,8 @@ class VirtulMachineSpec(Struct):
     cpu: str
     """Number of virtual CPUs."""
 
-    memory: str
-    """Size of the memory."""
+    memory: Quantity | None = None
+    """Size of the memory; 2Gi for each CPU when absent."""
 
     lifetime: timedelta | None = None
     """How long the machine runs before it is deleted; for ever when absent."""

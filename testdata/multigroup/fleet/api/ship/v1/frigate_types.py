@@ -14,17 +14,30 @@
 
 """The Frigate API. After a change here, `make` writes the CRD."""
 
-from pykb.api import CustomResource, Field, Struct
+from pykb.api import CustomResource, Field, Int32, Struct
 from pykb.api.meta.v1 import Condition
 
 from fleet.api.ship.v1.groupversion import GROUP_VERSION
 
 
+class Home(Struct):
+    """A place in a port."""
+
+    port: str
+    """The port."""
+
+    berth: str | None = None
+    """The berth in it."""
+
+
 class FrigateSpec(Struct):
     """Desired state of Frigate."""
 
-    foo: str | None = None
-    """An example field, to be replaced by what Frigate needs."""
+    guns: Int32 | None = None
+    """How many guns she carries."""
+
+    home: Home | None = None
+    """Where she belongs to."""
 
 
 class FrigateStatus(Struct):
@@ -37,6 +50,7 @@ class FrigateStatus(Struct):
 
 
 # +kubebuilder:subresource:status
+# +kubebuilder:storageversion
 class Frigate(CustomResource, group_version=GROUP_VERSION):
     """Frigate is the schema of the frigates API."""
 

@@ -14,7 +14,7 @@
 
 """The Frigate API. After a change here, `make` writes the CRD."""
 
-from pykb.api import CustomResource, Field, Struct
+from pykb.api import CustomResource, Field, Int32, Struct
 from pykb.api.meta.v1 import Condition
 
 from fleet.api.ship.v1beta1.groupversion import GROUP_VERSION
@@ -23,8 +23,11 @@ from fleet.api.ship.v1beta1.groupversion import GROUP_VERSION
 class FrigateSpec(Struct):
     """Desired state of Frigate."""
 
-    foo: str | None = None
-    """An example field, to be replaced by what Frigate needs."""
+    guns: Int32 | None = None
+    """How many guns she carries."""
+
+    home_port: str | None = None
+    """The port that she belongs to."""
 
 
 class FrigateStatus(Struct):
@@ -37,7 +40,6 @@ class FrigateStatus(Struct):
 
 
 # +kubebuilder:subresource:status
-# +kubebuilder:storageversion
 class Frigate(CustomResource, group_version=GROUP_VERSION):
     """Frigate is the schema of the frigates API."""
 

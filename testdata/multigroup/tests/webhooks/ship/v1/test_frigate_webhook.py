@@ -1,0 +1,37 @@
+# Copyright fanux
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The webhooks of Frigate, called by a real API server."""
+
+import pytest
+import yaml
+from pykb.runtime import Client
+from pykb.testing import RunManager
+
+from fleet.api.ship.v1 import Frigate
+from fleet.webhooks.ship.v1.frigate_webhook import setup_frigate_webhook
+
+pytestmark = pytest.mark.usefixtures("crds")
+SAMPLE = "config/samples/ship_v1_frigate.yaml"
+
+
+async def test_the_sample_is_admitted(
+    client: Client, namespace: str, run_manager: RunManager, pytestconfig: pytest.Config
+) -> None:
+    """The API server asks the webhooks, and they take the sample."""
+    sample = yaml.safe_load((pytestconfig.rootpath / SAMPLE).read_text(encoding="utf-8"))
+    resource = Frigate.from_wire(sample)
+    resource.metadata.namespace = namespace
+    async with run_manager(setup_frigate_webhook):
+        await client.create(resource)

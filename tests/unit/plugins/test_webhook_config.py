@@ -1,0 +1,236 @@
+"""What kustomize makes of a project with webhooks, and what a real API server says to it."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pykb.envtest import ControlPlane, get_assets
+from pykb.plugins.new_api import NewApi
+from pykb.plugins.new_project import NewProject
+from pykb.plugins.new_webhook import NewWebhook
+from tests.unit.plugins.conftest import Grow
+
+CERT_MANAGER = "certificates", "issuers"
+INJECT = "cert-manager.io/inject-ca-from"
+PROJECT = NewProject("example.com", "harbour", multigroup=True)
+KINDS = [
+    NewApi("fleet", "v1", "Ship"),
+    NewApi("fleet", "v1beta1", "Ship", controller=False),
+    NewApi("fleet", "v1", "Pier"),
+    NewApi("fleet", "v2", "Pier", controller=False),
+    NewApi("crew", "v1", "Ship"),
+]
+WEBHOOKS = [
+    NewWebhook("fleet", "v1", "Ship", defaulting=True, validation=True, conversion=True),
+    NewWebhook("fleet", "v2", "Pier", conversion=True),
+    NewWebhook("crew", "v1", "Ship", defaulting=True, defaulting_path="/crew/ship"),
+]
+
+
+def kubectl() -> Path:
+    """The kubectl of pykb's own control plane."""
+    found = get_assets().kubectl
+    assert found is not None
+    return found
+
+
+def run(root: Path, *command: str | Path, code: int = 0, **environment: str) -> str:
+    """Run a program in a project and give what it printed."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    done = subprocess.run(command, cwd=root, env={**env, **environment}, capture_output=True, text=True, check=False)
+    assert done.returncode == code, f"{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def root(grow: Grow) -> Path:
+    """A project whose kinds have webhooks of each type, generated."""
+    made = grow(PROJECT, *KINDS, *WEBHOOKS)
+    run(made, sys.executable, "-m", "pykb", "generate")
+    return made
+
+
+def build(root: Path) -> dict[tuple[str, str], Any]:
+    """The objects of config/default by kind and name."""
+    built = yaml.safe_load_all(run(root, kubectl(), "kustomize", "config/default"))
+    return {(each["kind"], each["metadata"]["name"]): each for each in built}
+
+
+@pytest.mark.apiserver
+def test_the_authority_is_injected_wherever_the_api_server_calls(root: Path) -> None:
+    """Both configurations and every converted CRD, the second one too; a CRD without conversion stays as it is."""
+    objects = build(root)
+    injected = {key for key, each in objects.items() if INJECT in each["metadata"].get("annotations", {})}
+    assert injected == {
+        ("MutatingWebhookConfiguration", "harbour-mutating-webhook-configuration"),
+        ("ValidatingWebhookConfiguration", "harbour-validating-webhook-configuration"),
+        ("CustomResourceDefinition", "ships.fleet.example.com"),
+        ("CustomResourceDefinition", "piers.fleet.example.com"),
+    }
+    values = {objects[key]["metadata"]["annotations"][INJECT] for key in injected}
+    assert values == {"harbour-system/harbour-serving-cert"}
+    assert ("Certificate", "harbour-serving-cert") in objects
+
+
+@pytest.mark.apiserver
+def test_every_call_goes_to_the_service_that_the_certificate_is_for(root: Path) -> None:
+    """Name, namespace and path, in configurations and CRDs; the certificate's names are the Service's."""
+    objects = build(root)
+    service = objects["Service", "harbour-webhook-service"]
+    assert service["spec"]["ports"] == [{"port": 443, "protocol": "TCP", "targetPort": 9443}]
+    called = re.findall(
+        r"service:\n(.*?)\n +(?=caBundle|conversion|failure)", yaml.safe_dump(list(objects.values())), re.DOTALL
+    )
+    clients = [
+        webhook["clientConfig"]["service"]
+        for kind in ("Mutating", "Validating")
+        for webhook in objects[f"{kind}WebhookConfiguration", f"harbour-{kind.lower()}-webhook-configuration"][
+            "webhooks"
+        ]
+    ]
+    converted = [each["spec"].get("conversion") for (kind, _), each in objects.items() if kind.startswith("Custom")]
+    clients += [each["webhook"]["clientConfig"]["service"] for each in converted if each]
+    assert called or clients
+    assert {(each["name"], each["namespace"]) for each in clients} == {("harbour-webhook-service", "harbour-system")}
+    assert sorted(each["path"] for each in clients) == [
+        "/convert",
+        "/convert",
+        "/crew/ship",
+        "/mutate-fleet-example-com-v1-ship",
+        "/validate-fleet-example-com-v1-ship",
+    ]
+    certificate = objects["Certificate", "harbour-serving-cert"]["spec"]
+    name = "harbour-webhook-service.harbour-system.svc"
+    assert certificate["dnsNames"] == [name, f"{name}.cluster.local"]
+    assert certificate["issuerRef"]["name"] == "harbour-selfsigned-issuer"
+
+
+@pytest.mark.apiserver
+def test_the_manager_has_the_certificate_and_stays_restricted(root: Path) -> None:
+    """The Secret is mounted, the port is open, the root file system is read-only still."""
+    pod = build(root)["Deployment", "harbour-controller-manager"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    (path,) = [a.partition("=")[2] for a in container["args"] if a.startswith("--webhook-cert-path=")]
+    (mount,) = [m for m in container["volumeMounts"] if m["mountPath"] == path]
+    (volume,) = [v for v in pod["volumes"] if v["name"] == mount["name"]]
+    assert mount["readOnly"] is True
+    assert volume["secret"]["secretName"] == "webhook-server-cert"
+    assert {"containerPort": 9443, "name": "webhook-server", "protocol": "TCP"} in container["ports"]
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert pod["securityContext"]["runAsNonRoot"] is True
+
+
+@pytest.mark.apiserver
+def test_policies_and_the_metrics_certificate_can_be_switched_on(grow: Grow) -> None:
+    """The pod's port is what a policy is about; the certificate of the metrics gets the names of their Service."""
+    root = grow(PROJECT, *KINDS, *WEBHOOKS)
+    run(root, sys.executable, "-m", "pykb", "generate")
+    for folder in ("default", "certmanager"):
+        path = root / "config" / folder / "kustomization.yaml"
+        text = path.read_text(encoding="utf-8").replace("#- ../prometheus", "# ../prometheus")
+        path.write_text(re.sub(r"^#(?=- |  |patches:)", "", text, flags=re.MULTILINE), encoding="utf-8")
+    objects = build(root)
+    policy = objects["NetworkPolicy", "harbour-allow-webhook-traffic"]["spec"]
+    assert policy["ingress"] == [{"ports": [{"port": 9443, "protocol": "TCP"}]}]
+    name = "harbour-controller-manager-metrics-service.harbour-system.svc"
+    assert objects["Certificate", "harbour-metrics-certs"]["spec"]["dnsNames"] == [name, f"{name}.cluster.local"]
+
+
+def test_names_of_webhooks_are_unique_in_their_configuration(root: Path) -> None:
+    """Two groups have the kind: the second one's webhook has the group in its name."""
+    documents = list(yaml.safe_load_all((root / "config/webhook/manifests.yaml").read_text(encoding="utf-8")))
+    names = [[webhook["name"] for webhook in each["webhooks"]] for each in documents]
+    assert names == [["mship-v1.crew.example.com.kb.io", "mship-v1.kb.io"], ["vship-v1.kb.io"]]
+
+
+@pytest.fixture
+def cert_manager(control_plane: ControlPlane) -> Iterator[None]:
+    """The CRDs that the project uses of cert-manager, with no cert-manager behind them."""
+    crds = [
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": f"{plural}.cert-manager.io"},
+            "spec": {
+                "group": "cert-manager.io",
+                "names": {"kind": plural[:-1].title(), "plural": plural},
+                "scope": "Namespaced",
+                "versions": [
+                    {
+                        "name": "v1",
+                        "served": True,
+                        "storage": True,
+                        "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                    }
+                ],
+            },
+        }
+        for plural in CERT_MANAGER
+    ]
+    yield from applied(control_plane, crds)
+
+
+def applied(control_plane: ControlPlane, objects: list[dict[str, Any]]) -> Iterator[None]:
+    """The objects are in the cluster for a while."""
+    text = yaml.safe_dump_all(objects)
+    base = [str(kubectl()), f"--kubeconfig={control_plane.kubeconfig}"]
+    subprocess.run([*base, "apply", "--server-side", "-f", "-"], input=text, text=True, check=True)
+    subprocess.run([*base, "wait", "--for=condition=Established", "-f", "-"], input=text, text=True, check=True)
+    yield
+    subprocess.run([*base, "delete", "--wait=false", "-f", "-"], input=text, text=True, check=True)
+
+
+def make(root: Path, control_plane: ControlPlane, target: str, code: int = 0) -> str:
+    """Run a target with this environment's pykb in place of one that the project would install."""
+    words = (
+        "make",
+        "-o",
+        ".venv/.made",
+        target,
+        f"PYKB={sys.executable} -m pykb",
+        f"KUBECTL={kubectl()}",
+        "KUSTOMIZE=-",
+    )
+    return run(root, *words, code=code, KUBECONFIG=str(control_plane.kubeconfig))
+
+
+@pytest.mark.apiserver
+def test_without_cert_manager_nothing_is_deployed(root: Path, control_plane: ControlPlane) -> None:
+    """Half an operator would be there before the first Certificate is refused."""
+    shown = make(root, control_plane, "deploy", code=2)
+    assert "error: the cluster has no cert-manager" in shown
+    assert "https://cert-manager.io/docs/installation" in shown
+    assert "serverside-applied" not in shown
+
+
+@pytest.mark.apiserver
+@pytest.mark.usefixtures("cert_manager")
+def test_a_project_with_webhooks_is_deployed(root: Path, control_plane: ControlPlane) -> None:
+    """The API server takes every object."""
+    try:
+        shown = make(root, control_plane, "deploy")
+        for name in (
+            "mutatingwebhookconfiguration.admissionregistration.k8s.io/harbour-mutating-webhook-configuration",
+            "certificate.cert-manager.io/harbour-serving-cert",
+            "issuer.cert-manager.io/harbour-selfsigned-issuer",
+            "customresourcedefinition.apiextensions.k8s.io/piers.fleet.example.com",
+        ):
+            assert f"{name} serverside-applied" in shown
+    finally:
+        text = run(root, kubectl(), "kustomize", "config/default")
+        subprocess.run(
+            [kubectl(), f"--kubeconfig={control_plane.kubeconfig}", "delete", "--wait=false", "-f", "-"],
+            input=text,
+            text=True,
+            check=False,
+            capture_output=True,
+        )
