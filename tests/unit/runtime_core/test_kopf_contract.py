@@ -12,6 +12,7 @@ import kopf
 import pytest
 from kopf._cogs.clients import api, auth, errors, watching
 from kopf._cogs.structs import credentials, diffs, references
+from kopf._core.engines import admission
 from kopf._core.intents import causes
 
 from pykb.runtime import _kopf
@@ -111,16 +112,16 @@ def test_a_registry_has_the_groups_that_are_parted_among_replicas():
     assert groups == {"_activities", "_indexing", "_watching", "_spawning", "_changing", "_webhooks"}
 
 
-def test_the_webhook_server_can_be_given_a_certificate():
-    """A self-signed one is made by a method of its own; files are named by keywords; admission is configured by two settings."""
-    made = inspect.getattr_static(kopf.WebhookServer, "build_certificate")
-    assert isinstance(made, staticmethod)
-    assert list(inspect.signature(made.__func__).parameters)[:2] == ["hostnames", "password"]
-    assert set(inspect.signature(kopf.WebhookServer).parameters) >= {"port", "certfile", "pkeyfile", "cafile"}
+def test_a_webhook_server_is_a_function_that_gives_client_configurations():
+    """It is called with the function that answers, and keeps its configurations by what it yields."""
     assert set(vars(kopf.OperatorSettings().admission)) == {"server", "managed"}
-    serve = inspect.getattr_static(kopf.WebhookServer, "_serve")
-    assert list(inspect.signature(serve.__func__).parameters) == ["fn", "request"]
-    assert "self._serve(fn, request)" in inspect.getsource(kopf.WebhookServer.__call__)
+    source = inspect.getsource(admission.admission_webhook_server)
+    assert "async for client_config in settings.admission.server(webhookfn):" in source
+    serve = inspect.getsource(kopf.WebhookServer)
+    assert "await fn(data, webhook=webhook, sslpeer=sslpeer, headers=headers)" in serve
+    assert "url_id = urllib.parse.quote(id)" in inspect.getsource(admission._inject_handler_id)
+    for error in (admission.AmbiguousResourceError, admission.UnknownResourceError):
+        assert issubclass(error, admission.WebhookError)
 
 
 def test_a_handler_is_called_with_what_its_cause_says():
