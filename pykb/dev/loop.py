@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -13,6 +14,7 @@ from pykb.dev.output import Output, Source
 from pykb.dev.project import DevProject
 from pykb.dev.target import Target
 from pykb.dev.watch import next_change, shown
+from pykb.dev.webhooks import SWITCH, LocalWebhooks, is_wanted
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.render import render
 from pykb.envtest.assets import find_assets
@@ -24,6 +26,8 @@ MANAGER = "manager"
 BUILD = "build"
 STOP_GRACE = timedelta(seconds=10)
 POLL_SECONDS = 0.2
+SERVING_SOON = timedelta(seconds=10)
+"""When a manager that has started and serves no webhook is told of."""
 
 
 class DevLoop:
@@ -50,6 +54,9 @@ class DevLoop:
         self._stop = asyncio.Event()
         self._applied = ""
         self._runs = False
+        self._webhooks = LocalWebhooks(project, target.kubeconfig) if target.is_local else None
+        self._told_of_webhooks = False
+        self._serving: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
         """Loop until SIGINT, SIGTERM or SIGHUP; everything that was started has ended on return."""
@@ -68,6 +75,7 @@ class DevLoop:
         finally:
             self._output.line(Source.PYKB, "stopping")
             self._runs = False
+            await self._take_back_webhooks()
             await asyncio.to_thread(self._processes.stop, (MANAGER, BUILD), grace=STOP_GRACE)
             await asyncio.to_thread(self._processes.close)
             await tasks[1]  # what the manager said last
@@ -107,6 +115,9 @@ class DevLoop:
             self._applied = digest
             for name in names:
                 self._output.line(Source.PYKB, f"installed {name}")
+        if self._webhooks is not None:
+            for line in await asyncio.to_thread(list, self._webhooks.renew(digest)):
+                self._output.line(Source.PYKB, line)
         await self._restart_manager()
 
     async def _generate(self) -> bool:
@@ -136,11 +147,18 @@ class DevLoop:
     async def _restart_manager(self) -> None:
         self._runs = False
         await asyncio.to_thread(self._processes.stop, (MANAGER,), grace=STOP_GRACE)
-        command = self._project.manager_command(self._arguments)
+        flags = () if self._webhooks is None else self._webhooks.flags()
+        command = self._project.manager_command(self._arguments, flags)
         environment = {"KUBECONFIG": str(self._target.kubeconfig), "PYTHONUNBUFFERED": "1"}
+        if self._webhooks is None:
+            environment[SWITCH] = "false"
+            self._tell_that_webhooks_are_off()
         self._processes.start_piped(MANAGER, command, folder=self._project.root, env=environment)
         self._runs = True
         self._output.line(Source.PYKB, "manager started")
+        if self._serving is not None:
+            self._serving.cancel()
+        self._serving = asyncio.create_task(self._await_webhooks()) if flags else None
 
     async def _watch_manager(self) -> None:
         """Tell when the manager ends of itself."""
@@ -151,6 +169,8 @@ class DevLoop:
                 self._output.line(
                     Source.PYKB, f"the manager ended with {describe_exit(code)}; a change starts it again"
                 )
+                if self._webhooks is not None and self._webhooks.url:
+                    self._output.line(Source.PYKB, "until then the API server refuses what its webhooks would judge")
 
     async def _end_of(self, name: str) -> int:
         """Wait until a process has ended of itself; its exit code."""
@@ -178,6 +198,43 @@ class DevLoop:
         finally:
             transport.close()
 
+    # -- its webhooks
+
+    def _tell_that_webhooks_are_off(self) -> None:
+        if not self._told_of_webhooks and is_wanted(self._project):
+            self._told_of_webhooks = True
+            self._output.line(
+                Source.PYKB,
+                f"webhooks are off ({SWITCH}=false): a cluster that is not local cannot call this machine",
+            )
+
+    async def _await_webhooks(self) -> None:
+        """Tell when the webhooks answer, since until then what they judge is refused; and which ones are missing."""
+        webhooks = self._webhooks
+        if webhooks is None:
+            return
+        try:
+            async with asyncio.timeout(SERVING_SOON.total_seconds()):
+                await _until_answered(webhooks)
+        except TimeoutError:
+            await self._tell_unserved(webhooks)  # the manager may serve none at all
+            await _until_answered(webhooks)
+        self._output.line(Source.PYKB, f"webhooks are served at {webhooks.url}")
+        await self._tell_unserved(webhooks)
+
+    async def _tell_unserved(self, webhooks: LocalWebhooks) -> None:
+        with contextlib.suppress(EnvironmentProblem):  # of the manifest: it was told when it was installed
+            for diagnostic in await asyncio.to_thread(webhooks.unserved):
+                self._output.error(render([diagnostic], colour=self._colour))
+
+    async def _take_back_webhooks(self) -> None:
+        if self._serving is not None:
+            self._serving.cancel()
+            await asyncio.gather(self._serving, return_exceptions=True)
+        if self._webhooks is not None:
+            with contextlib.suppress(EnvironmentProblem):  # the control plane may have gone first
+                await asyncio.to_thread(self._webhooks.close, stays=self._target.own is None)
+
     # -- the controller manager
 
     async def _add_controller_manager(self) -> None:
@@ -201,6 +258,13 @@ class DevLoop:
             return
         await asyncio.to_thread(own.start_controller_manager, found.kube_controller_manager)
         self._output.line(Source.PYKB, f"{CONTROLLER_MANAGER} started")
+
+
+async def _until_answered(webhooks: LocalWebhooks) -> None:
+    while True:
+        if await asyncio.to_thread(webhooks.answers):
+            return
+        await asyncio.sleep(POLL_SECONDS)
 
 
 async def _read_line(reader: asyncio.StreamReader) -> bytes:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pykb.dev.watch import Watched
+from pykb.envtest.webhook_manifest import MANIFEST
+from pykb.meta.gvk import GroupKind
+from pykb.scaffold.project import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +42,32 @@ class DevProject:
         """Writes the manifests; in a process of its own, so that edited types are imported afresh."""
         return (self.python, "-P", "-m", "pykb", "generate")
 
-    def manager_command(self, arguments: tuple[str, ...]) -> tuple[str, ...]:
-        """Runs the manager, without probes unless asked for: two loops shall not fight for one port."""
+    def manager_command(self, arguments: tuple[str, ...], webhooks: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Runs the manager, without probes unless asked for: two loops shall not fight for one port.
+
+        Args:
+            arguments: Flags of the user; they win.
+            webhooks: Flags that say where webhooks are served.
+        """
         quiet = () if any(a.startswith("--health-probe-bind-address") for a in arguments) else (PROBES_OFF,)
-        return (self.python, "-m", self.package, *quiet, *arguments)
+        return (self.python, "-m", self.package, *quiet, *webhooks, *arguments)
+
+    @property
+    def webhook_manifest(self) -> Path:
+        """Where the generator puts webhook configurations."""
+        return self.root / MANIFEST
+
+    def converted_kinds(self) -> frozenset[GroupKind]:
+        """The kinds with a conversion webhook, as PROJECT remembers them; none where it cannot be read."""
+        try:
+            project, _ = load((self.root / "PROJECT").read_text(encoding="utf-8"))
+        except OSError:
+            return frozenset()
+        return frozenset(
+            GroupKind(resource.api_group, resource.kind)
+            for resource in (project.resources if project is not None else ())
+            if resource.webhooks is not None and resource.webhooks.conversion
+        )
 
     def crds_digest(self) -> str:
         """Changes when a definition does."""

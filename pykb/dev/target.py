@@ -41,6 +41,10 @@ class Target(Protocol):
     def own(self) -> ControlPlane | None:
         """The control plane that lives and ends with the loop, if it is one."""
 
+    @property
+    def is_local(self) -> bool:
+        """Whether its API server runs on this machine, so that it can call webhooks here."""
+
     def install(self, crds: Path) -> list[str]:
         """Apply the definitions of a folder and wait until they are served; returns their names."""
 
@@ -52,6 +56,7 @@ class LocalTarget:
     title: str
     kubeconfig: Path
     own: ControlPlane | None = None
+    is_local: bool = True
 
     def install(self, crds: Path) -> list[str]:
         """Apply the definitions of a folder and wait until they are served; returns their names."""
@@ -66,6 +71,7 @@ class RealTarget:
     kubeconfig: Path
     kubectl: Kubectl
     own: None = None
+    is_local: bool = False
 
     def install(self, crds: Path) -> list[str]:
         """Apply the definitions of a folder and wait until they are established; returns their names."""

@@ -127,6 +127,17 @@ class Authority:
         )
 
 
+def write_serving_certificate(folder: Path, hosts: Iterable[str]) -> bytes:
+    """Write ``tls.crt``, ``tls.key`` and ``ca.crt`` for a server at some hosts; the authority's certificate, PEM.
+
+    The authority's key is not kept: it signs this one certificate.
+    """
+    authority = Authority()
+    write_private(folder / "ca.crt", authority.pair.certificate)
+    authority.server(hosts, title="pykb-webhooks").write(folder, "tls")
+    return authority.pair.certificate
+
+
 def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
         digital_signature=True,

@@ -19,6 +19,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CRD_REFUSED
 from pykb.diagnostics.codes.local_webhooks import CONVERSION_WITHOUT_CRD, WEBHOOK_NOT_IN_EFFECT
 from pykb.envtest.crds import COLLECTION
+from pykb.envtest.ports import LOOPBACK
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving, host_of
 from pykb.envtest.webhooks import POLL_SECONDS, TIMEOUT
@@ -68,6 +69,26 @@ def remove_conversions(rest: Rest, converted: Iterable[Converted]) -> None:
         rest.call("PATCH", path, patch, content_type=JSON_PATCH)
 
 
+def clear_conversions(rest: Rest, *, but: Iterable[Converted] = ()) -> list[str]:
+    """Put ``None`` where kinds are converted at a port of this machine that nobody listens at any more.
+
+    Args:
+        rest: The cluster, which runs on this machine.
+        but: Those whose server is yet to start.
+
+    Returns:
+        The names of those definitions.
+    """
+    cleared, ours = [], {each.url for each in but}
+    for item in rest.call("GET", COLLECTION).body.get("items") or []:
+        name, conversion = item["metadata"]["name"], item["spec"].get("conversion") or NONE
+        url = _url(conversion)
+        if url and url not in ours and host_of(url)[0] == LOOPBACK and not _answers(conversion):
+            remove_conversions(rest, [Converted(name, url, NONE)])
+            cleared.append(name)
+    return cleared
+
+
 def settle_conversions(rest: Rest, converted: Iterable[Converted], *, timeout: timedelta = TIMEOUT) -> None:
     """Wait until the API server goes by the definitions as they are now.
 
@@ -104,6 +125,8 @@ def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Conver
     name = definition["metadata"]["name"]
     before = definition["spec"].get("conversion") or NONE
     config = {**serving.client_config(CONVERT), "service": None}  # a merge patch would leave one that is there
+    if _url(before) == config["url"]:
+        before = NONE  # it is ours already
     conversion = {
         "strategy": "Webhook",
         "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]},
@@ -119,12 +142,16 @@ def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Conver
 
 def _answers(conversion: dict[str, Any]) -> bool:
     """Whether somebody listens at the URL of a conversion: a session that was killed left one that nobody serves."""
-    url = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("url")
+    url = _url(conversion)
     if not url:
         return False
     with contextlib.suppress(OSError), socket.create_connection(host_of(url), timeout=1):
         return True
     return False
+
+
+def _url(conversion: dict[str, Any]) -> str:
+    return str(((conversion.get("webhook") or {}).get("clientConfig") or {}).get("url") or "")
 
 
 def _settle(rest: Rest, definition: dict[str, Any], deadline: float) -> None:

@@ -48,12 +48,20 @@ def remove_webhooks(rest: Rest, names: Iterable[str]) -> None:
         rest.call("DELETE", f"{GROUP}/{name}")
 
 
-def installed_with(rest: Rest, prefix: str) -> list[str]:
-    """The names of the configurations that begin with a prefix, each with its collection."""
+def installed_with(rest: Rest, prefix: str, *, url: str = "") -> list[str]:
+    """The names of the configurations that begin with a prefix, each with its collection.
+
+    Args:
+        rest: The cluster.
+        prefix: What the names begin with.
+        url: Only those whose webhooks are served there.
+    """
     found = []
     for collection in COLLECTIONS.values():
-        items = rest.call("GET", f"{GROUP}/{collection}").body.get("items") or []
-        found += [f"{collection}/{i['metadata']['name']}" for i in items if i["metadata"]["name"].startswith(prefix)]
+        for item in rest.call("GET", f"{GROUP}/{collection}").body.get("items") or []:
+            urls = [str(webhook["clientConfig"].get("url") or "") for webhook in item.get("webhooks") or ()]
+            if item["metadata"]["name"].startswith(prefix) and all(each.startswith(url) for each in urls):
+                found.append(f"{collection}/{item['metadata']['name']}")
     return found
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.render import render
-from pykb.envtest.certificates import Authority, write_private
+from pykb.envtest.certificates import write_serving_certificate
 from pykb.envtest.conversions import (
     CONVERT,
     Converted,
@@ -22,6 +22,7 @@ from pykb.envtest.conversions import (
     remove_conversions,
     settle_conversions,
 )
+from pykb.envtest.ports import LOOPBACK
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import MANIFEST, Serving, WebhookManifest
 from pykb.envtest.webhooks import install_webhooks, remove_webhooks, settle, unreachable
@@ -34,7 +35,6 @@ HOST_VARIABLE = "PYKB_WEBHOOK_HOST"
 
 A control plane of pykb's needs none: it runs on this machine. With ``USE_EXISTING_CLUSTER=true`` it may be needed.
 """
-LOOPBACK = "127.0.0.1"
 
 
 @contextlib.contextmanager
@@ -50,10 +50,7 @@ def options_for_webhooks(options: ManagerOptions) -> Iterator[ManagerOptions]:
         return
     folder = Path(tempfile.mkdtemp(prefix="pykb-"))  # private
     try:
-        authority = Authority()
-        pair = authority.server(dict.fromkeys((host, LOOPBACK, "localhost")), title="pykb-webhooks")
-        write_private(folder / "ca.crt", authority.pair.certificate)
-        pair.write(folder, "tls")
+        write_serving_certificate(folder, dict.fromkeys((host, LOOPBACK, "localhost")))
         yield replace(chosen, webhook_certificate=CertificateOptions(folder))
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -16,6 +16,7 @@ import pytest
 from pykb.envtest import ControlPlane
 from pykb.envtest.cluster import Cluster
 from pykb.envtest.rest import Rest
+from pykb.envtest.webhooks import installed_with
 
 pytestmark = [pytest.mark.apiserver, pytest.mark.timeout(300)]
 
@@ -205,3 +206,104 @@ def test_a_missing_kubeconfig_is_said_before_anything_starts(project: Path) -> N
     done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, env=dict(os.environ))
     assert done.returncode == 1
     assert "error[kubeconfig-unusable]: there is no kubeconfig `nowhere`" in done.stderr
+
+
+WEBHOOK = "shop/webhooks/v1/thing_webhook.py"
+DENIAL = """\
+    async def validate_create(self, obj: Thing) -> Warnings:
+        if obj.spec.foo == "WORD":
+            raise Denied("foo may not be WORD")
+"""
+
+
+@pytest.fixture(scope="module")
+def hooked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with a kind and its webhooks."""
+    folder = tmp_path_factory.mktemp("hooked") / "shop"
+    folder.mkdir()
+    pykb(folder, "init", "--domain", "example.com")
+    names = ("--group", "shop", "--version", "v1", "--kind", "Thing")
+    pykb(folder, "create", "api", *names)
+    pykb(folder, "create", "webhook", *names, "--defaulting", "--programmatic-validation")
+    edit(folder / WEBHOOK, "import Defaulter, Manager", "import Defaulter, Denied, Manager")
+    edit(folder / WEBHOOK, "    async def validate_create(self, obj: Thing) -> Warnings:\n", DENIAL)
+    return folder
+
+
+def create(rest: Rest, foo: str) -> str:
+    """Try to create a thing; the server's words, empty when it took it."""
+    thing = {"apiVersion": "shop.example.com/v1", "kind": "Thing", "metadata": {"name": "a"}, "spec": {"foo": foo}}
+    answer = rest.call("POST", f"{THINGS}?dryRun=All", thing)
+    return "" if answer.ok else answer.message
+
+
+def test_webhooks_are_served_and_follow_the_files(hooked: Path, devs: list[Dev]) -> None:
+    """The API server calls the manager, after each change with its new code; what nobody serves is told."""
+    dev = Dev(hooked)
+    devs.append(dev)
+    kubeconfig = Path(dev.says("export KUBECONFIG=").rpartition("=")[2].strip())
+    dev.says("installed mutatingwebhookconfigurations/pykb-dev-mutating-webhook-configuration")
+    dev.says("installed validatingwebhookconfigurations/pykb-dev-validating-webhook-configuration")
+    dev.says("webhooks are served at https://127.0.0.1:")
+    rest = Rest.from_kubeconfig(kubeconfig)
+    assert create(rest, "WORD").endswith("denied the request: foo may not be WORD")
+    assert create(rest, "other") == ""
+
+    edit(hooked / WEBHOOK, "WORD", "other")
+    edit(hooked / WEBHOOK, "WORD", "other")
+    dev.says("webhooks are served at https://127.0.0.1:")
+    assert create(rest, "other").endswith("denied the request: foo may not be other")
+    edit(hooked / WEBHOOK, "other", "WORD")
+    edit(hooked / WEBHOOK, "other", "WORD")
+    dev.says("webhooks are served at https://127.0.0.1:")
+
+    edit(hooked / "shop/__main__.py", "    setup_thing_webhook(manager)\n", "    # setup_thing_webhook(manager)\n")
+    dev.says("manager started")
+    dev.says("error[webhook-unserved]: nothing is served at `/mutate-shop-example-com-v1-thing`")
+    assert "connection refused" in create(rest, "other")
+    edit(hooked / "shop/__main__.py", "    # setup_thing_webhook(manager)\n", "    setup_thing_webhook(manager)\n")
+    dev.says("webhooks are served at https://127.0.0.1:")
+
+    edit(hooked / WEBHOOK, "    builder.with_defaulter(ThingDefaulter())\n", "")
+    dev.says("error[webhook-unserved]: nothing is served at `/mutate-shop-example-com-v1-thing`")
+    edit(
+        hooked / WEBHOOK,
+        "    builder.with_validator",
+        "    builder.with_defaulter(ThingDefaulter())\n    builder.with_validator",
+    )
+    dev.says("webhooks are served at https://127.0.0.1:")
+    assert dev.end(signal.SIGINT) == 0
+
+
+def test_a_cluster_that_stays_is_left_without_webhooks(hooked: Path, devs: list[Dev]) -> None:
+    """The loop takes them back at its end; what a killed one leaves, the next one replaces."""
+    pykb(hooked, "cluster", "up", "--no-controller-manager")
+    cluster = Cluster(hooked / ".pykb" / "cluster")
+    try:
+        rest = Rest.from_kubeconfig(cluster.status().kubeconfig)
+        dev = Dev(hooked)
+        devs.append(dev)
+        dev.says("webhooks are served at")
+        dev.end(signal.SIGKILL)
+        assert len(installed_with(rest, "pykb-dev-")) == 2
+
+        dev = Dev(hooked)
+        devs.append(dev)
+        dev.says("webhooks are served at")
+        assert len(installed_with(rest, "pykb-dev-")) == 2
+        assert create(rest, "WORD").endswith("foo may not be WORD")
+        assert dev.end(signal.SIGTERM) == 0
+        assert installed_with(rest, "pykb-dev-") == []
+        assert create(rest, "WORD") == ""
+    finally:
+        cluster.down()
+
+
+def test_a_real_cluster_gets_no_webhooks(hooked: Path, control_plane: ControlPlane, devs: list[Dev]) -> None:
+    """It could not call this machine; the loop says so, and the manager serves none."""
+    dev = Dev(hooked, "--kubeconfig", str(control_plane.kubeconfig))
+    devs.append(dev)
+    dev.says("webhooks are off (ENABLE_WEBHOOKS=false): a cluster that is not local cannot call this machine")
+    dev.says("controller started")
+    assert installed_with(control_plane.rest(), "pykb-dev-") == []
+    assert dev.end(signal.SIGINT) == 0

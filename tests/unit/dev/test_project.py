@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pykb.dev.project import DevProject
+from pykb.meta.gvk import GroupKind
 
 
 @pytest.mark.parametrize(
@@ -36,3 +37,32 @@ def test_the_digest_changes_with_every_definition(tmp_path: Path) -> None:
     (project.crds / "b.yaml").unlink()
     digests.append(project.crds_digest())
     assert len(set(digests)) == 5
+
+
+def test_flags_of_webhooks_come_before_the_users(tmp_path: Path) -> None:
+    """Of two flags the last one counts."""
+    command = DevProject(tmp_path, "sealvm", python="python").manager_command(("--webhook-port=1",), ("--x", "--y"))
+    assert command == ("python", "-m", "sealvm", "--health-probe-bind-address=0", "--x", "--y", "--webhook-port=1")
+
+
+PROJECT = """\
+domain: example.com
+layout: [python.pykb.dev/v1]
+projectName: p
+repo: p
+version: "3"
+resources:
+- {group: infra, domain: example.com, kind: A, version: v1, webhooks: {conversion: true, spoke: [v2]}}
+- {group: infra, domain: example.com, kind: B, version: v1, webhooks: {defaulting: true}}
+- {group: infra, domain: example.com, kind: C, version: v1}
+"""
+
+
+def test_converted_kinds_are_those_that_project_says(tmp_path: Path) -> None:
+    """Nothing where it cannot be read: generating has told why."""
+    project = DevProject(tmp_path, "p")
+    assert project.converted_kinds() == frozenset()
+    (tmp_path / "PROJECT").write_text(PROJECT)
+    assert project.converted_kinds() == {GroupKind("infra.example.com", "A")}
+    (tmp_path / "PROJECT").write_text("a: [")
+    assert project.converted_kinds() == frozenset()

@@ -1,0 +1,162 @@
+"""The project's webhooks on a local control plane: its API server calls the manager of the loop."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import shutil
+import socket
+import ssl
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pykb.dev.project import DevProject
+from pykb.diagnostics import Diagnostic
+from pykb.envtest.certificates import write_serving_certificate
+from pykb.envtest.components import new_folder
+from pykb.envtest.conversions import Converted, clear_conversions, install_conversions, remove_conversions
+from pykb.envtest.ports import LOOPBACK
+from pykb.envtest.rest import Rest
+from pykb.envtest.webhook_manifest import Serving, WebhookManifest
+from pykb.envtest.webhooks import install_webhooks, installed_with, remove_webhooks
+
+PREFIX = "pykb-dev-"
+"""What the names of the configurations begin with: stable, so that the next loop replaces what a killed one left."""
+
+SWITCH = "ENABLE_WEBHOOKS"
+_OFF = frozenset({"0", "f", "F", "false", "FALSE", "False"})
+
+
+@dataclass(slots=True)
+class LocalWebhooks:
+    """Keeps configurations and conversions in step with the project, and takes them back at the end.
+
+    Attributes:
+        project: The project.
+        kubeconfig: The control plane.
+    """
+
+    project: DevProject
+    kubeconfig: Path
+    _serving: Serving | None = None
+    _folder: Path | None = None
+    _port: int = 0
+    _applied: str = ""
+    _converted: list[Converted] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the project has webhooks that are not switched off."""
+        return is_wanted(self.project)
+
+    @property
+    def url(self) -> str:
+        """Where they are served; empty before they are."""
+        return self._serving.url if self._serving is not None else ""
+
+    def flags(self) -> tuple[str, ...]:
+        """The manager's flags; none for a project without webhooks, whose manager may not know them."""
+        if not self.wanted:
+            return ()
+        self._prepare()
+        return (
+            f"--webhook-cert-path={self._folder}",
+            f"--webhook-port={self._port}",
+            f"--webhook-bind-host={LOOPBACK}",
+        )
+
+    def renew(self, installed: str) -> Iterator[str]:
+        """Put in place what the project has now; tells what was done, line by line.
+
+        Args:
+            installed: Changes when the project's definitions were installed anew.
+
+        Raises:
+            EnvironmentProblem: The manifest cannot be read, or the API server refuses something.
+        """
+        manifest = WebhookManifest.read(self.project.webhook_manifest)
+        kinds = self.project.converted_kinds() if self.wanted else frozenset()
+        text = manifest.file.read_bytes() if manifest.entries and self.wanted else b""
+        digest = hashlib.sha256(repr((text, sorted(map(str, kinds)), installed)).encode()).hexdigest()
+        if digest == self._applied:
+            return
+        rest = Rest.from_kubeconfig(self.kubeconfig)
+        configurations = manifest.configurations(self._prepare(), prefix=PREFIX) if self.wanted else []
+        names = install_webhooks(rest, configurations)
+        yield from (f"installed {name}" for name in names)
+        old = [name for name in installed_with(rest, PREFIX) if name not in names]
+        remove_webhooks(rest, old)
+        yield from (f"removed {name}" for name in old)
+        before = self._converted
+        self._converted = install_conversions(rest, kinds, self._prepare()) if kinds else []
+        yield from (f"installed the conversion of {each.name}" for each in self._converted)
+        gone = [each for each in before if each.name not in {now.name for now in self._converted}]
+        remove_conversions(rest, gone)
+        dead = [] if self._applied else clear_conversions(rest, but=self._converted)  # of a loop that was killed
+        yield from (f"removed the conversion of {name}" for name in (*(each.name for each in gone), *dead))
+        self._applied = digest
+
+    def unserved(self) -> list[Diagnostic]:
+        """What the manager, which serves by now, does not serve of what is installed."""
+        manifest = WebhookManifest.read(self.project.webhook_manifest)
+        return manifest.unserved({path for path in manifest.paths if self._is_served(path)})
+
+    def answers(self) -> bool:
+        """Whether the manager accepts connections."""
+        with contextlib.suppress(OSError), socket.create_connection((LOOPBACK, self._port), timeout=1):
+            return True
+        return False
+
+    def close(self, *, stays: bool) -> None:
+        """Take everything back.
+
+        Args:
+            stays: Whether the control plane does.
+
+        Raises:
+            EnvironmentProblem: It does not answer.
+        """
+        try:
+            if stays and self._serving is not None:
+                rest = Rest.from_kubeconfig(self.kubeconfig)
+                # Another loop on this control plane may have put its own in place of ours since.
+                remove_webhooks(rest, installed_with(rest, PREFIX, url=self.url))
+                remove_conversions(rest, self._converted)
+        finally:
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _prepare(self) -> Serving:
+        if self._serving is None:
+            with socket.socket() as free:
+                free.bind((LOOPBACK, 0))
+                self._port = free.getsockname()[1]
+            self._folder = new_folder()
+            authority = write_serving_certificate(self._folder, (LOOPBACK, "localhost"))
+            self._serving = Serving.at(LOOPBACK, self._port, authority)
+        return self._serving
+
+    def _is_served(self, path: str) -> bool:
+        """Whether anything but "not found" is the answer; an empty review is refused, which will do."""
+        if self._serving is None:
+            return False
+        tls = ssl.create_default_context(cadata=self._serving.authority.decode("ascii"))
+        connection = http.client.HTTPSConnection(LOOPBACK, self._port, context=tls, timeout=5)
+        try:
+            connection.request("POST", path, json.dumps({}), {"Content-Type": "application/json"})
+            return connection.getresponse().status != http.client.NOT_FOUND
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+
+def is_wanted(project: DevProject) -> bool:
+    """Whether a project has webhooks that are not switched off by kubebuilder's variable."""
+    if os.environ.get(SWITCH) in _OFF:
+        return False
+    return project.webhook_manifest.exists() or bool(project.converted_kinds())
