@@ -65,12 +65,16 @@ lock: ## Pin the newest allowed versions of all dependencies, with hashes (needs
 
 ##@ Test
 
+.PHONY: assets
+assets: env ## Get the control plane that the tests start: some minutes the first time, nothing afterwards.
+	@$(BIN)/pykb envtest use >/dev/null
+
 .PHONY: test
-test: env ## Run every test but the slow ones.
+test: assets ## Run every test but the slow ones.
 	$(BIN)/pytest -m "not slow" $(ARGS)
 
 .PHONY: test-all
-test-all: env ## Run all tests, the slow ones too.
+test-all: assets ## Run all tests, the slow ones too.
 	PYKB_FUZZ_CASES=100000 $(BIN)/pytest $(ARGS)
 
 .PHONY: test-quick

@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest import ControlPlane
+    from pykb.envtest.assets import Assets
     from pykb.envtest.existing import ExistingCluster
     from pykb.runtime.clock import VirtualClock
     from pykb.testing.managers import RunManager
 
 CRD_FOLDER = "config/crd/bases"
+
+_ASSETS: pytest.StashKey[Assets | EnvironmentProblem] = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,6 +40,37 @@ def pytest_pycollect_makeitem(obj: object) -> list[pytest.Item] | None:
     return [] if any(base.__module__.startswith("pykb.") for base in bases) else None
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Get the programs of the control plane before the first test.
+
+    The very first run may have to build them, for minutes, which would be counted against the time limit of that test
+    (pytest-timeout).
+    """
+    if session.config.option.collectonly:
+        return
+    if any("control_plane" in getattr(item, "fixturenames", ()) for item in session.items):
+        from pykb.envtest.existing import existing_cluster_wanted
+
+        if not existing_cluster_wanted():
+            _assets(session.config)
+
+
+def _assets(config: pytest.Config) -> Assets | EnvironmentProblem:
+    """The programs, or why there are none; looked for once."""
+    found = config.stash.get(_ASSETS, None)
+    if found is None:
+        from pykb.diagnostics import EnvironmentProblem
+        from pykb.envtest import get_assets
+        from pykb.testing.report import PytestReporter
+
+        try:
+            found = get_assets(reporter=PytestReporter(config))
+        except EnvironmentProblem as problem:
+            found = problem
+        config.stash[_ASSETS] = found
+    return found
+
+
 @pytest.fixture(scope="session")
 def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | ExistingCluster]:
     """A real control plane for the whole run: etcd and kube-apiserver, RBAC on, ready in seconds.
@@ -44,9 +79,9 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | Existi
     controllers: nothing is garbage-collected, Deployments make no pods, namespaces never finish to terminate.
     """
     from pykb.diagnostics import EnvironmentProblem
-    from pykb.envtest import ControlPlane, get_assets
+    from pykb.envtest import ControlPlane
     from pykb.envtest.existing import ExistingCluster, default_kubeconfig, existing_cluster_wanted
-    from pykb.testing.report import PytestReporter, explain
+    from pykb.testing.report import explain
 
     try:
         if existing_cluster_wanted():
@@ -54,7 +89,10 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | Existi
             cluster.check()
             yield cluster
             return
-        running = ControlPlane(assets=get_assets(reporter=PytestReporter(pytestconfig))).start()
+        assets = _assets(pytestconfig)
+        if isinstance(assets, EnvironmentProblem):
+            pytest.fail(explain(assets), pytrace=False)
+        running = ControlPlane(assets=assets).start()
     except EnvironmentProblem as problem:
         pytest.fail(explain(problem), pytrace=False)
     try:

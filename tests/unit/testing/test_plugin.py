@@ -53,3 +53,20 @@ def test_projects_that_do_not_use_it_notice_nothing(tmp_path: Path) -> None:
     (tmp_path / "test_x.py").write_text("def test_x(): pass\n")
     done = run_pytest(tmp_path, "-W", "error", "-p", "no:asyncio", KUBEBUILDER_ASSETS="/no/such")
     assert done.returncode == 0, done.stdout
+
+
+def test_getting_the_control_plane_is_not_counted_against_a_tests_time_limit(tmp_path: Path) -> None:
+    """The first run may build for minutes: before the first test, and a failure is told as what it is."""
+    (tmp_path / "test_x.py").write_text("def test_x(control_plane): pass\ndef test_y(control_plane): pass\n")
+    go = tmp_path / "bin" / "go"
+    go.parent.mkdir()
+    go.write_text("#!/bin/sh\n/bin/sleep 1.5\necho broken by a test >&2\nexit 1\n")
+    go.chmod(0o755)
+    nowhere = "http://127.0.0.1:9"  # nothing is downloaded either
+    variables = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "KUBEBUILDER_ASSETS": "", "PIP_NO_INDEX": "1"}
+    proxies = {"https_proxy": nowhere, "HTTPS_PROXY": nowhere, "no_proxy": "", "NO_PROXY": ""}
+    done = run_pytest(tmp_path, "--timeout=1", **variables, **proxies, PATH=str(go.parent))
+    assert "Timeout" not in done.stdout
+    assert done.stdout.count("error[envtest-assets-missing]: found no etcd, kube-apiserver") == 2, done.stdout
+    assert "Traceback" not in done.stdout
+    assert "2 errors" in done.stdout
