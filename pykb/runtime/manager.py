@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import os
-import signal
 import sys
-import threading
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from functools import partial
@@ -31,6 +28,7 @@ from pykb.runtime.options import ManagerOptions
 from pykb.runtime.reflector import Listed, RawEvent, WatchTarget
 from pykb.runtime.runnables import Runnable, RunnableGroup
 from pykb.runtime.serving import HttpServer, health_app, metrics_app
+from pykb.runtime.signals import StopSignals
 from pykb.runtime.stall import StallWatch
 
 if TYPE_CHECKING:
@@ -99,7 +97,7 @@ class Manager:
         self._stopping = asyncio.Event()
         self._started = False
         self._failure: BaseException | None = None
-        self._handles_signals = False
+        self._signals = StopSignals(self._stopping)
         self.elected = asyncio.Event()
         """Set once this replica leads (at once where there is no election)."""
         self.healthz.add("ping", ping)
@@ -245,7 +243,7 @@ class Manager:
             await asyncio.gather(current, stopping, return_exceptions=True)
 
     async def _main(self) -> None:
-        self._install_signals()
+        self._signals.install()
         await self.start()
 
     def _start_groups(self) -> None:
@@ -309,24 +307,16 @@ class Manager:
         await elect(self.api_reader, self.options, own, lead, clock=self.clock, metrics=self.metrics)
 
     def _add_kopf_handlers(self) -> None:
-        from pykb.runtime._kopf import HandlerOperator, Part
+        from pykb.runtime._kopf import operators
 
-        # The API server asks any replica for admission; what reacts to objects must be one.
-        parts = (Part.ADMISSION, Part.REACTION) if self.options.leader_elect else (Part.ALL,)
-        if not self.options.webhooks:
-            parts = (Part.REACTION,)
-        for registry in dict.fromkeys(self._kopf_registries):
-            for part in parts:
-                operator = HandlerOperator(
-                    self._credentials,
-                    registry=registry,
-                    part=part,
-                    namespaces=self.options.namespaces,
-                    webhooks=lambda: self.webhook_server,
-                    started=self._reinstall_signals,
-                )
-                if operator.has_handlers:
-                    self.add(operator)
+        for operator in operators(
+            self._credentials,
+            self._kopf_registries,
+            self.options,
+            webhooks=lambda: self.webhook_server,
+            started=self._signals.reinstall,
+        ):
+            self.add(operator)
 
     def _add_servers(self) -> None:
         self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
@@ -369,27 +359,6 @@ class Manager:
         unsynced = self.cache.unsynced
         if unsynced:
             raise RuntimeError(f"no list yet of {', '.join(map(str, unsynced))}")
-
-    def _install_signals(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        loop = asyncio.get_running_loop()
-        self._handles_signals = True
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._signalled, number)
-
-    def _reinstall_signals(self) -> None:
-        """Take the signals back from kopf, which stops only itself."""
-        if self._handles_signals:
-            self._install_signals()
-
-    def _signalled(self, number: signal.Signals) -> None:
-        if self._stopping.is_set():
-            logger.error("second signal, ending at once", extra={"signal": signal.Signals(number).name})
-            logging.shutdown()
-            os._exit(1)
-        logger.info("signal received, stopping", extra={"signal": signal.Signals(number).name})
-        self._stopping.set()
 
 
 class _LazyEngine:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from pykb.runtime._kopf.watch import forget, give_login, login_source, replacing
 from pykb.runtime.login import CredentialSource
 
 if TYPE_CHECKING:
+    from pykb.runtime.options import ManagerOptions
     from pykb.runtime.webhook.server import WebhookServer
 
 
@@ -121,6 +122,37 @@ class HandlerOperator:
             handlers = [str(handler.id) for handler in self._registry._webhooks.get_all_handlers()]  # noqa: SLF001
             settings.admission.server = AdmissionServer(self._webhooks(), handlers)  # type: ignore[assignment]
         return settings
+
+
+def operators(
+    source: CredentialSource,
+    registries: Iterable[kopf.OperatorRegistry | None],
+    options: ManagerOptions,
+    *,
+    webhooks: Callable[[], WebhookServer],
+    started: Callable[[], None],
+) -> list[HandlerOperator]:
+    """What runs the handlers of these registries in a manager; nothing for those without handlers.
+
+    Args:
+        source: How to log in.
+        registries: Where the handlers are.
+        options: Of the manager.
+        webhooks: Gives the server of admission handlers.
+        started: Called when one has started.
+    """
+    # The API server asks any replica for admission; what reacts to objects must be one.
+    parts = (Part.ADMISSION, Part.REACTION) if options.leader_elect else (Part.ALL,)
+    if not options.webhooks:
+        parts = (Part.REACTION,)
+    made = (
+        HandlerOperator(
+            source, registry=registry, part=part, namespaces=options.namespaces, webhooks=webhooks, started=started
+        )
+        for registry in dict.fromkeys(registries)
+        for part in parts
+    )
+    return [operator for operator in made if operator.has_handlers]
 
 
 def _part_of(registry: kopf.OperatorRegistry, part: Part) -> kopf.OperatorRegistry:
