@@ -9,7 +9,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.create_webhook import CONVERSION_SPOKE, SERVED_PATH, WEBHOOK_EXISTS
 from pykb.diagnostics.codes.names import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.suggest import closest
-from pykb.meta.names import as_subdomain
+from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
 from pykb.scaffold import naming
 from pykb.scaffold.project import Project
 from pykb.scaffold.resource import Resource
@@ -156,6 +156,12 @@ def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, f
         ("--defaulting-path", mutate, wanted.defaulting),
         ("--validation-path", validate, wanted.validation),
     ):
+        if is_wanted and not is_served_path(path):  # one that was given is checked before
+            message = (
+                f"the path `{path}` would have {len(path) - 1} characters after `/`, at most {SUBDOMAIN_LENGTH} fit"
+            )
+            shorter = f"/{path[1:].partition('-')[0]}-{resource.version}-{resource.singular}"
+            found.add(SERVED_PATH.at(None, message, notes=_NOTHING, help=(f"`{flag} {shorter}`",)))
         if is_wanted and path in taken:
             message = f"`{flag} {path}` is the path of a webhook of `{taken[path]}`"
             helps = ("take another path, or leave it out",)

@@ -91,7 +91,9 @@ def _module(request: WebhookRequest, plan: PlanBuilder) -> None:
 
 
 def _rendered(context: WebhookContext) -> bytes:
-    converters = [_Converter(_converter(context, spoke, alone=len(context.spokes) == 1)) for spoke in context.spokes]
+    converters = [
+        _Converter(_converter(context, spoke, first=not number)) for number, spoke in enumerate(context.spokes)
+    ]
     runtime = _runtime_names(context)
     others = [_Import(context.api_module, context.kind), *(converter.imported for converter in converters)]
     others.sort(key=lambda each: each.key)
@@ -137,8 +139,9 @@ def _additions(context: WebhookContext, text: str) -> Iterator[Addition]:
             call=_with("with_validator", f"{context.kind}Validator", context.validation_path),
             names=("Validator", "Warnings"),
         )
-    for spoke in context.spokes:
-        imported = _converter(context, spoke, alone=f"{context.kind}Converter" not in text)
+    has_one = f"{context.kind}Converter" in text
+    for number, spoke in enumerate(context.spokes):
+        imported = _converter(context, spoke, first=not has_one and not number)
         call = _Converter(imported).call
         yield Addition("", "", "with_converter", call, (), imports=(imported.lines,), module=spoke.module)
 
@@ -147,10 +150,10 @@ def _with(method: str, class_name: str, path: str) -> str:
     return f'{method}({class_name}(), path="{path}")' if path else f"{method}({class_name}())"
 
 
-def _converter(context: WebhookContext, spoke: Spoke, *, alone: bool) -> _Import:
-    """The import of a converter; several are told apart by their versions."""
+def _converter(context: WebhookContext, spoke: Spoke, *, first: bool) -> _Import:
+    """The import of a converter; those behind the first are told apart by their versions."""
     name = f"{context.kind}Converter"
-    return _Import(spoke.module, name, name if alone else f"{spoke.version.title()}{name}")
+    return _Import(spoke.module, name, name if first else f"{spoke.version.title()}{name}")
 
 
 def _conversion(request: WebhookRequest, plan: PlanBuilder) -> None:

@@ -15,6 +15,7 @@ import yaml
 
 from pykb.plugins.new_api import NewApi
 from pykb.plugins.new_project import NewProject
+from pykb.plugins.new_webhook import NewWebhook
 from pykb.plugins.style import Style
 from tests.unit.plugins.conftest import Grow
 
@@ -24,15 +25,22 @@ LONGEST_KIND = "K" + "i" * 60
 DEEP = "l" * 55 + "." + "g" * 55
 
 
+def hooks(group: str, version: str, *names: str, **options: object) -> list[NewWebhook]:
+    """Webhooks of both kinds of admission for each name."""
+    whole = {"defaulting": True, "validation": True, **options}
+    return [replace(NewWebhook(group, version, name), **whole) for name in names]  # type: ignore[arg-type]
+
+
 def kinds(group: str, version: str, *names: str, **options: object) -> list[NewApi]:
     """One API for each name."""
     return [replace(NewApi(group, version, name), **options) for name in names]  # type: ignore[arg-type]
 
 
+LONG_PATHS = {"defaulting_path": "/" + "d" * 253, "validation_path": "/" + "v" * 253}
 HANDLERS = {"style": Style.HANDLERS}
 BUILTIN = {"resource": False}
 
-PROJECTS: dict[str, tuple[NewProject, list[NewApi]]] = {
+PROJECTS: dict[str, tuple[NewProject, list[NewApi | NewWebhook]]] = {
     "acronyms, digits, one letter, the longest": (
         NewProject("x.io", "a-b1", license="none"),
         [
@@ -40,6 +48,11 @@ PROJECTS: dict[str, tuple[NewProject, list[NewApi]]] = {
             *kinds("g", "v1", "HDD", **HANDLERS),
             *kinds("g", "v1alpha1", "VM", "Foo2Bar", controller=False),
             *kinds("g", "v2beta10", "VM", controller=False),
+            *hooks("g", "v1", "VM", "HTTPRoute", "X", "S3", LONGEST_KIND),
+            *hooks("g", "v1", "VM", defaulting=False, validation=False, conversion=True),
+            *hooks("g", "v1alpha1", "VM", validation=False),
+            *hooks("g", "v1", "Foo2Bar", conversion=True),
+            *hooks("core", "v1", "Pod", defaulting_path="/a/b-c.d", validation_path="/" + "p" * 60),
         ],
     ),
     "words of Python, of YAML, of pytest and of pykb": (
@@ -53,6 +66,12 @@ PROJECTS: dict[str, tuple[NewProject, list[NewApi]]] = {
             *kinds("machine", "v1", "Machine", plural="machinery"),
             *kinds("machine", "v2", "Machine", plural="machinery", controller=False),
             *kinds("machine", "v1", "Machine", controller_name="a-1-very-special-one", resource=False),
+            *hooks("null", "v1", "Type", "List", "Object", "Any", "Self", "Yes", "Null", "Y"),
+            *hooks("yes.and-no", "v1", "Test", "TestCase", "Pytest", "Yaml", "Sample", "Literal"),
+            *hooks("class", "v1", "Import", "Class", "Lambda", "Kopf"),
+            *hooks("machine", "v2", "Machine", conversion=True),
+            *hooks("test", "v1", "Machine", "Self"),
+            *hooks("machine", "v1", "Machine"),
         ],
     ),
     "longest names in one namespace, types of others": (
@@ -65,6 +84,12 @@ PROJECTS: dict[str, tuple[NewProject, list[NewApi]]] = {
             *kinds("apps", "v1", "Deployment", **BUILTIN),
             *kinds("core", "v1", "Pod", **BUILTIN, **HANDLERS),
             *kinds("networking", "v1", "Ingress", **BUILTIN, controller_name="routes"),
+            *kinds(DEEP, "v1", LONGEST_KIND, plural="p" * 63, controller=False),
+            *hooks(DEEP, "v1alpha10", LONGEST_KIND, **LONG_PATHS, conversion=True),
+            *hooks(DEEP, "v1alpha10", "Cluster"),
+            *hooks("scope", "v1", "Wide"),
+            *hooks("networking", "v1", "Ingress"),
+            *hooks("apps", "v1", "DaemonSet", validation=False),
         ],
     ),
 }  # fmt: skip
@@ -108,7 +133,11 @@ def test_the_types_are_right(projects: dict[str, Path], tmp_path: Path) -> None:
     environment = {**os.environ, "MYPYPATH": ":".join(map(str, [*roots, Path.cwd()]))}
     files: list[Path] = []
     for root in roots:
-        own = [p for p in sorted((root / "tests").rglob("*.py")) if root == roots[0] or "controllers" in p.parts]
+        own = [
+            p
+            for p in sorted((root / "tests").rglob("*.py"))
+            if root == roots[0] or {"controllers", "webhooks", "api"} & set(p.parts)
+        ]
         files += [*own, *sorted((root / root.name.replace("-", "_")).rglob("*.py"))]
     options = ("--config-file", "pyproject.toml", "--cache-dir", tmp_path)
     run(roots[0], BIN / "mypy", *options, *files, environment=environment)
@@ -145,7 +174,8 @@ def test_kustomize_builds_the_operator_and_the_samples(projects: dict[str, Path]
     objects = list(yaml.safe_load_all(run(projects[name], *command, "config/default")))
     names = [(each["kind"], each["metadata"]["name"]) for each in objects]
     assert len(set(names)) == len(names)
-    _, apis = PROJECTS[name]
+    _, additions = PROJECTS[name]
+    apis = [each for each in additions if isinstance(each, NewApi)]
     made = {(api.group, api.kind) for api in apis if api.resource}
     assert sum(kind == "CustomResourceDefinition" for kind, _ in names) == len(made)
     samples = list(yaml.safe_load_all(run(projects[name], *command, "config/samples")))
