@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,25 @@ ControllerGen = Callable[..., subprocess.CompletedProcess[str]]
 GoModule = Callable[[Mapping[str, str]], Path]
 MarkerParser = Callable[[Iterable[tuple[str, str]]], list[dict[str, Any]]]
 YamlWriter = Callable[[Mapping[str, Any] | str], str | None]
+
+
+BUILD_SECONDS = 900
+"""What a test may take here: the first one of a machine gets Go modules and builds programs of them."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give these tests the time for a build."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.timeout(BUILD_SECONDS))
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """One process at a time builds in a folder; the others then find what it built."""
+    with (folder / ".lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -59,13 +80,10 @@ def controller_gen(go: Callable[..., Any], go_cache: Path) -> ControllerGen:
     """Runs controller-gen in the folder of a Go module: ``controller_gen(folder, "crd", "paths=./...")``."""
     binaries = go_cache / f"controller-gen-{CONTROLLER_TOOLS}"
     binary = binaries / ("controller-gen.exe" if os.name == "nt" else "controller-gen")
-    if not binary.exists():
-        go(
-            go_cache,
-            "install",
-            f"sigs.k8s.io/controller-tools/cmd/controller-gen@{CONTROLLER_TOOLS}",
-            GOBIN=str(binaries),
-        )
+    module = f"sigs.k8s.io/controller-tools/cmd/controller-gen@{CONTROLLER_TOOLS}"
+    with alone(go_cache):
+        if not binary.exists():
+            go(go_cache, "install", module, GOBIN=str(binaries))
 
     def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -87,12 +105,17 @@ def built(go: Callable[..., Any], go_cache: Path, name: str) -> Path:
     sources = {p.name: p.read_text(encoding="utf-8") for p in sorted((HERE / name).iterdir())}
     binary = folder / name.replace("_", "")
     built_from = folder / "built-from.json"
-    if not binary.exists() or not built_from.exists() or json.loads(built_from.read_text(encoding="utf-8")) != sources:
-        for file, text in sources.items():
-            (folder / file).write_text(text, encoding="utf-8")
-        go(folder, "mod", "tidy")
-        go(folder, "build", "-o", str(binary), ".")
-        built_from.write_text(json.dumps(sources), encoding="utf-8")
+    with alone(go_cache):
+        if (
+            not binary.exists()
+            or not built_from.exists()
+            or json.loads(built_from.read_text(encoding="utf-8")) != sources
+        ):
+            for file, text in sources.items():
+                (folder / file).write_text(text, encoding="utf-8")
+            go(folder, "mod", "tidy")
+            go(folder, "build", "-o", str(binary), ".")
+            built_from.write_text(json.dumps(sources), encoding="utf-8")
     return binary
 
 
@@ -139,20 +162,21 @@ def yaml_writer(go: Callable[..., Any], go_cache: Path) -> Iterator[YamlWriter]:
 def go_dependencies(go: Callable[..., Any], go_cache: Path) -> Path:
     """A folder whose go.mod and go.sum have the Kubernetes modules that API types import."""
     folder = go_cache / f"module-{KUBERNETES_MODULES}"
-    if not (folder / "go.sum").exists():
-        folder.mkdir(exist_ok=True)
-        modules = ("api", "apimachinery", "apiextensions-apiserver")
-        requires = "".join(f"\tk8s.io/{m} {KUBERNETES_MODULES}\n" for m in modules)
-        (folder / "go.mod").write_text(f"module example.com/differential\n\ngo 1.26.0\n\nrequire (\n{requires})\n")
-        imports = (
-            "k8s.io/api/core/v1", "k8s.io/api/apps/v1", "k8s.io/api/batch/v1", "k8s.io/api/networking/v1",
-            "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/resource",
-            "k8s.io/apimachinery/pkg/util/intstr", "k8s.io/apimachinery/pkg/runtime",
-            "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
-        )  # fmt: skip
-        lines = "".join(f'\t_ "{i}"\n' for i in imports)
-        (folder / "imports.go").write_text(f"package differential\n\nimport (\n{lines})\n")
-        go(folder, "mod", "tidy")
+    with alone(go_cache):
+        if not (folder / "go.sum").exists():
+            folder.mkdir(exist_ok=True)
+            modules = ("api", "apimachinery", "apiextensions-apiserver")
+            requires = "".join(f"\tk8s.io/{m} {KUBERNETES_MODULES}\n" for m in modules)
+            (folder / "go.mod").write_text(f"module example.com/differential\n\ngo 1.26.0\n\nrequire (\n{requires})\n")
+            imports = (
+                "k8s.io/api/core/v1", "k8s.io/api/apps/v1", "k8s.io/api/batch/v1", "k8s.io/api/networking/v1",
+                "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/api/resource",
+                "k8s.io/apimachinery/pkg/util/intstr", "k8s.io/apimachinery/pkg/runtime",
+                "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1",
+            )  # fmt: skip
+            lines = "".join(f'\t_ "{i}"\n' for i in imports)
+            (folder / "imports.go").write_text(f"package differential\n\nimport (\n{lines})\n")
+            go(folder, "mod", "tidy")
     return folder
 
 
