@@ -86,14 +86,16 @@ class HttpServer:
             await runner.cleanup()
 
     def _site(self, runner: web.AppRunner) -> web.BaseSite:
-        if self.address.host is None and self.address.port == 0:
+        if self.address.port == 0:
             # asyncio would take one free port for IPv4 and another one for IPv6.
-            return web.SockSite(runner, _free_port(), ssl_context=self._tls)
+            return web.SockSite(runner, _free_port(self.address.host), ssl_context=self._tls)
         return web.TCPSite(runner, self.address.host, self.address.port, ssl_context=self._tls)
 
 
-def _free_port() -> socket.socket:
-    """A socket at a port that is free on every interface, by both protocols where there are two."""
+def _free_port(host: str | None) -> socket.socket:
+    """A socket at a free port; on every interface, by both protocols where there are two, when no host is said."""
+    if host is not None:
+        return socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     if socket.has_dualstack_ipv6():
         with contextlib.suppress(OSError):  # compiled in, and switched off on this host
             return socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True)

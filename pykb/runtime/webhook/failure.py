@@ -23,6 +23,8 @@ class ValuesLeftOut(Exception):  # noqa: N818 - stands for another error
 
 def answer_to(error: BaseException, metrics: Metrics) -> AdmissionResponse:
     """The answer when a webhook raised."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]  # a task group wraps even a single error
     if isinstance(error, Denied):
         return denied(error.message, code=error.code, warnings=error.warnings)
     if isinstance(error, ApiError):
@@ -49,6 +51,8 @@ def without_values(error: BaseException) -> BaseException:
     if isinstance(error, ValidationError):
         told = "; ".join(map(str, problems_of(error)))
         made = ValuesLeftOut(f"{error.title}: {told}").with_traceback(error.__traceback__)
+    if isinstance(error, BaseExceptionGroup):
+        made = error.derive([without_values(each) for each in error.exceptions]).with_traceback(error.__traceback__)
     cause, context = error.__cause__, error.__context__
     suppressed: Any = error.__suppress_context__
     made.__cause__ = without_values(cause) if cause is not None else None

@@ -35,7 +35,12 @@ class Denied(PykbError):  # noqa: N818 - says what the request is
             message: Why, for whoever asked; the API server puts the webhook's name before it.
             code: The HTTP code, 400 to 599.
             warnings: What else the client is to be told.
+
+        Raises:
+            ValueError: The code is that of no refusal.
         """
+        if not 400 <= code <= 599:
+            raise ValueError(f"a refusal has a code from 400 to 599, got {code}")
         super().__init__(message)
         self.message = message
         self.code = code

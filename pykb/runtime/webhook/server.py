@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 BODY_LIMIT = 7 * 1024 * 1024
 """Bytes of a review: two objects of etcd's 1.5 MiB grow to no more in JSON."""
 
+LONGEST = timedelta(seconds=30)
+"""No call of the API server waits longer; nobody else's request, sent byte by byte, does either."""
+
 AdmissionHandler: TypeAlias = Callable[[AdmissionRequest], Awaitable[AdmissionResponse]]
 
 
@@ -66,7 +69,7 @@ class WebhookServer:
         self._options = options
         self._metrics = metrics
         self._clock = clock
-        self._needed = needed
+        self._needed: Callable[[], None] | None = needed
         self._endpoints: dict[str, Endpoint] = {}
         self._conversions: Conversions | None = None
         self._server: HttpServer | None = None
@@ -157,10 +160,10 @@ class WebhookServer:
                     help=('give this one another: `path="..."`, and the same in its marker',),
                 )
             )
-        first = not self._endpoints
         self._endpoints[path] = endpoint
-        if first:
-            self._needed()
+        needed, self._needed = self._needed, None
+        if needed is not None:
+            needed()
 
     def unmount(self, paths: Iterable[str]) -> None:
         """Answer no longer at these paths."""
@@ -238,26 +241,24 @@ class WebhookServer:
             raise web.HTTPUnsupportedMediaType(
                 text=f"expected the content type application/json, found {request.content_type}\n"
             )
-        limit = _timeout(request)
-        body = await request.read()  # more than the limit is answered with 413
+        limit = _timeout(request).total_seconds()
         try:
-            async with asyncio.timeout(None if limit is None else limit.total_seconds()) as timeout:
+            async with asyncio.timeout(limit) as timeout:
+                body = await request.read()  # more than the limit is answered with 413
                 return await endpoint.answer(body, request)
         except TimeoutError:
             if not timeout.expired():
                 raise
-            shown = f"{limit.total_seconds():g} s" if limit is not None else ""
+            shown = f"{limit:g} s"
             logger.warning("webhook not done in time", extra={"webhook": request.path, "timeout": shown})
             raise web.HTTPGatewayTimeout(text=f"not done within {shown}\n") from None
 
 
-def _timeout(request: web.Request) -> timedelta | None:
+def _timeout(request: web.Request) -> timedelta:
     """How long the API server waits, which it says in the URL."""
     text = request.query.get("timeout", "")
-    if not text:
-        return None
     try:
-        limit = parse_duration(text)
+        limit = parse_duration(text) if text else LONGEST
     except ValueError as error:
         raise web.HTTPBadRequest(text=f"timeout: {error}\n") from None
-    return limit if limit > timedelta() else None
+    return limit if timedelta() < limit < LONGEST else LONGEST

@@ -1,5 +1,6 @@
 """Typed webhooks, asked by HTTPS: what is defaulted, refused, and told to whom."""
 
+import asyncio
 import logging
 import threading
 
@@ -208,6 +209,37 @@ async def test_values_do_not_leak_into_the_log(manager_of, serving, told):
     assert "assignment failed" in told.text
     assert "`cpu` should be a valid integer" in told.text
     assert "hunter2" not in told.text
+
+
+async def test_errors_of_task_groups_count_as_what_they_hold(manager_of, serving, told):
+    """A single one is what it is; of several none tells its values."""
+
+    class Grouped(Validator[Machine]):
+        async def validate_create(self, obj):
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self.judge(obj))
+                if obj.spec.image == "geheim":
+                    tasks.create_task(self.spoil(obj))
+
+        async def judge(self, obj):
+            raise Denied("no")
+
+        async def spoil(self, obj):
+            obj.spec.cpu = obj.spec.image
+
+    manager = manager_of()
+    WebhookBuilder(manager).for_(Machine).with_validator(Grouped()).complete()
+    async with serving(manager) as caller:
+        assert (await caller.ask(VALIDATE, review(wire())))["status"]["code"] == 403
+        assert (await caller.ask(VALIDATE, review(wire(image="geheim"))))["status"]["code"] == 500
+    assert "`cpu` should be a valid integer" in told.text
+    assert "geheim" not in told.text
+
+
+async def test_a_refusal_has_the_code_of_one():
+    """The API server would make it a 400 without a word."""
+    with pytest.raises(ValueError, match="from 400 to 599, got 200"):
+        Denied("no", code=200)
 
 
 async def test_another_kind_is_refused(manager, serving):

@@ -288,14 +288,26 @@ async def test_values_that_pydantic_repeats_are_left_out_of_the_log(manager_of, 
     assert "geheim" not in told.text
 
 
-@pytest.mark.parametrize(
-    "body", [b"{", b"[]", b"{}", b'{"request": {"uid": "1"}}', b'{"request": {"uid": 1, "objects": 5}}']
-)
-async def test_what_is_no_review_is_refused(manager, serving, body):
+HEAD = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview"}
+NO_REVIEWS = {
+    "no JSON": b"{",
+    "no object": b"[]",
+    "no review": b"{}",
+    "no request": json.dumps(HEAD).encode(),
+    "no objects": json.dumps({**HEAD, "request": {"uid": "1", "desiredAPIVersion": "a/v1"}}).encode(),
+    "objects that are none": json.dumps(
+        {**HEAD, "request": {"uid": "1", "desiredAPIVersion": "a/v1", "objects": 5}}
+    ).encode(),
+    "an older version": json.dumps(review("v2") | {"apiVersion": "apiextensions.k8s.io/v1beta1"}).encode(),
+}
+
+
+@pytest.mark.parametrize("case", NO_REVIEWS)
+async def test_what_is_no_review_is_refused(manager, serving, case):
     """By 400."""
-    async with serving(manager) as caller, caller.post("/convert", body) as response:
+    async with serving(manager) as caller, caller.post("/convert", NO_REVIEWS[case]) as response:
         assert response.status == 400
-        assert "ConversionReview" in await response.text()
+        assert "expected a `ConversionReview` of apiextensions.k8s.io/v1" in await response.text()
 
 
 async def test_conversion_holds_nothing_else_up(manager, serving):

@@ -303,6 +303,37 @@ async def test_nothing_is_served_unless_something_is_registered(manager_of):
         assert manager.webhook_server.paths == {PATH}
 
 
+@pytest.mark.parametrize("host", ["", "localhost", "127.0.0.1"])
+async def test_a_free_port_is_one_port(host):
+    """By whatever protocol and address it is reached."""
+    manager = Manager(ManagerOptions(webhook_port=0, webhook_bind_host=host), client=fake_client())
+
+    async def judge(request):
+        return allowed()
+
+    manager.webhook_server.register(PATH, judge)
+    async with running(manager), aiohttp.ClientSession() as session:
+        await manager.webhook_server.listening()
+        assert (await Caller(manager, session).ask(PATH, review(wire())))["allowed"]
+
+
+async def test_what_was_unmounted_may_be_mounted_again(manager_of, serving):
+    """The server runs on meanwhile."""
+    manager = manager_of()
+
+    async def judge(request):
+        return allowed()
+
+    server = manager.webhook_server
+    server.register(PATH, judge)
+    async with serving(manager) as caller:
+        server.unmount([PATH])
+        async with caller.post(PATH, review(wire())) as response:
+            assert response.status == 404
+        server.register(PATH, judge)
+        assert (await caller.ask(PATH, review(wire())))["allowed"]
+
+
 async def test_webhooks_may_be_switched_off(manager_of):
     """What is registered is known, and not served."""
     manager = manager_of(webhooks=False)
