@@ -29,12 +29,16 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
         _once(plan, f"{folder.rpartition('/')[0]}/__init__.py", "api/group__init__.py.j2", context)
     _once(plan, f"{folder}/__init__.py", "api/version/__init__.py.j2", context)
     _once(plan, f"{folder}/groupversion.py", "api/version/groupversion.py.j2", context)
-    _own(plan, _types_file(context.api_module, context.kind), "api/version/types.py.j2", request)
+    types = _types_file(context.api_module, context.kind)
+    was_stored = storage_version.is_marked((plan.current(types) or b"").decode("utf-8", "replace"), context.kind)
+    _own(plan, types, "api/version/types.py.j2", request)
+    if was_stored:  # written again, it still is
+        storage_version.move(plan, types, [], context.kind)
     module = f"{context.api_module}.{context.singular}_types"
     line = _import(module, f"{context.kind} as {context.kind}")
     plan.insert(f"{folder}/__init__.py", Fragment("kinds", line, FragmentKind.IMPORT))
     others = [r for r in request.project.resources if r.api and _same_kind(r, request) and r.version != context.version]
-    if others:
+    if others and not was_stored:
         storage_version.mark(plan, [_types_file(r.path, r.kind) for r in others], context.kind)
 
 

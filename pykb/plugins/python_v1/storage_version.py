@@ -50,6 +50,11 @@ def move(plan: PlanBuilder, hub: str, others: Sequence[str], kind: str) -> None:
             plan.update(hub, marked.encode())
 
 
+def is_marked(text: str, kind: str) -> bool:
+    """Whether a module says that its version of a kind is the stored one."""
+    return bool(_marker_lines(text, kind))
+
+
 def _marker_lines(text: str, kind: str) -> list[int]:
     """The indices of the marker's lines in the comments above a class."""
     start = _start(text, kind)

@@ -394,3 +394,13 @@ def test_a_path_that_would_be_too_long_is_said(pykb, tmp_path: Path, monkeypatch
     flags = ended.err.partition("help: `")[2].partition("`")[0]
     assert flags == "--defaulting-path /mutate-v1-machine"
     assert pykb("create", "webhook", *words, "--defaulting", *flags.split()).code == 0
+
+
+def test_types_that_are_written_again_stay_the_stored_ones(pykb, project: Path) -> None:
+    """`create api --force` on the hub: conversion still goes by way of what is stored."""
+    assert pykb(*CONVERT).code == 0
+    ended = pykb(*API, "--version", "v1", "--no-controller", "--force")
+    assert ended.code == 0, ended.err
+    marked = [p.parent.name for p in project.glob("sealvm/api/*/machine_types.py") if "storageversion" in p.read_text()]
+    assert marked == ["v1"]
+    assert webhooks(project)["conversion"] is True
