@@ -1,7 +1,8 @@
-"""Conversion by webhook, put into CustomResourceDefinitions that are installed without it.
+"""Conversion at a server of this machine, put into CustomResourceDefinitions in the place of a service or of none.
 
-``pykb generate`` and ``install_crds`` leave ``spec.conversion`` alone, so it belongs to whoever writes it here: a later
-server-side apply of the definition does not take it away.
+What is written here belongs to a field manager of its own: a later server-side apply of a definition without conversion
+leaves it. One with a service would be merged with it, and the API server takes no two addresses: see
+:func:`keeping_local_conversion`.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from typing import Any
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CRD_REFUSED
 from pykb.diagnostics.codes.local_webhooks import CONVERSION_WITHOUT_CRD, WEBHOOK_NOT_IN_EFFECT
-from pykb.envtest.crds import COLLECTION
 from pykb.envtest.ports import LOOPBACK
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving, host_of
 from pykb.envtest.webhooks import POLL_SECONDS, TIMEOUT
 from pykb.meta.gvk import GroupKind
 
+COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CONVERT = "/convert"
 FIELD_MANAGER = "pykb-conversion"
 MERGE = "application/merge-patch+json"
@@ -58,15 +59,36 @@ def install_conversions(rest: Rest, kinds: Iterable[GroupKind], serving: Serving
 
 
 def remove_conversions(rest: Rest, converted: Iterable[Converted]) -> None:
-    """Undo it, where nobody has changed it since: what was there before comes back if it still answers, else none."""
+    """Undo it, where nobody has changed it since: what was there before comes back.
+
+    Only a port of this machine at which nobody listens does not: a session that was killed left it.
+    """
     for each in converted:
-        back = each.before if _answers(each.before) else NONE
+        back = NONE if _is_dead(each.before) else each.before
         patch = [
             {"op": "test", "path": "/spec/conversion/webhook/clientConfig/url", "value": each.url},
             {"op": "replace", "path": "/spec/conversion", "value": back},
         ]
         path = f"{COLLECTION}/{each.name}?fieldManager={FIELD_MANAGER}"
         rest.call("PATCH", path, patch, content_type=JSON_PATCH)
+
+
+def keeping_local_conversion(rest: Rest, definition: dict[str, Any]) -> dict[str, Any]:
+    """A definition as it is to be applied: where the kind is converted on this machine now, it stays so.
+
+    Where that was in a session that was killed, it is undone instead.
+    """
+    spec = definition.get("spec") or {}
+    if not spec.get("conversion"):
+        return definition
+    name = definition["metadata"]["name"]
+    current = (rest.call("GET", f"{COLLECTION}/{name}").body.get("spec") or {}).get("conversion") or NONE
+    if not _is_local(current):
+        return definition
+    if _is_dead(current):
+        remove_conversions(rest, [Converted(name, _url(current), NONE)])
+        return definition
+    return {**definition, "spec": {**spec, "conversion": current}}
 
 
 def clear_conversions(rest: Rest, *, but: Iterable[Converted] = ()) -> list[str]:
@@ -83,7 +105,7 @@ def clear_conversions(rest: Rest, *, but: Iterable[Converted] = ()) -> list[str]
     for item in rest.call("GET", COLLECTION).body.get("items") or []:
         name, conversion = item["metadata"]["name"], item["spec"].get("conversion") or NONE
         url = _url(conversion)
-        if url and url not in ours and host_of(url)[0] == LOOPBACK and not _answers(conversion):
+        if url not in ours and _is_dead(conversion):
             remove_conversions(rest, [Converted(name, url, NONE)])
             cleared.append(name)
     return cleared
@@ -140,14 +162,18 @@ def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Conver
     return Converted(name, config["url"], before)
 
 
-def _answers(conversion: dict[str, Any]) -> bool:
-    """Whether somebody listens at the URL of a conversion: a session that was killed left one that nobody serves."""
-    url = _url(conversion)
-    if not url:
+def _is_local(conversion: dict[str, Any]) -> bool:
+    """Whether a kind is converted at a port of this machine."""
+    return host_of(_url(conversion))[0] == LOOPBACK
+
+
+def _is_dead(conversion: dict[str, Any]) -> bool:
+    """Whether nobody listens at that port any more."""
+    if not _is_local(conversion):
         return False
-    with contextlib.suppress(OSError), socket.create_connection(host_of(url), timeout=1):
-        return True
-    return False
+    with contextlib.suppress(OSError), socket.create_connection(host_of(_url(conversion)), timeout=1):
+        return False
+    return True
 
 
 def _url(conversion: dict[str, Any]) -> str:

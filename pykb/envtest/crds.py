@@ -12,9 +12,9 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem, Span
 from pykb.diagnostics.codes.environment import CRD_NOT_ESTABLISHED, CRD_REFUSED
+from pykb.envtest.conversions import COLLECTION, keeping_local_conversion
 from pykb.envtest.rest import APPLY, Rest
 
-COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 FIELD_MANAGER = "pykb"
 POLL_SECONDS = 0.05
 
@@ -60,7 +60,7 @@ def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = time
     for file, definition in definitions:
         name = definition["metadata"]["name"]
         path = f"{COLLECTION}/{name}?fieldManager={FIELD_MANAGER}&force=true"
-        answer = rest.call("PATCH", path, definition, content_type=APPLY)
+        answer = rest.call("PATCH", path, keeping_local_conversion(rest, definition), content_type=APPLY)
         if not answer.ok:
             raise EnvironmentProblem(
                 CRD_REFUSED.at(None, f"the API server refused `{name}` of `{file}`", notes=(answer.message,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import ssl
 from pathlib import Path
 from typing import Any
@@ -214,3 +215,30 @@ def test_the_certificate_is_private_and_gone_at_the_end(project: DevProject, con
     assert webhooks.flags() == (path, port, host)
     webhooks.close(stays=False)
     assert not folder.exists()
+
+
+def test_a_definition_that_is_generated_with_a_service_is_converted_here_too(
+    project: DevProject, control_plane: ControlPlane, rest: Rest
+) -> None:
+    """Installing it again leaves a conversion that is served; one that is not gives way to the service again."""
+    client_config = {"service": {"name": "webhook-service", "namespace": "system", "path": "/convert"}}
+    webhook = {"clientConfig": client_config, "conversionReviewVersions": ["v1"]}
+    spec = {**CRD["spec"], "conversion": {"strategy": "Webhook", "webhook": webhook}}  # type: ignore[dict-item]
+    (project.crds / "turns.yaml").write_text(json.dumps({**CRD, "spec": spec}))
+    control_plane.install_crds(project.crds)
+    webhooks = LocalWebhooks(project, control_plane.kubeconfig)
+    assert "installed the conversion of turns.dev.example.com" in list(webhooks.renew("1"))
+    with socket.socket() as listening:  # a manager would
+        listening.bind(("127.0.0.1", int(webhooks.url.rpartition(":")[2])))
+        listening.listen()
+        control_plane.install_crds(project.crds)
+        assert conversion(rest)["webhook"]["clientConfig"]["url"] == f"{webhooks.url}/convert"
+    webhooks.close(stays=True)
+    assert conversion(rest)["webhook"]["clientConfig"]["service"]["name"] == "webhook-service"
+    list(webhooks.renew("2"))
+    control_plane.install_crds(project.crds)
+    assert "url" not in conversion(rest)["webhook"]["clientConfig"]
+    list(webhooks.renew("3"))
+    assert conversion(rest)["webhook"]["clientConfig"]["url"] == f"{webhooks.url}/convert"
+    webhooks.close(stays=True)
+    assert "url" not in conversion(rest)["webhook"]["clientConfig"]

@@ -148,7 +148,7 @@ def test_the_first_request_meets_the_webhook_and_the_first_one_after_it_none(
             remove_webhooks(rest, names)
             settle(rest, served)
             assert rest.call("POST", f"{CONFIGMAPS}?dryRun=All", made).ok
-    assert installed_with(rest, "pykb-") == []
+    assert installed_with(rest, "pykb-first-") == []
 
 
 def test_two_sessions_on_one_control_plane_do_not_share_names(
@@ -159,7 +159,8 @@ def test_two_sessions_on_one_control_plane_do_not_share_names(
         one = install_webhooks(rest, manifest.configurations(served, prefix="pykb-a-"))
         other = install_webhooks(rest, manifest.configurations(served, prefix="pykb-b-"))
         remove_webhooks(rest, one)
-        assert installed_with(rest, "pykb-") == other
+        assert installed_with(rest, "pykb-a-") == []
+        assert installed_with(rest, "pykb-b-") == other
         settle(rest, served)
         assert not rest.call("POST", f"{CONFIGMAPS}?dryRun=All", config_map("x")).ok
         remove_webhooks(rest, other)

@@ -192,7 +192,7 @@ async def test_webhooks_are_in_effect_for_the_block_and_gone_after_it(
         bare = await client.create(machine(namespace, f"d{number}", 0))
         assert bare.spec.zone is None
         assert conversion(control_plane) == "None"
-    assert installed_with(control_plane.rest(), "pykb-") == []
+    assert installed_with(control_plane.rest(), "pykb-test-") == []
 
 
 async def test_only_what_is_registered_is_installed(client: Client, namespace: str, run: RunManager) -> None:
@@ -232,7 +232,7 @@ async def test_a_body_that_fails_leaves_nothing(run: RunManager, control_plane: 
 
     with pytest.raises(ZeroDivisionError):
         await body()
-    assert installed_with(control_plane.rest(), "pykb-") == []
+    assert installed_with(control_plane.rest(), "pykb-test-") == []
     assert conversion(control_plane) == "None"
 
 
@@ -252,7 +252,7 @@ async def test_a_manager_that_breaks_leaves_nothing(run: RunManager, control_pla
 
     with pytest.raises(ZeroDivisionError):
         await body()
-    assert installed_with(control_plane.rest(), "pykb-") == []
+    assert installed_with(control_plane.rest(), "pykb-test-") == []
 
 
 async def test_a_cluster_that_does_not_reach_this_machine_is_told(
