@@ -13,6 +13,7 @@ import aiohttp
 import pytest
 
 from pykb.api import Converter, CustomResource, Field, GroupVersion, Int32, Quantity, Struct, Unconvertible, carry_over
+from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.certificates import Authority, write_private
@@ -331,6 +332,33 @@ async def test_an_object_of_a_wrong_type_is_refused_with_its_fields(boxes, names
     assert {cause.field for cause in refused.value.causes} == {"spec.cpu", "spec.owner"}
     assert "Invalid value: should be a valid integer, found a string" in refused.value.message
     assert "hunter2" not in refused.value.message
+
+
+async def test_kinds_of_kubernetes_are_defaulted_too(boxes, namespace, project):
+    """Those of the core group as well; what their class does not know is left alone."""
+
+    class Marks(Defaulter[ConfigMap]):
+        def default(self, obj):
+            obj.metadata.labels = {**(obj.metadata.labels or {}), "marked/by": "pykb"}
+            obj.data = {key: value.strip() for key, value in (obj.data or {}).items()}
+
+    def setup(manager):
+        WebhookBuilder(manager).for_(ConfigMap).with_defaulter(Marks()).complete()
+
+    rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}]
+    chosen = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    listed = webhook("/mutate--v1-configmap", ["CREATE"], rules=rules, namespaceSelector=chosen)
+    list_webhooks(project, configuration("MutatingWebhookConfiguration", {**listed, "name": "core.example.com"}))
+    async with served(boxes, project, setup) as (_, client):
+        made = ConfigMap(
+            metadata=ObjectMeta(name="a", namespace=namespace, labels={"x": "y"}),
+            data={"a.b_c": " 1 ", "d": "2"},
+            binary_data={"e": b"\0"},
+        )
+        await client.create(made)
+    assert made.metadata.labels == {"x": "y", "marked/by": "pykb"}
+    assert made.data == {"a.b_c": "1", "d": "2"}
+    assert made.binary_data == {"e": b"\0"}
 
 
 class Etcd:
