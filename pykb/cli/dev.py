@@ -28,8 +28,9 @@ def dev(
 ) -> None:
     """Run the project: control plane, CRDs, manager; on every change generate, apply and restart what it concerns.
 
-    The cluster is a local control plane that ends with this command, unless `pykb cluster up` runs one that stays. A
-    mistake in the code is shown, and the next save is another chance. Ctrl-C ends everything.
+    The cluster is a local control plane that ends with this command, unless `pykb cluster up` runs one that stays. Its
+    API server calls the project's webhooks on this machine. A mistake in the code is shown, and the next save is
+    another chance. Ctrl-C ends everything.
 
     Examples:
       pykb dev
