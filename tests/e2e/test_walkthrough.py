@@ -215,6 +215,17 @@ def test_uninstall(shell: Shell) -> None:
     shell.run("make", "uninstall", "ignore-not-found=true")
 
 
+def test_add_webhooks(shell: Shell) -> None:
+    """They pass the project's own checks as they are, called by a real API server; `make deploy` asks for cert-manager."""
+    names = ("--group", "infra", "--version", "v1", "--kind", "VirtulMachine")
+    shell.pykb("create", "webhook", *names, "--defaulting", "--programmatic-validation")
+    shell.run("make")
+    shell.run("make", "check-manifests", "test")
+    told = shell.run("make", "deploy", code=2, both=True)
+    assert "the cluster has no cert-manager" in told
+    assert "serverside-applied" not in told
+
+
 def test_no_file_tells_of_this_machine(shell: Shell) -> None:
     """No file of the project holds a path of the machine that made it."""
     home = str(shell.directory.parent)
