@@ -200,6 +200,8 @@ def _encoder_for(kind: type) -> Callable[[Any], Any]:
     for base, encoder in _BY_BASE:
         if issubclass(kind, base):
             return encoder
+    if hasattr(kind, "get_secret_value"):  # Pydantic's secrets: stars are for logs, and would be stored here
+        return lambda value: encode(value.get_secret_value())
     return to_jsonable_python
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NewType
 from uuid import UUID
 
 import pytest
-from pydantic import Field, TypeAdapter, ValidationError, create_model
+from pydantic import Field, SecretStr, TypeAdapter, ValidationError, create_model
 
 from pykb.api import Format, Int32, Int64, IntOrString, ListMap, ListSet, Struct
 from pykb.api.formats import checker
@@ -223,3 +223,15 @@ def test_checked_lists_may_have_defaults() -> None:
     assert checked.ports == []
     with pytest.raises(ValidationError):
         checked.ports = [Port(name="a"), Port(name="a")]
+
+
+def test_secrets_go_out_as_they_are() -> None:
+    """Pydantic writes stars in their place; the API server would store them, and the value would be lost."""
+
+    class Login(Struct):
+        password: SecretStr | None = None
+
+    login = Login.from_wire({"password": "hunter2"})
+    assert "hunter2" not in repr(login)
+    assert login.to_wire() == {"password": "hunter2"}
+    assert Login.from_wire(login.to_wire()) == login
