@@ -7,6 +7,7 @@ import enum
 import ipaddress
 import pathlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from random import Random
@@ -15,6 +16,7 @@ from uuid import UUID
 
 from pykb.api.quantity import Quantity
 from pykb.api.wire import encode
+from pykb.gen.lower.scalars import lower_scalar
 from pykb.testing.objects.limits import Limits, NoValueError
 from pykb.testing.objects.numbers import (
     random_day,
@@ -42,6 +44,9 @@ def random_scalar(annotation: Any, limits: Limits, random: Random) -> Any:
                 return make(limits, random)
     if annotation is None or annotation is type(None):
         return None
+    node = lower_scalar(annotation)  # Pydantic's own types, such as URLs
+    if node is not None and node.type == "string":
+        return random_text(replace(limits, format=str(node.get("format") or "").replace("-", "")), random)
     raise NoValueError(f"values of the type `{getattr(annotation, '__name__', annotation)}` are not known")
 
 

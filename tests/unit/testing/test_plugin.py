@@ -63,7 +63,12 @@ def test_getting_the_control_plane_is_not_counted_against_a_tests_time_limit(tmp
     go.write_text("#!/bin/sh\n/bin/sleep 1.5\necho broken by a test >&2\nexit 1\n")
     go.chmod(0o755)
     nowhere = "http://127.0.0.1:9"  # nothing is downloaded either
-    variables = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "KUBEBUILDER_ASSETS": "", "PIP_NO_INDEX": "1"}
+    variables = {
+        "HOME": str(tmp_path),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "KUBEBUILDER_ASSETS": "",
+        "PIP_NO_INDEX": "1",
+    }
     proxies = {"https_proxy": nowhere, "HTTPS_PROXY": nowhere, "no_proxy": "", "NO_PROXY": ""}
     done = run_pytest(tmp_path, "--timeout=1", **variables, **proxies, PATH=str(go.parent))
     assert "Timeout" not in done.stdout
