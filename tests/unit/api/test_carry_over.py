@@ -1,13 +1,28 @@
 """What two versions of a type have in common is carried from one to the other, and nothing else."""
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import model_validator
 
-from pykb.api import CustomResource, Field, GroupVersion, Int32, Quantity, Struct, carry_over
+from pykb.api import (
+    CustomResource,
+    Duration,
+    Field,
+    GroupVersion,
+    Int32,
+    IntOrString,
+    MicroTime,
+    Nullable,
+    Quantity,
+    RawExtension,
+    Struct,
+    Time,
+    Wire,
+    carry_over,
+)
 from pykb.api.meta.v1 import Condition, ObjectMeta
 
 V1 = GroupVersion("batch.example.com", "v1")
@@ -175,6 +190,62 @@ def test_metadata_is_of_the_same_type():
     """Nothing of it is lost."""
     source = JobV1(metadata=ObjectMeta(name="a", finalizers=["x"]), spec=JobSpecV1(schedule="x"))
     assert carry_over(source, JobV2).metadata == source.metadata
+
+
+class Tree(Struct):
+    """A type within itself."""
+
+    name: str
+    kids: list["Tree"] = []
+
+
+class Everything(Struct):
+    """A field of each sort."""
+
+    at: Time | None = None
+    micro: MicroTime | None = None
+    for_: Annotated[Duration | None, Wire("for")] = None
+    data: bytes | None = None
+    tags: set[str] = set()
+    port: IntOrString | None = None
+    mode: Literal["x", "y"] | None = None
+    tree: Tree | None = None
+    raw: RawExtension | None = None
+    nothing: Annotated[str | None, Nullable()] = None
+    ratio: float | None = None
+    either: int | str | None = None
+    numbers: tuple[int, ...] = ()
+    amounts: dict[str, Quantity] = {}
+    rows: list[list[Tree]] = []
+
+
+class SameAgain(Everything):
+    """Another type with the same fields."""
+
+
+def test_values_of_every_sort_are_carried():
+    """With unknown fields in places, and without."""
+    known = {
+        "at": "2026-01-01T00:00:00Z",
+        "micro": "2026-01-01T00:00:00.000001Z",
+        "for": "1h0m0s",
+        "data": "aGk=",
+        "tags": ["a", "b"],
+        "port": "http",
+        "mode": "y",
+        "tree": {"name": "r", "kids": [{"name": "c", "kids": [{"name": "d"}]}]},
+        "raw": {"a": {"b": None}},
+        "nothing": None,
+        "ratio": 1.5,
+        "either": "x",
+        "numbers": [1, 2],
+        "amounts": {"a": "1Gi", "b": 5},
+        "rows": [[{"name": "z"}]],
+    }
+    unknown = {**known, "rows": [[{"name": "z", "y": 0}]], "extra": {"k": [1]}}
+    unknown["tree"] = {"name": "r", "kids": [{"name": "c", "x": {"deep": None}}]}
+    for wire in (known, unknown):
+        assert carry_over(Everything.from_wire(wire), SameAgain).to_wire() == wire
 
 
 json_values = st.recursive(
