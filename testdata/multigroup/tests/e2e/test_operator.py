@@ -17,7 +17,7 @@
 import os
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,6 +49,18 @@ def run(*command: str, check: bool = True, text: str | None = None) -> str:
 def kubectl(*arguments: str, check: bool = True, text: str | None = None) -> str:
     """Run kubectl."""
     return run(os.environ.get("KUBECTL", "kubectl"), *arguments, check=check, text=text)
+
+
+def in_time(check: Callable[[], object]) -> None:
+    """Try until it succeeds: the network learns of a pod, and the API server of a certificate, a little later."""
+    for _ in range(60):
+        try:
+            check()
+        except pytest.fail.Exception:
+            time.sleep(1)
+        else:
+            return
+    check()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -92,27 +104,24 @@ def test_metrics_are_served_to_those_who_may_read_them() -> None:
         kubectl("delete", "clusterrolebinding", binding)
 
 
+def authorities() -> str:
+    """One line for each object that cert-manager injects into: its name, then whom the API server trusts."""
+    kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations,customresourcedefinitions"
+    wanted = r"{.metadata.annotations.cert-manager\.io/inject-ca-from}"
+    given = "{.webhooks[*].clientConfig.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}"
+    jsonpath = "{range .items[*]}{.metadata.name}=" + wanted + " " + given + '{"\\n"}{end}'
+    lines = kubectl("get", kinds, f"--output=jsonpath={jsonpath}").splitlines()
+    return "\n".join(line for line in lines if f"={NAMESPACE}/{PREFIX}-" in line)
+
+
 def test_webhooks_are_trusted() -> None:
     """cert-manager has told the API server whom to trust, wherever it is asked to."""
-    if not (PROJECT / "config/certmanager").exists():
-        return  # before the first `pykb create webhook`
-    kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations,customresourcedefinitions"
-    authority = "{.webhooks[*].clientConfig.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}"
-    wanted = r"{.metadata.annotations.cert-manager\.io/inject-ca-from}"
-    jsonpath = "{range .items[*]}{.metadata.name}=" + wanted + " " + authority + '{"\\n"}{end}'
-    missing = ""
-    for _ in range(60):
-        lines = kubectl("get", kinds, f"--output=jsonpath={jsonpath}").splitlines()
-        missing = "\n".join(line for line in lines if f"={NAMESPACE}/{PREFIX}-" in line and len(line.split()) < 2)
-        if not missing:
-            return
-        time.sleep(1)
-    pytest.fail(f"no certificate authority after a minute:\n{missing}", pytrace=False)
+    in_time(lambda: [pytest.fail(f"{line}: none") for line in authorities().splitlines() if len(line.split()) < 2])
 
 
 def test_samples_are_accepted() -> None:
     """The API server takes every sample."""
     if not (PROJECT / "config/samples/kustomization.yaml").exists():
         return  # before the first `pykb create api`
-    kubectl("apply", "--kustomize=config/samples")
-    kubectl("delete", "--kustomize=config/samples", "--timeout=120s")
+    in_time(lambda: kubectl("apply", "--kustomize=config/samples"))
+    kubectl("delete", "--kustomize=config/samples", "--ignore-not-found", "--timeout=120s")
