@@ -6,6 +6,7 @@ import secrets
 import time
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from http import HTTPStatus
 from typing import Any
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
@@ -43,9 +44,20 @@ def install_webhooks(rest: Rest, configurations: Iterable[dict[str, Any]]) -> li
 
 
 def remove_webhooks(rest: Rest, names: Iterable[str]) -> None:
-    """Delete configurations; one that is not there is no mistake."""
+    """Delete configurations; one that is not there is no mistake.
+
+    Raises:
+        EnvironmentProblem: The server refused to; the others are deleted nevertheless.
+    """
+    failed = []
     for name in names:
-        rest.call("DELETE", f"{GROUP}/{name}")
+        answer = rest.call("DELETE", f"{GROUP}/{name}")
+        if not answer.ok and answer.status != HTTPStatus.NOT_FOUND:
+            failed.append(f"`{name}`: {answer.message}")
+    if failed:
+        raise EnvironmentProblem(
+            WEBHOOK_REFUSED.at(None, "the API server did not delete webhook configurations", notes=tuple(failed))
+        )
 
 
 def installed_with(rest: Rest, prefix: str, *, url: str = "") -> list[str]:
@@ -81,7 +93,7 @@ def settle(rest: Rest, serving: Serving, *, timeout: timedelta = TIMEOUT) -> str
         Why the API server did not reach the server; empty where it did.
 
     Raises:
-        EnvironmentProblem: It took longer, or it refuses such configurations.
+        EnvironmentProblem: It took longer, or such configurations are refused.
     """
     deadline = time.monotonic() + timeout.total_seconds()
     token = secrets.token_hex(8)
@@ -112,7 +124,12 @@ def _probe(kind: str, token: str, serving: Serving) -> dict[str, Any]:
         "name": PROBE,
         "clientConfig": serving.client_config(f"/{token}"),
         "rules": [
-            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["namespaces"]},
+            {
+                "apiGroups": ["scheduling.k8s.io"],  # of all kinds one that few other webhooks look at
+                "apiVersions": ["v1"],
+                "operations": ["CREATE"],
+                "resources": ["priorityclasses"],
+            },
         ],
         "objectSelector": {"matchLabels": {PROBE: token}},
         "failurePolicy": "Fail",
@@ -125,14 +142,17 @@ def _probe(kind: str, token: str, serving: Serving) -> dict[str, Any]:
 
 def _noticed(rest: Rest, probe: dict[str, Any], deadline: float) -> str:
     labels = probe["webhooks"][0]["objectSelector"]["matchLabels"]
-    marked = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "pykb-probe", "labels": labels}}
+    metadata = {"name": "pykb-probe", "labels": labels}
+    marked = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": metadata, "value": 0}
     while True:
-        answer = rest.call("POST", "/api/v1/namespaces?dryRun=All", marked)
+        answer = rest.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses?dryRun=All", marked)
         if PROBE in answer.message:
             # `Post "https://...": dial tcp ...: connection refused`, unlike an answer that says 404.
             return answer.message if 'Post "' in answer.message else ""
         if not answer.ok or time.monotonic() > deadline:
-            why = f"a dry run of creating a namespace said: {answer.message}" if not answer.ok else "it is as before"
+            why = (
+                f"a dry run of creating a PriorityClass said: {answer.message}" if not answer.ok else "it is as before"
+            )
             raise EnvironmentProblem(
                 WEBHOOK_NOT_IN_EFFECT.at(None, "the API server does not heed webhook configurations", notes=(why,))
             )

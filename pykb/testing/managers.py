@@ -28,6 +28,8 @@ async def running(manager: Manager) -> AsyncIterator[Manager]:
     task = asyncio.create_task(manager.start(), name="manager under test")
     try:
         await _ready(manager, task)
+        if task.done():
+            task.result()  # what it failed with comes before what the block would fail with for that reason
         yield manager
     finally:
         manager.stop()

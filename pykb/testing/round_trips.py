@@ -49,6 +49,7 @@ def assert_round_trips(
             that was found, what became of it, and how to get it again.
         ValueError: A field needs an override.
     """
+    __tracebackhide__ = True  # pytest shows the line of the test, and the message
     ignored = tuple(map(parse_path, ignore))
     for kind in (converter.spoke, converter.hub):
         trip = _Trip(converter, kind, ignored)

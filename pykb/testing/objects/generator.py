@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 from pydantic.fields import FieldInfo
 
-from pykb.api.annotations import Format
+from pykb.api.annotations import Format, PreserveUnknown, annotations_of
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.struct import Struct
 from pykb.api.wire import encode, wire_name
@@ -72,7 +72,8 @@ def random_object(
         overrides: How to make the fields that need more than their type says, by their path in names of the wire:
             ``{"spec.cpu": lambda random: str(random.randint(1, 8))}``. ``[]`` stands for the items of a list, ``*`` for
             the values of a map: ``spec.ports[].name``, ``spec.limits.*``.
-        unknown_fields: Whether structs sometimes have a field that their type does not know.
+        unknown_fields: Whether structs sometimes have a field that their type does not know; those whose schema is open
+            (``PreserveUnknown``) do anyway.
 
     Raises:
         UnsatisfiableFieldError: A field accepts nothing that was tried.
@@ -125,7 +126,7 @@ class _Maker:
                 value = self._field(fields[name], _join(path, name), depth)
                 if value is not _ABSENT:
                     made[name] = value
-        if self._unknown_fields and self._random.random() < 0.2:
+        if (self._unknown_fields or _is_open(cls)) and self._random.random() < 0.2:
             made["unknownToThisVersion"] = self.json(depth + 1)
         return made
 
@@ -271,6 +272,11 @@ def _bare(annotation: Any, metadata: tuple[object, ...]) -> tuple[Any, tuple[obj
             annotation = annotation.__bound__ or Any
         else:
             return annotation, metadata
+
+
+def _is_open(cls: type) -> bool:
+    """Whether a server keeps fields that the schema of a struct does not know."""
+    return any(isinstance(said, PreserveUnknown) for said in annotations_of(cls))
 
 
 def _is_struct(annotation: Any) -> bool:

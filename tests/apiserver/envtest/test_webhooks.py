@@ -188,6 +188,35 @@ def test_a_configuration_that_is_refused_is_told(rest: Rest, tmp_path: Path) -> 
     assert "sideEffects" in raised.value.diagnostic.notes[0]
 
 
+def test_an_installer_without_the_rights_is_told(rest: Rest, control_plane: ControlPlane, tmp_path: Path) -> None:
+    """One who may install webhooks but not try them: no wait without an end, and nothing is left."""
+    group, name = "rbac.authorization.k8s.io", "webhook-installer"
+    rules = [{"apiGroups": ["admissionregistration.k8s.io"], "resources": ["*"], "verbs": ["*"]}]
+    role = {"apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules}
+    binding = {
+        "apiVersion": f"{group}/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": name},
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": name},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": name}],
+    }
+    assert rest.call("POST", f"/apis/{group}/v1/clusterroles", role).ok
+    assert rest.call("POST", f"/apis/{group}/v1/clusterrolebindings", binding).ok
+    installer = Rest.from_kubeconfig(control_plane.user(name))
+    with pytest.raises(EnvironmentProblem) as raised:
+        settle(installer, Serving("https://127.0.0.1:1", Authority().pair.certificate))
+    assert raised.value.diagnostic.code.slug in {"webhook-not-in-effect", "webhook-refused"}
+    assert "forbidden" in raised.value.diagnostic.notes[0]
+    assert installed_with(rest, "pykb-probe-") == []
+
+
+def test_what_is_not_deleted_is_told(control_plane: ControlPlane) -> None:
+    """Somebody would meet it later, and not know whence it came."""
+    nobody = Rest.from_kubeconfig(control_plane.user("nobody"))
+    with pytest.raises(EnvironmentProblem, match="did not delete webhook configurations"):
+        remove_webhooks(nobody, ["mutatingwebhookconfigurations/a"])
+
+
 def test_a_kind_is_converted_from_the_first_request_to_the_last(
     rest: Rest, control_plane: ControlPlane, tmp_path: Path
 ) -> None:

@@ -32,9 +32,11 @@ from pykb.api import (
     ListSet,
     MicroTime,
     Nullable,
+    PreserveUnknown,
     Quantity,
     Struct,
     Wire,
+    annotate,
     builtin,
 )
 from pykb.api.core.v1 import PodTemplateSpec
@@ -173,6 +175,18 @@ def test_unknown_fields_are_there_when_asked_for() -> None:
     texts = [str(random_object(Everything, seed, unknown_fields=True).to_wire()) for seed in SEEDS]
     assert any("unknownToThisVersion" in text for text in texts)
     assert not any("unknownToThisVersion" in str(obj.to_wire()) for obj in made())
+
+
+@annotate(PreserveUnknown())
+class Open(Struct):
+    """A server keeps whatever else is in it."""
+
+    known: int = 0
+
+
+def test_structs_that_are_open_have_unknown_fields_anyway() -> None:
+    """They are part of the API."""
+    assert any("unknownToThisVersion" in random_object(Open, seed).to_wire() for seed in SEEDS)
 
 
 def test_overrides_make_what_the_type_does_not_say() -> None:
