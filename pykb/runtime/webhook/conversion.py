@@ -88,19 +88,20 @@ class Conversions:
             return web.Response(text=f"expected a `{KIND}` of {API_VERSION} with a request\n", status=400)
         token = current_call.set({"webhook": request.path, "version": desired, "uid": uid})
         try:
-            answer = {"uid": uid, **await in_thread(lambda: self._converted(objects, desired))}
+            written = await in_thread(lambda: self._answered(uid, objects, desired))
         finally:
             current_call.reset(token)
-        written = orjson.dumps({"apiVersion": API_VERSION, "kind": KIND, "response": answer})
         return web.Response(body=written, content_type="application/json")
 
-    def _converted(self, objects: list[Any], desired: str) -> dict[str, Any]:
+    def _answered(self, uid: str, objects: list[Any], desired: str) -> bytes:
         try:
             converted = [self.convert(wire, desired) for wire in objects]
         except ConversionFailed as error:
             logger.warning("conversion refused", extra={"error": str(error)})
-            return {"result": {"status": "Failure", "message": str(error)}}
-        return {"convertedObjects": converted, "result": {"status": "Success"}}
+            answer: dict[str, Any] = {"result": {"status": "Failure", "message": str(error)}}
+        else:
+            answer = {"convertedObjects": converted, "result": {"status": "Success"}}
+        return orjson.dumps({"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": uid, **answer}})
 
     def convert(self, wire: Any, desired: str) -> dict[str, Any]:
         """An object, or a list of them, in another version.

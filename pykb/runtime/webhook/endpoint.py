@@ -43,7 +43,10 @@ class AdmissionEndpoint:
             response = await self._decide(asked)
             if not response.allowed:
                 logger.info("admission refused", extra={"code": response.code, "reason": response.reason})
-        return _written(asked.uid, response)
+            try:
+                return _written(asked.uid, response)
+            except TypeError as error:  # a handler's patch or warning is no JSON
+                return _written(asked.uid, answer_to(error, self._metrics))
 
     async def _decide(self, asked: AdmissionRequest) -> AdmissionResponse:
         try:

@@ -9,6 +9,7 @@ Source: RFC 6902 (JSON Patch), RFC 6901 (JSON Pointer).
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -58,29 +59,38 @@ def _carried_object(original: dict[str, Any], before: dict[str, Any], after: dic
 def _carried_list(original: list[Any], before: list[Any], after: list[Any]) -> list[Any]:
     if len(original) != len(before) or _is_reordered(original, before):
         return _carried_set(original, before, after)
-    left = list(range(len(before)))  # what of the original has no place yet
-    places: list[int | None] = []
-    for index, value in enumerate(after):
-        found = _find(before, left, value, index)
-        places.append(found)
-        if found is not None:
-            left.remove(found)
+    places = _places(before, after)
+    moved = {place for place in places if place is not None}
     made: list[Any] = []
     for index, (place, value) in enumerate(zip(places, after, strict=True)):
         if place is not None:
             made.append(original[place])
-        elif index in left:  # neither moved nor kept: it was changed where it is
+        elif index < len(before) and index not in moved:  # neither moved nor kept: it was changed where it is
             made.append(carried(original[index], before[index], value))
         else:
             made.append(value)
     return made
 
 
-def _find(before: list[Any], left: list[int], value: Any, index: int) -> int | None:
-    """Where an unchanged item was, its own place first."""
-    if index in left and same(before[index], value):
-        return index
-    return next((place for place in left if same(before[place], value)), None)
+def _places(before: list[Any], after: list[Any]) -> list[int | None]:
+    """Where each item was that is the same as one before; an item that stayed where it was, there."""
+    known, wanted = list(map(_text, before)), list(map(_text, after))
+    stayed = [index for index, (old, new) in enumerate(zip(known, wanted, strict=False)) if old == new]
+    places: list[int | None] = [None] * len(after)
+    for index in stayed:
+        places[index] = index
+    left: dict[str, list[int]] = {}
+    for index in sorted(set(range(len(before))) - set(stayed), reverse=True):
+        left.setdefault(known[index], []).append(index)
+    for index, text in enumerate(wanted):
+        if places[index] is None and left.get(text):
+            places[index] = left[text].pop()
+    return places
+
+
+def _text(value: Any) -> str:
+    """The same for values that are the same, and for no others."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _is_reordered(original: list[Any], before: list[Any]) -> bool:

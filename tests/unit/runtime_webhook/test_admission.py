@@ -315,6 +315,8 @@ async def test_the_raw_layer_answers_by_hand(manager_of, serving):
                 return errored(Forbidden(403, "Forbidden", "not you"))
             case "nothing":
                 return None
+            case "no JSON":
+                return patching(request, {**request.object, "spec": {"at": object()}})
         return patching(request, {**request.object, "spec": {}})
 
     manager.webhook_server.register("/judge", judge)
@@ -324,8 +326,9 @@ async def test_the_raw_layer_answers_by_hand(manager_of, serving):
             return await caller.ask("/judge", review(wire(), name=name))
 
         assert await ask("fine") == {"uid": "705ab4f5", "allowed": True, "warnings": ["watch out"]}
-        codes = {name: (await ask(name))["status"]["code"] for name in ("no", "broken", "forbidden", "nothing")}
-        assert codes == {"no": 429, "broken": 503, "forbidden": 403, "nothing": 500}
+        names = ("no", "broken", "forbidden", "nothing", "no JSON")
+        codes = {name: (await ask(name))["status"]["code"] for name in names}
+        assert codes == {"no": 429, "broken": 503, "forbidden": 403, "nothing": 500, "no JSON": 500}
         assert [op["op"] for op in patch_of(await ask("other"))] == ["remove", "remove"]
         manager.webhook_server.register("/late", judge)
         assert (await caller.ask("/late", review(wire(), name="fine")))["allowed"]
