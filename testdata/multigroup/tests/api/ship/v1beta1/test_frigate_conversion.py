@@ -54,7 +54,7 @@ async def test_the_api_server_converts(
         await client.create(frigate)
         new = await client.get(v1.Frigate, frigate)
         assert new.spec.home == Home(port="Portsmouth")
-        new.spec.home.berth = "Dock 3"
+        new.spec.home = Home(port="Portsmouth", berth="Dock 3")
         await client.update(new)
         old = await client.get(v1beta1.Frigate, frigate)
         assert old.spec.home_port == "Portsmouth"
