@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import http.client
-import json
 import os
 import shutil
 import socket
@@ -13,6 +11,7 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pykb.dev.project import DevProject
 from pykb.diagnostics import Diagnostic
@@ -23,6 +22,7 @@ from pykb.envtest.ports import LOOPBACK
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving, WebhookManifest
 from pykb.envtest.webhooks import install_webhooks, installed_with, remove_webhooks
+from pykb.meta.gvk import GroupKind
 
 PREFIX = "pykb-dev-"
 """What the names of the configurations begin with: stable, so that the next loop replaces what a killed one left."""
@@ -45,8 +45,9 @@ class LocalWebhooks:
     _serving: Serving | None = None
     _folder: Path | None = None
     _port: int = 0
-    _applied: str = ""
-    _converted: list[Converted] = field(default_factory=list)
+    _manifest: bytes | None = None
+    _definitions: tuple[str, frozenset[GroupKind]] | None = None
+    _converted: dict[str, Converted] = field(default_factory=dict)
 
     @property
     def wanted(self) -> bool:
@@ -70,7 +71,7 @@ class LocalWebhooks:
         )
 
     def renew(self, installed: str) -> Iterator[str]:
-        """Put in place what the project has now; tells what was done, line by line.
+        """Put in place what the project has now; tells what has changed, line by line.
 
         Args:
             installed: Changes when the project's definitions were installed anew.
@@ -81,24 +82,35 @@ class LocalWebhooks:
         manifest = WebhookManifest.read(self.project.webhook_manifest)
         kinds = self.project.converted_kinds() if self.wanted else frozenset()
         text = manifest.file.read_bytes() if manifest.entries and self.wanted else b""
-        digest = hashlib.sha256(repr((text, sorted(map(str, kinds)), installed)).encode()).hexdigest()
-        if digest == self._applied:
-            return
         rest = Rest.from_kubeconfig(self.kubeconfig)
-        configurations = manifest.configurations(self._prepare(), prefix=PREFIX) if self.wanted else []
+        if self._manifest != text:
+            configurations = manifest.configurations(self._prepare(), prefix=PREFIX) if text else []
+            yield from self._renew_webhooks(rest, configurations)
+            self._manifest = text
+        if self._definitions != (installed, kinds):
+            yield from self._renew_conversions(rest, kinds)
+            self._definitions = (installed, kinds)
+
+    def _renew_webhooks(self, rest: Rest, configurations: list[dict[str, Any]]) -> Iterator[str]:
         names = install_webhooks(rest, configurations)
         yield from (f"installed {name}" for name in names)
         old = [name for name in installed_with(rest, PREFIX) if name not in names]
         remove_webhooks(rest, old)
         yield from (f"removed {name}" for name in old)
+
+    def _renew_conversions(self, rest: Rest, kinds: frozenset[GroupKind]) -> Iterator[str]:
         before = self._converted
-        self._converted = install_conversions(rest, kinds, self._prepare()) if kinds else []
-        yield from (f"installed the conversion of {each.name}" for each in self._converted)
-        gone = [each for each in before if each.name not in {now.name for now in self._converted}]
+        now = install_conversions(rest, kinds, self._prepare()) if kinds else []
+        # What was ours already says nothing of what was there before us.
+        self._converted = {
+            each.name: before[each.name] if each.is_renewed and each.name in before else each for each in now
+        }
+        yield from (f"installed the conversion of {name}" for name in self._converted if name not in before)
+        gone = [each for name, each in before.items() if name not in self._converted]
         remove_conversions(rest, gone)
-        dead = [] if self._applied else clear_conversions(rest, but=self._converted)  # of a loop that was killed
+        first = self._definitions is None
+        dead = clear_conversions(rest, but=self._converted.values()) if first else []  # of a loop that was killed
         yield from (f"removed the conversion of {name}" for name in (*(each.name for each in gone), *dead))
-        self._applied = digest
 
     def unserved(self) -> list[Diagnostic]:
         """What the manager, which serves by now, does not serve of what is installed."""
@@ -125,7 +137,7 @@ class LocalWebhooks:
                 rest = Rest.from_kubeconfig(self.kubeconfig)
                 # Another loop on this control plane may have put its own in place of ours since.
                 remove_webhooks(rest, installed_with(rest, PREFIX, url=self.url))
-                remove_conversions(rest, self._converted)
+                remove_conversions(rest, self._converted.values())
         finally:
             if self._folder is not None:
                 shutil.rmtree(self._folder, ignore_errors=True)
@@ -141,13 +153,13 @@ class LocalWebhooks:
         return self._serving
 
     def _is_served(self, path: str) -> bool:
-        """Whether anything but "not found" is the answer; an empty review is refused, which will do."""
+        """Whether anything but "not found" is the answer; what is served refuses a GET, which will do."""
         if self._serving is None:
             return False
         tls = ssl.create_default_context(cadata=self._serving.authority.decode("ascii"))
         connection = http.client.HTTPSConnection(LOOPBACK, self._port, context=tls, timeout=5)
         try:
-            connection.request("POST", path, json.dumps({}), {"Content-Type": "application/json"})
+            connection.request("GET", path)
             return connection.getresponse().status != http.client.NOT_FOUND
         except (OSError, http.client.HTTPException):
             return False

@@ -42,11 +42,13 @@ class Converted:
         name: The definition's name.
         url: Where it is converted.
         before: What its ``spec.conversion`` was.
+        is_renewed: Whether that was here already.
     """
 
     name: str
     url: str
     before: dict[str, Any]
+    is_renewed: bool = False
 
 
 def install_conversions(rest: Rest, kinds: Iterable[GroupKind], serving: Serving) -> list[Converted]:
@@ -147,8 +149,7 @@ def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Conver
     name = definition["metadata"]["name"]
     before = definition["spec"].get("conversion") or NONE
     config = {**serving.client_config(CONVERT), "service": None}  # a merge patch would leave one that is there
-    if _url(before) == config["url"]:
-        before = NONE  # it is ours already
+    is_renewed = _url(before) == config["url"]
     conversion = {
         "strategy": "Webhook",
         "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]},
@@ -159,7 +160,7 @@ def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Conver
         raise EnvironmentProblem(
             CRD_REFUSED.at(None, f"the API server refused the conversion of `{name}`", notes=(answer.message,))
         )
-    return Converted(name, config["url"], before)
+    return Converted(name, config["url"], NONE if is_renewed else before, is_renewed)
 
 
 def _is_local(conversion: dict[str, Any]) -> bool:

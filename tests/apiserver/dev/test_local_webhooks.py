@@ -134,7 +134,7 @@ def test_the_control_plane_is_kept_in_step_and_left_as_it_was(
     project.webhook_manifest.unlink()
     assert list(webhooks.renew("1")) == [f"removed {name}", "installed the conversion of turns.dev.example.com"]
     project.webhook_manifest.write_text(manifest("/a"))
-    list(webhooks.renew("1"))
+    assert list(webhooks.renew("2")) == [f"installed {name}"]
 
     webhooks.close(stays=True)
     assert conversion(rest) == {"strategy": "None"}
@@ -236,6 +236,10 @@ def test_a_definition_that_is_generated_with_a_service_is_converted_here_too(
     webhooks.close(stays=True)
     assert conversion(rest)["webhook"]["clientConfig"]["service"]["name"] == "webhook-service"
     list(webhooks.renew("2"))
+    list(webhooks.renew("2 again"))
+    webhooks.close(stays=True)
+    assert conversion(rest)["webhook"]["clientConfig"]["service"]["name"] == "webhook-service"
+    list(webhooks.renew("2 once more"))
     control_plane.install_crds(project.crds)
     assert "url" not in conversion(rest)["webhook"]["clientConfig"]
     list(webhooks.renew("3"))
