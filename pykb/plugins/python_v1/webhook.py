@@ -62,7 +62,8 @@ def scaffold(request: WebhookRequest, plan: PlanBuilder) -> None:
         test = f"tests/{below}/test_{context.singular}_webhook.py"
         # It is about all webhooks of the kind, so the first of them brings it.
         on_exists = OnExists.OVERWRITE if request.force else OnExists.KEEP
-        plan.create(test, render("tests/webhooks/test_webhook.py.j2", context.as_dict()), on_exists=on_exists)
+        values = context.as_dict() | {"has_sample": plan.current(f"config/samples/{context.sample}") is not None}
+        plan.create(test, render("tests/webhooks/test_webhook.py.j2", values), on_exists=on_exists)
 
 
 def _module(request: WebhookRequest, plan: PlanBuilder) -> None:

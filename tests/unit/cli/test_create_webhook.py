@@ -404,3 +404,12 @@ def test_types_that_are_written_again_stay_the_stored_ones(pykb, project: Path) 
     marked = [p.parent.name for p in project.glob("sealvm/api/*/machine_types.py") if "storageversion" in p.read_text()]
     assert marked == ["v1"]
     assert webhooks(project)["conversion"] is True
+
+
+def test_a_kind_without_a_sample_has_a_test_without_one(pykb, project: Path) -> None:
+    """Who deleted the samples gets no test that reads them."""
+    shutil.rmtree(project / "config/samples")
+    assert pykb(*HOOK, "--defaulting").code == 0
+    text = (project / "tests/webhooks/v1/test_machine_webhook.py").read_text()
+    assert "samples" not in text
+    assert "def test_the_webhooks_are_served" in text
