@@ -202,9 +202,11 @@ def _unique(plan: PlanBuilder, path: str, context: WebhookContext, function: str
             return name
     *_, group, version, _ = context.webhook_module.split(".")
     stem = f"{context.singular}_webhook"
-    candidates = [function, f"setup_{version}_{stem}", f"setup_{group}_{stem}", f"setup_{group}_{version}_{stem}"]
-    if not context.multigroup:
-        candidates = candidates[:2]
+    by_version, by_group = f"setup_{version}_{stem}", f"setup_{group}_{stem}"
+    candidates = [function, by_version]
+    if context.multigroup:
+        in_group = any(f".{group}." in (module or "") for module in called.values())
+        candidates = [function, by_version if in_group else by_group, f"setup_{group}_{version}_{stem}"]
     return next((name for name in candidates if name not in called), candidates[-1])
 
 
