@@ -16,6 +16,9 @@ _EXACT_FLOAT = 2**53
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _LAST = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 _LONGEST = timedelta(days=106_751)  # what Go's 64 bits of nanoseconds hold
+_SECOND, _MICROSECOND = timedelta(seconds=1), timedelta(microseconds=1)
+_TIMES = (timedelta(0), datetime(2026, 2, 28, 23, 59, 59, tzinfo=UTC) - _EPOCH, timedelta(days=20_000, microseconds=1))
+_DURATIONS = (timedelta(0), _SECOND, -_SECOND, _MICROSECOND, timedelta(milliseconds=1500), timedelta(hours=1))
 
 
 def random_integer(limits: Limits, random: Random) -> int:
@@ -47,9 +50,10 @@ def random_float(limits: Limits, random: Random) -> float:
     Raises:
         NoValueError: There is none.
     """
-    low = float(limits.ge if limits.ge is not None else limits.gt if limits.gt is not None else -1e9)
-    high = float(limits.le if limits.le is not None else limits.lt if limits.lt is not None else max(1e9, 2 * low))
-    low = low if limits.ge is not None or limits.gt is not None else min(low, high - 1e9)
+    least = [float(bound) for bound in (limits.ge, limits.gt) if bound is not None]
+    most = [float(bound) for bound in (limits.le, limits.lt) if bound is not None]
+    low = max(least) if least else min([-1e9, *(bound - 1e9 for bound in most)])
+    high = min(most) if most else max(1e9, low + 1e9)
 
     def fits(number: float) -> bool:
         return (
@@ -75,33 +79,47 @@ def random_float(limits: Limits, random: Random) -> float:
 
 
 def random_time(limits: Limits, random: Random) -> str:
-    """A moment of the wire: metav1.Time has whole seconds, metav1.MicroTime six digits more."""
-    low, high = _FIRST, _LAST
-    if (least := limits.ge if limits.ge is not None else limits.gt) is not None:
-        low = least + (timedelta(seconds=1) if limits.ge is None else timedelta(0))
-    if (most := limits.le if limits.le is not None else limits.lt) is not None:
-        high = most - (timedelta(seconds=1) if limits.le is None else timedelta(0))
-    seconds = math.floor((high - low).total_seconds())
-    if seconds < 0:
-        raise NoValueError("no time is within its limits")
-    edges = [edge for edge in (_EPOCH, datetime(2026, 2, 28, 23, 59, 59, tzinfo=UTC)) if low <= edge <= high]
-    moment = random.choice((low, high, *edges, low + timedelta(seconds=random.randint(0, seconds))))
-    if limits.microseconds:
-        return format_micro_time(moment.replace(microsecond=random.choice((0, 1, 999_999, 120_000))))
-    return format_time(moment + timedelta(seconds=1) if moment.microsecond else moment)
+    """A moment of the wire: metav1.Time has whole seconds, metav1.MicroTime six digits more.
+
+    Raises:
+        NoValueError: There is none within its limits.
+    """
+    unit = _MICROSECOND if limits.microseconds else _SECOND
+    bounds = [None if b is None else b - _EPOCH for b in (limits.ge, limits.gt, limits.le, limits.lt)]
+    made = _EPOCH + _span(bounds, _FIRST - _EPOCH, _LAST - _EPOCH, unit, _TIMES, random)
+    return format_micro_time(made) if limits.microseconds else format_time(made)
 
 
 def random_duration(limits: Limits, random: Random) -> str:
-    """A duration of the wire."""
-    second = timedelta(seconds=1)
-    low = limits.ge if limits.ge is not None else limits.gt + second if limits.gt is not None else -_LONGEST
-    high = limits.le if limits.le is not None else limits.lt - second if limits.lt is not None else _LONGEST
+    """A duration of the wire.
+
+    Raises:
+        NoValueError: There is none within its limits.
+    """
+    bounds = [limits.ge, limits.gt, limits.le, limits.lt]
+    return format_duration(_span(bounds, -_LONGEST, _LONGEST, _MICROSECOND, _DURATIONS, random))
+
+
+def _span(
+    bounds: list[Any],
+    least: timedelta,
+    most: timedelta,
+    unit: timedelta,
+    edges: tuple[timedelta, ...],
+    random: Random,
+) -> timedelta:
+    """A span of time that is a multiple of a unit and within bounds (ge, gt, le, lt)."""
+    ge, gt, le, lt = bounds
+    low = max(
+        [-(-least // unit), *_given(ge, lambda b: -(-b // unit)), *(n + 1 for n in _given(gt, lambda b: b // unit))]
+    )
+    high = min([most // unit, *_given(le, lambda b: b // unit), *(n - 1 for n in _given(lt, lambda b: -(-b // unit)))])
     if low > high:
-        raise NoValueError("no duration is within its limits")
-    edges = (timedelta(0), second, -second, timedelta(microseconds=1), timedelta(milliseconds=1500), timedelta(hours=1))
-    allowed = [edge for edge in edges if low <= edge <= high]
-    between = low + timedelta(seconds=random.randint(0, int((high - low).total_seconds())))
-    return format_duration(random.choice((*allowed, low, high, between)))
+        raise NoValueError("no time is within its limits")
+    allowed = [edge // unit for edge in edges if low <= edge // unit <= high]
+    second = max(1, _SECOND // unit)
+    whole = random.randint(low, high) // second * second
+    return unit * random.choice((*allowed, low, high, max(whole, low)))
 
 
 def random_day(random: Random) -> str:

@@ -32,14 +32,16 @@ def random_text(limits: Limits, random: Random) -> str:
     Raises:
         NoValueError: None was found, or the pattern has parts that no text can be made of.
     """
+    most = max(LONGEST, limits.min_length) if limits.max_length is None else limits.max_length
+    if limits.min_length > most:
+        raise NoValueError("no text is as long as it must be, and not longer than it may be")
     if limits.known and random.random() < 0.9:
         return random.choice(limits.known)
     check = _judge(limits.patterns)
     make = _maker(limits)
-    most = LONGEST if limits.max_length is None else limits.max_length
     for _ in range(TRIES):
         text = make(random)
-        if limits.min_length <= len(text) <= max(most, limits.min_length) and check(text):
+        if limits.min_length <= len(text) <= most and check(text):
             return text
     raise NoValueError("no text of this pattern, format and length was found")
 
