@@ -267,6 +267,8 @@ class Manager:
     async def _shut_down(self) -> None:
         logger.info("stopping")
         deadline = asyncio.get_running_loop().time() + self.options.graceful_shutdown_timeout.total_seconds()
+        if self._webhook_server is not None:
+            self._webhook_server.leave()
         # The lease is given back only when nothing works under it any more.
         for group in (self._elected, self._election, self._others, self._caches, self._webhooks, self._servers):
             await group.stop(deadline)

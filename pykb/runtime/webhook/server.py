@@ -25,6 +25,7 @@ from pykb.runtime.options import ManagerOptions
 from pykb.runtime.serving import HttpServer
 from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse
 from pykb.runtime.webhook.endpoint import AdmissionEndpoint
+from pykb.runtime.webhook.leaving import Leaving
 
 if TYPE_CHECKING:
     from pykb.runtime.webhook.conversion import Conversions
@@ -75,6 +76,7 @@ class WebhookServer:
         self._server: HttpServer | None = None
         self._certificate: ServingCertificate | None = None
         self._listening = asyncio.Event()
+        self._leaving = Leaving(clock)
 
     @property
     def paths(self) -> frozenset[str]:
@@ -179,8 +181,12 @@ class WebhookServer:
         if not self.is_listening:
             raise RuntimeError("the webhook server does not listen yet")
 
+    def leave(self) -> None:
+        """Close each connection with the answer from now on: the manager stops, other replicas are to be asked."""
+        self._leaving.begin()
+
     async def run(self) -> None:
-        """Serve until cancelled; requests that run then are finished.
+        """Serve until cancelled, and while there are requests; those that run then are finished.
 
         Raises:
             EnvironmentProblem: The port cannot be listened on, the certificate not be read.
@@ -204,9 +210,21 @@ class WebhookServer:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(certificate.run())
                 tasks.create_task(self._announce(server))
-                tasks.create_task(server.run())
+                tasks.create_task(self._serve_to_the_last(server))
         finally:
             self._listening.clear()
+
+    async def _serve_to_the_last(self, server: HttpServer) -> None:
+        serving = asyncio.create_task(server.run(), name="webhook server")
+        try:
+            await asyncio.shield(serving)
+        except asyncio.CancelledError:
+            if not server.address.is_loopback:  # no Service sends anybody there
+                await self._leaving.quiet()
+            raise
+        finally:
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
 
     async def _announce(self, server: HttpServer) -> None:
         await server.listening()
@@ -218,6 +236,7 @@ class WebhookServer:
         # Anybody may ask for any path; metrics know those that exist.
         webhook = request.path if endpoint is not None else "other"
         code = 500
+        self._leaving.asked()
         with (
             self._metrics.webhook_in_flight.labels(webhook).track_inprogress(),
             self._metrics.webhook_seconds.labels(webhook).time(),
@@ -230,6 +249,8 @@ class WebhookServer:
                 raise
             finally:
                 self._metrics.webhook_requests.labels(webhook, str(code)).inc()
+        if self._leaving.begun:
+            response.force_close()
         return response
 
     async def _answer(self, endpoint: Endpoint | None, request: web.Request) -> web.Response:

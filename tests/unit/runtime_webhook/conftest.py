@@ -130,8 +130,9 @@ def patched(obj, answer):
 def manager_of():
     """Makes managers whose webhooks are served at a free port of loopback."""
 
-    def make(**options):
-        return Manager(ManagerOptions(webhook_port=0, webhook_bind_host="127.0.0.1", **options), client=fake_client())
+    def make(*, clock=None, webhook_bind_host="127.0.0.1", **options):
+        options |= {"webhook_port": 0, "webhook_bind_host": webhook_bind_host}
+        return Manager(ManagerOptions(**options), client=fake_client(), clock=clock)
 
     return make
 
