@@ -132,13 +132,14 @@ def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhoo
 def _request(
     options: NewWebhook, project: Project, resource: Resource, wanted: Webhooks, header: str
 ) -> WebhookRequest:
-    """What the plugins are asked for; with ``--force`` everything that the kind has is made anew."""
+    """What the plugins are asked for; with ``--force`` the module is made anew, so everything that the kind has."""
     package = project.package or as_module_name(project.project_name)
     group = [resource.group_package] if project.multigroup else []
     everything = resource.webhooks or wanted
     made = everything if options.force else wanted
     api = ".".join([package, "api", *group])
     module = ".".join([package, "webhooks", *group, resource.version, f"{resource.singular}_webhook"])
+    spokes = tuple(Spoke(version, f"{api}.{version}.{resource.singular}_conversion") for version in made.spoke)
     context = WebhookContext(
         project_name=project.project_name,
         package=package,
@@ -167,9 +168,10 @@ def _request(
         validate_path=everything.validation_path or _path("validate", resource),
         name=_name(resource, project),
         sample="_".join(part for part in (resource.group, resource.version, resource.singular) if part) + ".yaml",
-        spokes=tuple(Spoke(version, f"{api}.{version}.{resource.singular}_conversion") for version in made.spoke),
+        spokes=spokes,
     )
-    return WebhookRequest(project=project, resource=resource, context=context, force=options.force)
+    named = tuple(spoke for spoke in spokes if spoke.version in wanted.spoke)
+    return WebhookRequest(project=project, resource=resource, context=context, spokes=named, force=options.force)
 
 
 def _path(verb: str, resource: Resource) -> str:

@@ -132,11 +132,13 @@ class WebhookRequest:
     Attributes:
         project: PROJECT as it was before.
         resource: The kind with all webhooks that it has afterwards.
-        context: The variables of the templates: what this command makes.
+        context: The variables of the templates: what the module of the webhooks has to have.
+        spokes: The versions to make converters of.
         force: Whether the files of the webhooks may be overwritten.
     """
 
     project: Project
     resource: Resource
     context: WebhookContext
+    spokes: tuple[Spoke, ...]
     force: bool

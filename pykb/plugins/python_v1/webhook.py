@@ -53,7 +53,7 @@ class _Converter:
 def scaffold(request: WebhookRequest, plan: PlanBuilder) -> None:
     """Put the code of webhooks into the plan."""
     context = request.context
-    if context.conversion:
+    if request.spokes:
         _conversion(request, plan)
     _module(request, plan)
     _register(context, plan)
@@ -161,7 +161,7 @@ def _conversion(request: WebhookRequest, plan: PlanBuilder) -> None:
     """A converter and its test for each spoke; the hub is the version in which objects are stored."""
     context = request.context
     on_exists = OnExists.OVERWRITE if request.force else OnExists.REFUSE
-    for spoke in context.spokes:
+    for spoke in request.spokes:
         values = {**context.as_dict(), "spoke": spoke.version, "module": spoke.module}
         first, second = sorted((context.version, spoke.version), key=lambda each: _Import(each, "").key)
         values |= {"first": first, "second": second}

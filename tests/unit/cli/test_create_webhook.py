@@ -413,3 +413,19 @@ def test_a_kind_without_a_sample_has_a_test_without_one(pykb, project: Path) -> 
     text = (project / "tests/webhooks/v1/test_machine_webhook.py").read_text()
     assert "samples" not in text
     assert "def test_the_webhooks_are_served" in text
+
+
+def test_force_writes_only_the_converters_that_are_named(pykb, project: Path) -> None:
+    """The module is shared and is written anew; a converter is a file of its own, and often hard work."""
+    assert pykb(*CONVERT).code == 0
+    mine = {version: project / f"sealvm/api/{version}/machine_conversion.py" for version in ("v1alpha1", "v1beta1")}
+    for path in mine.values():
+        path.write_text(path.read_text() + "# mine\n")
+    assert pykb(*HOOK, "--defaulting", "--force").code == 0
+    assert all("# mine" in path.read_text() for path in mine.values())
+    assert hook_of(project).count("with_converter(") == 2
+    ended = pykb(*CONVERT, "--spoke", "v1beta1", "--force")
+    assert ended.code == 0, ended.err
+    assert ["# mine" in path.read_text() for path in mine.values()] == [True, False]
+    assert "the old `sealvm/api/v1beta1/machine_conversion.py` is kept as" in ended.err
+    assert webhooks(project)["spoke"] == ["v1beta1", "v1alpha1"]
