@@ -7,12 +7,13 @@ fixture             scope    what it gives
 ``crds``            session  the project's ``config/crd/bases``, installed; the names of the definitions
 ``client``          test     a :class:`pykb.runtime.Client` as the administrator
 ``namespace``       test     the name of a new namespace; its deletion is not waited for
-``run_manager``     test     runs reconcilers: ``async with run_manager(MachineReconciler) as manager: ...``
+``run_manager``     test     runs reconcilers and webhooks: ``async with run_manager(register) as manager: ...``
 ``virtual_clock``   test     a clock that stands still until it is told to advance
 ==================  =======  =====================================================================================
 
 Without a cluster there are ``pykb.runtime.fake.fake_client``, ``Manager(client=fake_client(...))``, and here:
-``RecordedEvents`` for a reconciler's recorder, ``call_handler`` for one kopf handler, ``eventually``, ``VirtualClock``.
+``RecordedEvents`` for a reconciler's recorder, ``call_handler`` for one kopf handler, ``eventually``, ``VirtualClock``,
+``assert_round_trips`` for a converter, ``random_object`` for whatever shall hold for every object.
 
 The async fixtures work under pytest-asyncio (both modes) and, without it, under anyio.
 """

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pykb.api.struct import Struct
 from pykb.api.wire import encode, wire_name
+from pykb.testing.objects.paths import Path, spelt
 
-Path = tuple[str | int, ...]
-_PARTS = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 LONGEST = 120
 
 
@@ -78,28 +76,6 @@ def _of_maps(before: Any, after: Any, path: Path) -> Iterator[Difference]:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def spelt(path: Path) -> str:
-    """A path as people write it.
-
-    >>> spelt(("spec", "ports", 0, "name")), spelt(("metadata", "labels", "example.com/a"))
-    ('spec.ports[0].name', 'metadata.labels[example.com/a]')
-    """
-    text = ""
-    for part in path:
-        plain = isinstance(part, str) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", part)
-        text += (f".{part}" if text else part) if isinstance(part, str) and plain else f"[{part}]"
-    return text or "the object"
-
-
-def parse_path(text: str) -> Path:
-    """What people write as a path; ``[]`` stands for any item of a list, ``*`` for any field or entry.
-
-    >>> parse_path("spec.ports[].name")
-    ('spec', 'ports', '', 'name')
-    """
-    return tuple(match[1] if match[2] is None else match[2] for match in _PARTS.finditer(text))
 
 
 def is_within(path: Path, places: Iterable[Path]) -> bool:

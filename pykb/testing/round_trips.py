@@ -12,8 +12,10 @@ from pydantic import ValidationError
 from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
 from pykb.runtime.webhook.conversion import finished
-from pykb.testing.differences import Difference, Path, differences, is_within, parse_path, spelt
-from pykb.testing.objects import Override, random_object
+from pykb.testing.differences import Difference, differences, is_within
+from pykb.testing.objects import Override
+from pykb.testing.objects.generator import make_object
+from pykb.testing.objects.paths import Path, check_paths, parse_path, spelt
 from pykb.testing.shrinking import shrunk
 
 MOST_SHOWN = 10
@@ -47,15 +49,16 @@ def assert_round_trips(
     Raises:
         AssertionError: Something was lost or changed, or the converter failed. The message shows the smallest object
             that was found, what became of it, and how to get it again.
-        ValueError: A field needs an override.
+        ValueError: A field needs an override, or a path leads to no field.
     """
     __tracebackhide__ = True  # pytest shows the line of the test, and the message
+    check_paths((*(overrides or ()), *ignore), (converter.spoke, converter.hub))
     ignored = tuple(map(parse_path, ignore))
     for kind in (converter.spoke, converter.hub):
         trip = _Trip(converter, kind, ignored)
         refused = 0
         for number in range(seed, seed + samples):
-            obj = random_object(kind, number, overrides=overrides)
+            obj = make_object(kind, number, overrides=overrides)
             try:
                 fault = trip.fault(obj)
             except Unconvertible as error:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any, TypeVar
 
@@ -15,11 +14,12 @@ from pykb.api.annotations import Format, PreserveUnknown, annotations_of
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.struct import Struct
 from pykb.api.wire import encode, wire_name
-from pykb.gen.lower.annotation import applied, is_type_alias
+from pykb.testing.objects.annotation import LISTS, MAPS, UNIONS, bare
 from pykb.testing.objects.density import DEEPEST, Density
 from pykb.testing.objects.limits import Limits, NoValueError
 from pykb.testing.objects.metadata import random_metadata
 from pykb.testing.objects.numbers import random_integer
+from pykb.testing.objects.paths import check_paths
 from pykb.testing.objects.scalars import random_scalar
 from pykb.testing.objects.texts import dns_label, random_text
 
@@ -31,10 +31,7 @@ StructT = TypeVar("StructT", bound=Struct)
 TRIES = 100
 _NONE = type(None)
 _ABSENT = object()
-_LISTS = (list, Sequence, set, frozenset, tuple, typing.Sequence)
 _SETS = (set, frozenset)
-_MAPS = (dict, Mapping)
-_UNIONS = (typing.Union, types.UnionType)
 
 
 class UnsatisfiableFieldError(ValueError):
@@ -77,7 +74,16 @@ def random_object(
 
     Raises:
         UnsatisfiableFieldError: A field accepts nothing that was tried.
+        ValueError: An override leads to no field.
     """
+    check_paths(overrides or (), [kind])
+    return make_object(kind, seed, overrides=overrides, unknown_fields=unknown_fields)
+
+
+def make_object(
+    kind: type[StructT], seed: int, *, overrides: Mapping[str, Override] | None = None, unknown_fields: bool = False
+) -> StructT:
+    """The same, where the overrides are for other types too."""
     random = Random(f"{kind.__qualname__}:{seed}")  # noqa: S311 - tests, no secrets
     maker = _Maker(kind, Density.of_seed(seed, random), random, dict(overrides or {}), unknown_fields)
     try:
@@ -162,17 +168,17 @@ class _Maker:
         override = self._overrides.get(path)
         if override is not None:
             return encode(override(self._random))
-        annotation, metadata = _bare(annotation, metadata)
+        annotation, metadata = bare(annotation, metadata)
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-        if origin in _UNIONS:
+        if origin in UNIONS:
             return self._union(arguments, metadata, path, depth)
         if origin is typing.Literal:
             return encode(self._random.choice(arguments))
         limits = Limits.of(metadata)
         container = origin or annotation
-        if container in _LISTS:
+        if container in LISTS:
             return self._list(container, arguments, limits, path, depth)
-        if container in _MAPS:
+        if container in MAPS:
             return self._map(arguments or (str, Any), limits, path, depth)
         if _is_struct(annotation):
             return self.struct(annotation, path, depth)
@@ -254,24 +260,6 @@ def _place(error: ValidationError) -> str:
     for part in error.errors()[0]["loc"]:
         path = f"{path}[]" if isinstance(part, int) else _join(path, part)
     return path or "metadata"
-
-
-def _bare(annotation: Any, metadata: tuple[object, ...]) -> tuple[Any, tuple[object, ...]]:
-    """A type without what only names it or adds to it, and all that was added."""
-    while True:
-        if typing.get_origin(annotation) is typing.Annotated:
-            annotation, *more = typing.get_args(annotation)
-            metadata = (*more, *metadata)
-        elif isinstance(annotation, typing.NewType):
-            annotation = annotation.__supertype__
-        elif is_type_alias(annotation):
-            annotation = annotation.__value__
-        elif is_type_alias(typing.get_origin(annotation)):
-            annotation = applied(typing.get_origin(annotation), typing.get_args(annotation))
-        elif isinstance(annotation, typing.TypeVar):
-            annotation = annotation.__bound__ or Any
-        else:
-            return annotation, metadata
 
 
 def _is_open(cls: type) -> bool:

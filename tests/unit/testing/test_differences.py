@@ -8,7 +8,8 @@ import pytest
 
 from pykb.api import Struct
 from pykb.api.apps.v1 import Deployment
-from pykb.testing.differences import differences, is_within, parse_path, spelt
+from pykb.testing.differences import differences, is_within
+from pykb.testing.objects.paths import check_paths, parse_path, spelt
 
 
 def deployment(**spec: Any) -> Deployment:
@@ -80,3 +81,36 @@ def test_objects_of_two_classes_differ_as_a_whole() -> None:
         a: int = 1
 
     assert [str(d) for d in differences(One(a=1), Two(a=1), ("spec",))] == ['spec: {"a": 1} became {"a": 1}']
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "spec",
+        "spec.replicas",
+        "spec.template.spec.containers[].ports[0].name",
+        "spec.template.spec.containers[].resources.limits.*",
+        "metadata.annotations[example.com/a]",
+        "metadata.*",
+        "spec.template.spec.volumes[].csi.volumeAttributes[x]",
+    ],
+)
+def test_paths_to_fields_are_known(path: str) -> None:
+    """Through lists, maps, optional parts and structs."""
+    check_paths([path], [Deployment])
+
+
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("spec.replica", "DeploymentSpec has no `replica`; did you mean `replicas`?"),
+        ("spec.template.spec.containers.name", "a list has no `name`, but `[]`"),
+        ("spec.replicas.x", "`int` has no `x`"),
+        ("Spec", "Deployment has no `Spec`; did you mean `spec`?"),
+    ],
+)
+def test_paths_to_nowhere_are_told(path: str, why: str) -> None:
+    """A misspelt one would silently do nothing."""
+    with pytest.raises(ValueError, match="leads to no field") as raised:
+        check_paths([path], [Deployment])
+    assert str(raised.value) == f"`{path}` leads to no field: {why}"

@@ -248,6 +248,12 @@ def test_what_cannot_be_made_is_said_with_the_way_out(kind: type[Struct], path: 
     assert f'overrides={{"{raised.value.path}": lambda random: ...}}' in str(raised.value)
 
 
+def test_a_misspelt_override_is_told() -> None:
+    """With what is near."""
+    with pytest.raises(ValueError, match="EverythingSpec has no `cpus`; did you mean `cpu`"):
+        random_object(Everything, overrides={"spec.cpus": lambda _: "1"})
+
+
 def test_an_override_satisfies_what_a_type_cannot() -> None:
     """The remedy of the message works."""
     assert random_object(Odd, 1, overrides={"word": lambda _: "xyzzy"}).word == "xyzzy"

@@ -233,3 +233,10 @@ def test_overrides_reach_the_objects() -> None:
 
     assert_round_trips(Strict(), samples=20, overrides={"spec.schedule": schedule}, ignore=("spec",))
     assert "0 0 1" in seen
+
+
+@pytest.mark.parametrize("arguments", [{"ignore": ("spec.grase",)}, {"overrides": {"spec.shedule": str}}])
+def test_a_misspelt_path_is_told(arguments: dict[str, object]) -> None:
+    """It has to be a field of the spoke or of the hub."""
+    with pytest.raises(ValueError, match=r"leads to no field: JobSpecV1 has no `\w+`.* and JobSpecV2 has no"):
+        assert_round_trips(Losing(), **arguments)  # type: ignore[arg-type]
