@@ -44,6 +44,8 @@ def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Dia
         try:
             result = _with(result, member)
         except yaml.MarkedYAMLError as error:
+            if result != text:  # it could be read before
+                return text, _unfit(path, 0, members)
             mark = error.problem_mark
             span = Span(path, mark.line + 1, mark.column + 1) if mark else Span(path, 1, 1)
             message = f"`{path}` does not parse: {error.problem or 'no YAML'}"
@@ -51,7 +53,24 @@ def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Dia
             return text, FILE_BROKEN.at(span, message, notes=notes)
         except _FormError as error:
             return text, _unfit(path, error.line, members)
-    return result, None
+    return (result, None) if _keeps(text, result) else (text, _unfit(path, 0, members))
+
+
+def _keeps(before: str, after: str) -> bool:
+    """Whether the file says what it said, and more at the ends of lists only: texts may end in unusual ways."""
+    try:
+        old, new = (yaml.load(text, Loader=yaml.CSafeLoader) or {} for text in (before, after))
+    except yaml.YAMLError:
+        return False
+    return _grew(old, new)
+
+
+def _grew(old: object, new: object) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return all(key in new and (_grew(value, new[key]) or value is None) for key, value in old.items())
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) <= len(new) and all(_grew(one, other) for one, other in zip(old, new, strict=False))
+    return bool(old == new)
 
 
 def pasted(members: Sequence[Member]) -> str:

@@ -102,7 +102,8 @@ def _complete(tree: ast.Module, function: str) -> ast.Call | None:
     """The call of the builder's ``complete()`` in the function that registers."""
     found = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function), None)
     calls = [] if found is None else [node for node in ast.walk(found) if isinstance(node, ast.Call)]
-    return next((c for c in calls if isinstance(c.func, ast.Attribute) and c.func.attr == "complete"), None)
+    named = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "complete")
+    return next((call for call in named if not call.args), None)  # that of a controller takes its reconciler
 
 
 def _with(text: str, tree: ast.Module, addition: Addition, function: str, place: ast.Call) -> str:

@@ -128,6 +128,15 @@ def test_what_is_there_already_is_left_alone() -> None:
     assert run(text, VALIDATOR) == text
 
 
+def test_a_controllers_builder_is_not_taken_for_the_webhooks() -> None:
+    """A user may register both in one function."""
+    controller = "    ControllerBuilder(manager).for_(Ship).complete(ShipReconciler(manager.client))\n"
+    text = MODULE.replace("    builder = ", f"{controller}    builder = ")
+    result = run(text, VALIDATOR)
+    assert controller in result
+    assert "    builder.with_validator(ShipValidator())\n    builder.complete()\n" in result
+
+
 def test_windows_line_ends_stay() -> None:
     """Every line has the end that the file has."""
     result = run(MODULE.replace("\n", "\r\n"), VALIDATOR, CONVERTER)

@@ -86,6 +86,8 @@ def test_a_target_with_more_fields_than_ours_is_enough() -> None:
         ("resources: [a]\n", "kustomization-form"),
         ("resources: a\n", "kustomization-form"),
         ("- a\n", "kustomization-form"),
+        ("resources:\n- |+\n  a\n\n\nx: 1\n", "kustomization-form"),
+        ("x: 1\n...\n", "kustomization-form"),
         ("resources: [\n", "file-broken"),
     ],
 )
