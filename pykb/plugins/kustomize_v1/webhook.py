@@ -13,7 +13,6 @@ POLICIES = "config/network-policy/kustomization.yaml"
 
 _FILES = (
     "config/webhook/service.yaml",
-    "config/webhook/kustomizeconfig.yaml",
     "config/webhook/kustomization.yaml",
     "config/certmanager/issuer.yaml",
     "config/certmanager/certificate-webhook.yaml",

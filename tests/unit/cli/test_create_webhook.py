@@ -84,7 +84,6 @@ def test_a_webhook_is_added_everywhere_it_belongs(pykb, project: Path, status) -
             "?? config/default/manager_webhook_patch.yaml",
             "?? config/network-policy/allow-webhook-traffic.yaml",
             "?? config/webhook/kustomization.yaml",
-            "?? config/webhook/kustomizeconfig.yaml",
             "?? config/webhook/service.yaml",
             "?? sealvm/webhooks/__init__.py",
             "?? sealvm/webhooks/v1/__init__.py",
