@@ -84,6 +84,17 @@ class PlanBuilder:
         snapshot = self._read(path)
         return snapshot.content if snapshot else None
 
+    def text(self, path: str) -> str | None:
+        """The text of a file as it will be; ``None`` where there is none, or, with a finding, where it is no text."""
+        content = self.current(path)
+        if content is None:
+            return None
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is no UTF-8 text", notes=("nothing was written",)))
+            return None
+
     def create(self, path: str, content: bytes, *, on_exists: OnExists = OnExists.REFUSE, mode: int = 0o644) -> None:
         """Make a file. The same content in place already is no change at all."""
         snapshot = self._read(path)
@@ -131,10 +142,8 @@ class PlanBuilder:
                 FILE_MISSING.at(None, f"`{path}` is not there to be added to", notes=absent.notes, help=absent.help)
             )
             return
-        try:
-            text = before.decode("utf-8")
-        except UnicodeDecodeError:
-            self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is no UTF-8 text", notes=("nothing was written",)))
+        text = self.text(path)
+        if text is None:
             return
         after, problem = insert(text, fragments, path=path)
         if problem is not None:

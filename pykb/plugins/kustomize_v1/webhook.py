@@ -91,13 +91,15 @@ def _indented(text: str, blanks: int = 2) -> list[str]:
 
 
 def _extend(plan: PlanBuilder, path: str, *members: Member) -> None:
-    before = plan.current(path)
+    before = plan.text(path)
+    if before is None and plan.current(path) is not None:
+        return
     if before is None:
         message = f"`{path}` is not there to be added to"
         helps = (f"bring it back, or make it with these lines, then run the command again:\n{pasted(members)}",)
         plan.diagnostics.add(FILE_MISSING.at(None, message, notes=("nothing was written",), help=helps))
         return
-    text, problem = extend(before.decode("utf-8", "replace"), members, path=path)
+    text, problem = extend(before, members, path=path)
     if problem is not None:
         plan.diagnostics.add(problem)
     else:

@@ -18,7 +18,7 @@ def mark(plan: PlanBuilder, files: Sequence[str], kind: str) -> None:
         files: The modules of its versions, in the order of creation.
         kind: The name of the class.
     """
-    texts = {path: content.decode("utf-8", "replace") for path in files if (content := plan.current(path)) is not None}
+    texts = {path: text for path in files if (text := plan.text(path)) is not None}
     if any(MARKER in text for text in texts.values()):
         return
     for path, text in texts.items():
@@ -38,12 +38,12 @@ def move(plan: PlanBuilder, hub: str, others: Sequence[str], kind: str) -> None:
         kind: The name of the class.
     """
     for path in others:
-        text = (plan.current(path) or b"").decode("utf-8", "replace")
+        text = plan.text(path) or ""
         for line in reversed(_marker_lines(text, kind)):
             lines = text.splitlines(keepends=True)
             text = "".join([*lines[:line], *lines[line + 1 :]])
             plan.update(path, text.encode())
-    text = (plan.current(hub) or b"").decode("utf-8", "replace")
+    text = plan.text(hub) or ""
     if not _marker_lines(text, kind):
         marked = _marked(text, kind)
         if marked is not None:

@@ -75,16 +75,14 @@ def _module(request: WebhookRequest, plan: PlanBuilder) -> None:
     if context.multigroup:
         _once(plan, f"{folder.rpartition('/')[0]}/__init__.py", "webhooks/group__init__.py.j2", context)
     _once(plan, f"{folder}/__init__.py", "webhooks/version__init__.py.j2", context)
-    present = plan.current(path)
-    if present is None or request.force:
+    if plan.current(path) is None or request.force:
         plan.create(path, _rendered(context), on_exists=OnExists.OVERWRITE)
         return
-    text, problem = extend(
-        present.decode("utf-8", "replace"),
-        list(_additions(context, present.decode("utf-8", "replace"))),
-        path=path,
-        function=f"setup_{context.singular}_webhook",
-    )
+    present = plan.text(path)
+    if present is None:
+        return
+    function = f"setup_{context.singular}_webhook"
+    text, problem = extend(present, list(_additions(context, present)), path=path, function=function)
     if problem is not None:
         plan.diagnostics.add(problem)
     else:
@@ -190,7 +188,7 @@ def _register(context: WebhookContext, plan: PlanBuilder) -> None:
 def _unique(plan: PlanBuilder, path: str, context: WebhookContext, function: str) -> str:
     """The name to import as: the webhooks of another version or group must not be hidden."""
     try:
-        tree = ast.parse((plan.current(path) or b"").decode("utf-8", "replace"))
+        tree = ast.parse(plan.text(path) or "")
     except SyntaxError:  # the insertion reports it
         return function
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

@@ -428,3 +428,24 @@ def test_force_writes_only_the_converters_that_are_named(pykb, project: Path) ->
     assert ["# mine" in path.read_text() for path in mine.values()] == [True, False]
     assert "the old `sealvm/api/v1beta1/machine_conversion.py` is kept as" in ended.err
     assert webhooks(project)["spoke"] == ["v1beta1", "v1alpha1"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "sealvm/__main__.py",
+        "sealvm/webhooks/v1/machine_webhook.py",
+        "config/default/kustomization.yaml",
+        "sealvm/api/v1/machine_types.py",
+    ],
+)
+def test_a_file_in_another_encoding_is_left_alone(pykb, project: Path, path: str) -> None:
+    """It would come out changed in places that nobody asked to change."""
+    assert pykb(*HOOK, "--defaulting").code == 0
+    file = project / path
+    file.write_bytes("# -*- coding: latin-1 -*- \u00fc\n".encode("latin-1") + file.read_bytes())
+    before = contents(project)
+    ended = pykb(*CONVERT, "--programmatic-validation")
+    assert ended.code == 1
+    assert f"error[not-a-file]: `{path}` is no UTF-8 text" in ended.err
+    assert contents(project) == before
