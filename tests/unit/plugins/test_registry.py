@@ -8,7 +8,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.plugins import registry
 from pykb.plugins.plugin import Plugin, PluginKey
 from pykb.plugins.registry import DEFAULT, built_in, resolve
-from pykb.plugins.request import ApiRequest, InitRequest
+from pykb.plugins.request import ApiRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -78,3 +78,30 @@ def test_a_plugin_of_another_package_takes_part(monkeypatch: pytest.MonkeyPatch,
     assert app.run([*words, "--resource", "--controller"]) == 0
     assert (root / "NOTES").read_text() == "notes of fleet\nMachine\n"
     assert "- notes.example.com/v1\n" in (root / "PROJECT").read_text()
+
+
+class Hooked(Notes):
+    """One that has something to add for webhooks, too."""
+
+    def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
+        """Add a line for each webhook."""
+        plan.update("NOTES", (plan.current("NOTES") or b"") + f"{request.context.mutate_path}\n".encode())
+
+
+@pytest.mark.parametrize(("plugin", "added"), [(Notes, ""), (Hooked, "/mutate-infra-example-com-v1-machine\n")])
+def test_a_plugin_is_asked_about_webhooks_if_it_has_something_to_say(
+    monkeypatch: pytest.MonkeyPatch, tmp_path, plugin: type[Notes], added: str
+) -> None:
+    """One that was written before there were any goes on to work."""
+    from pykb.cli import app
+
+    monkeypatch.setattr(Point, "load", lambda self: plugin)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [Point()])
+    root = tmp_path / "fleet"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    assert app.run(["init", "--domain", "example.com", "--plugins", "python/v1,notes"]) == 0
+    words = ["--group", "infra", "--version", "v1", "--kind", "Machine", "--no-make"]
+    assert app.run(["create", "api", *words, "--resource", "--controller"]) == 0
+    assert app.run(["create", "webhook", *words, "--defaulting"]) == 0
+    assert (root / "NOTES").read_text() == f"notes of fleet\nMachine\n{added}"
