@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pykb.runtime.manager import Manager
 from pykb.runtime.options import ManagerOptions
@@ -25,29 +26,45 @@ async def running(manager: Manager) -> AsyncIterator[Manager]:
     Raises:
         Exception: What the manager failed with, before or during the block.
     """
+    async with _started(manager) as task:
+        await _ready(manager, task)
+        yield manager
+
+
+@contextlib.asynccontextmanager
+async def _started(manager: Manager) -> AsyncIterator[asyncio.Task[None]]:
     task = asyncio.create_task(manager.start(), name="manager under test")
     try:
-        await _ready(manager, task)
-        if task.done():
-            task.result()  # what it failed with comes before what the block would fail with for that reason
-        yield manager
+        yield task
     finally:
         manager.stop()
         await task
 
 
-async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
-    elected = asyncio.create_task(manager.elected.wait())
+async def _first(awaited: Coroutine[Any, Any, object], task: asyncio.Task[None]) -> None:
+    """Wait for something, or for the manager's end."""
+    waiting = asyncio.create_task(awaited)
     try:
-        await asyncio.wait({elected, task}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({waiting, task}, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        elected.cancel()
+        waiting.cancel()
+
+
+async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
+    """Wait until a manager leads, has listed what it watches, and serves its webhooks.
+
+    Raises:
+        Exception: What it failed with meanwhile; what the block would fail with for that reason says less.
+    """
+    await _first(manager.elected.wait(), task)
 
     def synced() -> bool:
         webhooks = not _serves_webhooks(manager) or manager.webhook_server.is_listening
         return task.done() or (webhooks and not manager.cache.unsynced)
 
     await eventually(synced)
+    if task.done():
+        task.result()
 
 
 def _serves_webhooks(manager: Manager) -> bool:
@@ -93,8 +110,11 @@ class RunManager:
                 else:
                     registration(manager)
             paths = manager.webhook_server.paths if _serves_webhooks(manager) else frozenset()
-            async with running(manager), contextlib.AsyncExitStack() as stack:
+            async with _started(manager) as task, contextlib.AsyncExitStack() as stack:
+                if paths:
+                    await _first(manager.webhook_server.listening(), task)
                 if paths and manager.webhook_server.is_listening:  # else the manager has ended already
                     called = webhooks_in_effect(manager, paths, self.kubeconfig, self.project)
                     await stack.enter_async_context(called)
+                await _ready(manager, task)  # not before: what it lists may need its conversion
                 yield manager
