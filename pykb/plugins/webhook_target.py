@@ -32,11 +32,18 @@ def find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Re
     if known:
         _check_plural(options, known[0], project, found)
         return replace(known[0], controller=False, controllers=())
+    own = {r.kind for r in project.resources if r.group == options.group and r.api}
     short = short_group(options.group)
-    if short in BUILTIN_GROUPS and not any(r.group == options.group and r.api for r in project.resources):
-        domain = BUILTIN_GROUPS[short]
+    if short in BUILTIN_GROUPS and options.kind not in own:
         plural = options.plural or pluralize(options.kind)
-        return find_builtin(Resource(short, domain, options.version, options.kind, plural, core=True), found)
+        looked_up = Resource(short, BUILTIN_GROUPS[short], options.version, options.kind, plural, core=True)
+        problems = Diagnostics()
+        builtin = find_builtin(looked_up, problems)
+        if builtin is not None:
+            return builtin
+        if not own:  # a group of the project may be called like one of Kubernetes
+            found.extend(problems)
+            return None
     _say_missing(options, project, found)
     return None
 

@@ -449,3 +449,24 @@ def test_a_file_in_another_encoding_is_left_alone(pykb, project: Path, path: str
     assert ended.code == 1
     assert f"error[not-a-file]: `{path}` is no UTF-8 text" in ended.err
     assert contents(project) == before
+
+
+def test_a_group_called_like_one_of_kubernetes_holds_both(
+    pykb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kind of the project comes first, then Kubernetes' own; a kind of neither is compared with the project's."""
+    root = tmp_path / "shop"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    assert pykb("init", "--domain", "example.com").code == 0
+    words = ("--group", "apps", "--version", "v1", "--no-make", "--kind")
+    assert pykb("create", "api", *words, "Store", "--resource", "--no-controller").code == 0
+    for kind in ("Store", "Deployment"):
+        assert pykb("create", "webhook", *words, kind, "--defaulting").code == 0
+    made = {r["kind"]: r.get("domain") for r in yaml.safe_load((root / "PROJECT").read_text())["resources"]}
+    assert made == {"Store": "example.com", "Deployment": None}
+    ended = pykb("create", "webhook", *words, "Stor", "--defaulting")
+    assert "error[api-missing]" in ended.err
+    assert "help: `--kind Store`" in ended.err
+    ended = pykb("create", "webhook", "--group", "batch", "--version", "v1", "--kind", "CronJop", "--defaulting")
+    assert "help: `--kind CronJob`" in ended.err
