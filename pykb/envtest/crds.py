@@ -42,6 +42,12 @@ def read_crds(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
     return found
 
 
+def has_conversion(path: Path) -> bool:
+    """Whether a definition in a file or folder is converted by a service, which no local control plane has."""
+    conversions = (definition["spec"].get("conversion") or {} for _, definition in read_crds([path]))
+    return any("service" in ((each.get("webhook") or {}).get("clientConfig") or {}) for each in conversions)
+
+
 def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = timedelta(minutes=1)) -> list[str]:
     """Apply definitions (server side: no limit of size) and wait until their resources are served.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 from collections.abc import Iterator
@@ -102,18 +103,30 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | Existi
 
 
 @pytest.fixture(scope="session")
-def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Config) -> list[str]:
-    """The CustomResourceDefinitions of the project under test, installed and served; their names."""
+def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Config) -> Iterator[list[str]]:
+    """The CustomResourceDefinitions of the project under test, installed and served; their names.
+
+    Where they have a conversion webhook, it is served too, by the converters that ``register`` of the project's
+    ``__main__`` gives a manager.
+    """
     from pykb.diagnostics import EnvironmentProblem
+    from pykb.envtest.crds import has_conversion
     from pykb.testing.report import explain
 
     folder = pytestconfig.rootpath / CRD_FOLDER
     if not folder.is_dir():
-        return []  # a project without kinds of its own
-    try:
-        return control_plane.install_crds(folder)
-    except EnvironmentProblem as problem:
-        pytest.fail(explain(problem), pytrace=False)
+        yield []  # a project without kinds of its own
+        return
+    with contextlib.ExitStack() as stack:
+        try:
+            names = control_plane.install_crds(folder)
+            if has_conversion(folder):
+                from pykb.testing.conversions import project_conversions
+
+                stack.enter_context(project_conversions(control_plane.rest(), pytestconfig.rootpath))
+        except EnvironmentProblem as problem:
+            pytest.fail(explain(problem), pytrace=False)
+        yield names
 
 
 @pytest.fixture
