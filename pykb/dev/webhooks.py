@@ -16,13 +16,13 @@ from typing import Any
 from pykb.dev.project import DevProject
 from pykb.diagnostics import Diagnostic
 from pykb.envtest.certificates import write_serving_certificate
-from pykb.envtest.components import new_folder
 from pykb.envtest.conversions import Converted, clear_conversions, install_conversions, remove_conversions
 from pykb.envtest.ports import LOOPBACK
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving, WebhookManifest
 from pykb.envtest.webhooks import install_webhooks, installed_with, remove_webhooks
 from pykb.meta.gvk import GroupKind
+from pykb.scaffold.durable import lock
 
 PREFIX = "pykb-dev-"
 """What the names of the configurations begin with: stable, so that the next loop replaces what a killed one left."""
@@ -48,6 +48,7 @@ class LocalWebhooks:
     _manifest: bytes | None = None
     _definitions: tuple[str, frozenset[GroupKind]] | None = None
     _converted: dict[str, Converted] = field(default_factory=dict)
+    _held: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
 
     @property
     def wanted(self) -> bool:
@@ -141,16 +142,30 @@ class LocalWebhooks:
         finally:
             if self._folder is not None:
                 shutil.rmtree(self._folder, ignore_errors=True)
+            self._held.close()
 
     def _prepare(self) -> Serving:
         if self._serving is None:
             with socket.socket() as free:
                 free.bind((LOOPBACK, 0))
                 self._port = free.getsockname()[1]
-            self._folder = new_folder()
+            self._folder = self._new_folder(self._port)
             authority = write_serving_certificate(self._folder, (LOOPBACK, "localhost"))
             self._serving = Serving.at(LOOPBACK, self._port, authority)
         return self._serving
+
+    def _new_folder(self, port: int) -> Path:
+        """A private folder for the certificate, locked while we live; those of loops that were killed are removed."""
+        folders = self.project.root / ".pykb" / "webhooks"
+        folders.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for left in folders.iterdir():
+            with lock(left / "lock") as free:
+                if free:
+                    shutil.rmtree(left, ignore_errors=True)
+        folder = folders / str(port)
+        folder.mkdir(mode=0o700)
+        self._held.enter_context(lock(folder / "lock"))
+        return folder
 
     def _is_served(self, path: str) -> bool:
         """Whether anything but "not found" is the answer; what is served refuses a GET, which will do."""

@@ -78,19 +78,20 @@ def remove_conversions(rest: Rest, converted: Iterable[Converted]) -> None:
 def keeping_local_conversion(rest: Rest, definition: dict[str, Any]) -> dict[str, Any]:
     """A definition as it is to be applied: where the kind is converted on this machine now, it stays so.
 
-    Where that was in a session that was killed, it is undone instead.
+    What a session that was killed left is undone instead, and so is what was given back to a definition that has no
+    conversion any more: a server-side apply would take away only the part that it owns, and the server refuse the rest.
     """
-    spec = definition.get("spec") or {}
-    if not spec.get("conversion"):
-        return definition
     name = definition["metadata"]["name"]
-    current = (rest.call("GET", f"{COLLECTION}/{name}").body.get("spec") or {}).get("conversion") or NONE
-    if not _is_local(current):
-        return definition
-    if _is_dead(current):
-        remove_conversions(rest, [Converted(name, _url(current), NONE)])
-        return definition
-    return {**definition, "spec": {**spec, "conversion": current}}
+    live = rest.call("GET", f"{COLLECTION}/{name}").body
+    current = (live.get("spec") or {}).get("conversion") or NONE
+    wanted = (definition.get("spec") or {}).get("conversion")
+    if _is_local(current) and not _is_dead(current):
+        return {**definition, "spec": {**definition["spec"], "conversion": current}}
+    managers = {entry.get("manager") for entry in (live.get("metadata") or {}).get("managedFields") or ()}
+    if _is_local(current) or (current != NONE and not wanted and FIELD_MANAGER in managers):
+        patch = [{"op": "replace", "path": "/spec/conversion", "value": NONE}]
+        rest.call("PATCH", f"{COLLECTION}/{name}?fieldManager={FIELD_MANAGER}", patch, content_type=JSON_PATCH)
+    return definition
 
 
 def clear_conversions(rest: Rest, *, but: Iterable[Converted] = ()) -> list[str]:

@@ -123,16 +123,17 @@ def test_the_control_plane_is_kept_in_step_and_left_as_it_was(
     assert conversion(rest)["webhook"]["clientConfig"]["url"] == f"{webhooks.url}/convert"
     assert list(webhooks.renew("1")) == []
 
-    control_plane.install_crds(project.crds)
-    assert conversion(rest)["strategy"] == "Webhook"
+    control_plane.install_crds(project.crds)  # nobody listens: no manager runs
+    assert list(webhooks.renew("1 again")) == []
+    assert conversion(rest)["webhook"]["clientConfig"]["url"] == f"{webhooks.url}/convert"
     project.webhook_manifest.write_text(manifest("/a", "/b"))
-    assert f"installed {name}" in list(webhooks.renew("1"))
+    assert f"installed {name}" in list(webhooks.renew("1 again"))
     (project.root / "PROJECT").write_text(PROJECT.replace("conversion: true", "defaulting: true"))
-    assert "removed the conversion of turns.dev.example.com" in list(webhooks.renew("1"))
+    assert "removed the conversion of turns.dev.example.com" in list(webhooks.renew("1 again"))
     assert conversion(rest)["strategy"] == "None"
     (project.root / "PROJECT").write_text(PROJECT)
     project.webhook_manifest.unlink()
-    assert list(webhooks.renew("1")) == [f"removed {name}", "installed the conversion of turns.dev.example.com"]
+    assert list(webhooks.renew("1 again")) == [f"removed {name}", "installed the conversion of turns.dev.example.com"]
     project.webhook_manifest.write_text(manifest("/a"))
     assert list(webhooks.renew("2")) == [f"installed {name}"]
 
@@ -246,3 +247,26 @@ def test_a_definition_that_is_generated_with_a_service_is_converted_here_too(
     assert conversion(rest)["webhook"]["clientConfig"]["url"] == f"{webhooks.url}/convert"
     webhooks.close(stays=True)
     assert "url" not in conversion(rest)["webhook"]["clientConfig"]
+
+    (project.crds / "turns.yaml").write_text(json.dumps(CRD))  # the conversion was given up
+    control_plane.install_crds(project.crds)
+    assert conversion(rest) == {"strategy": "None"}
+
+
+def test_certificates_of_killed_loops_are_removed_and_those_of_others_left(
+    project: DevProject, control_plane: ControlPlane
+) -> None:
+    """A lock tells whether a loop lives: the system frees it, however it ends."""
+    other = LocalWebhooks(project, control_plane.kubeconfig)
+    other.flags()
+    folders = project.root / ".pykb" / "webhooks"
+    killed = folders / "1"
+    killed.mkdir()
+    (killed / "lock").touch()
+    ours = LocalWebhooks(project, control_plane.kubeconfig)
+    ours.flags()
+    names = {webhooks.url.rpartition(":")[2] for webhooks in (ours, other)}
+    assert {folder.name for folder in folders.iterdir()} == names
+    ours.close(stays=False)
+    other.close(stays=False)
+    assert list(folders.iterdir()) == []
