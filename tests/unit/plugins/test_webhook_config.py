@@ -235,6 +235,12 @@ def test_a_project_with_webhooks_is_deployed(root: Path, control_plane: ControlP
             "customresourcedefinition.apiextensions.k8s.io/piers.fleet.example.com",
         ):
             assert f"{name} serverside-applied" in shown
+        shown = make(root, control_plane, "install")
+        assert shown.count("serverside-applied") == shown.count("condition met") == len(list(root.glob("config/crd/bases/*")))
+        assert "note: the deployed manager converts" in shown
+        service = "jsonpath={.spec.conversion.webhook.clientConfig.service.name}"
+        command = [kubectl(), f"--kubeconfig={control_plane.kubeconfig}", "get", "crd", "piers.fleet.example.com"]
+        assert run(root, *command, "-o", service) == "harbour-webhook-service"
     finally:
         text = run(root, kubectl(), "kustomize", "config/default")
         subprocess.run(
