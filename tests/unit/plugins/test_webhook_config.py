@@ -236,7 +236,11 @@ def test_a_project_with_webhooks_is_deployed(root: Path, control_plane: ControlP
         ):
             assert f"{name} serverside-applied" in shown
         shown = make(root, control_plane, "install")
-        assert shown.count("serverside-applied") == shown.count("condition met") == len(list(root.glob("config/crd/bases/*")))
+        assert (
+            shown.count("serverside-applied")
+            == shown.count("condition met")
+            == len(list(root.glob("config/crd/bases/*")))
+        )
         assert "note: the deployed manager converts" in shown
         service = "jsonpath={.spec.conversion.webhook.clientConfig.service.name}"
         command = [kubectl(), f"--kubeconfig={control_plane.kubeconfig}", "get", "crd", "piers.fleet.example.com"]
