@@ -122,14 +122,18 @@ class ServingCertificate:
 
     def _load(self) -> None:
         assert self._files is not None  # noqa: S101 - callers checked
-        self.context.load_cert_chain(*self._files)
+        # Read once: the files may be replaced meanwhile, one after the other.
+        certificate, key = (file.read_bytes() for file in self._files)
+        # A context forgets its key as soon as it is given a certificate that the key is not of, so another one tries.
+        load_pair(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), certificate, key)
+        load_pair(self.context, certificate, key)
         if self._metrics is not None:
             self._metrics.certificate_reads.inc()
 
 
 def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
     """Load a certificate and a key that are no files."""
-    with secret_file(certificate + key) as name:
+    with secret_file(certificate + b"\n" + key) as name:
         context.load_cert_chain(name)
 
 

@@ -204,7 +204,22 @@ def test_a_made_certificate_leaves_nothing_of_its_making_in_memory():
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
-async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(serve, tmp_path, running):
+def test_files_without_a_newline_at_the_end_are_a_pair(tmp_path):
+    """Some tools strip it from what they put into a secret."""
+    for name, content in zip(("tls.crt", "tls.key"), self_signed(("127.0.0.1",)), strict=True):
+        (tmp_path / name).write_bytes(content.rstrip())
+    assert ServingCertificate(CertificateOptions(tmp_path)).context is not None
+
+
+BROKEN = {
+    "no certificate": lambda pair: (b"broken", b"broken"),
+    "half of the next pair": lambda pair: (self_signed(("127.0.0.1",))[0], pair[1]),
+    "cut off": lambda pair: (pair[0], pair[1][:100]),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(serve, tmp_path, running, case):
     """New connections see the new certificate; a failed renewal is counted and the old one stays."""
 
     def write(certificate, key):
@@ -219,7 +234,7 @@ async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(serve, 
     running(serving.run())
     await turn()
     renewed = self_signed(("127.0.0.1",))
-    for pair in (renewed, (b"broken", b"broken")):
+    for pair in (renewed, BROKEN[case](renewed)):
         write(*pair)
         clock.advance(timedelta(seconds=10))
         await turn()
