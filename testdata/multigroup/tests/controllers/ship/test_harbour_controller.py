@@ -29,9 +29,10 @@ async def test_reconciles_the_sample(client: Client, namespace: str, pytestconfi
     """The API server accepts the sample, and the reconciler is content with it."""
     sample = yaml.safe_load((pytestconfig.rootpath / SAMPLE).read_text(encoding="utf-8"))
     resource = Harbour.from_wire(sample)
+    resource.metadata.name = namespace  # one of its own: no namespace keeps the tests apart
     await client.create(resource)
     reconciler = HarbourReconciler(client)
-    request = Request("", "harbour-sample")
+    request = Request("", namespace)
     assert await reconciler.reconcile(request) == Result()
 
 
