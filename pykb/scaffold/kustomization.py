@@ -110,8 +110,8 @@ def _with(text: str, member: Member) -> str:
     wanted = yaml.load(member.text, Loader=yaml.CSafeLoader)
     present = content.get(member.key)
     if node is None:
-        gap = "\n" if text.strip() else ""
-        return _ended(text) + gap + "\n".join([f"{member.key}:", *member.lines]) + "\n"
+        gap = [""] if text.strip() else []
+        return _ended(text) + "".join(f"{line}{_newline(text)}" for line in [*gap, f"{member.key}:", *member.lines])
     if present is None:
         return _inserted(text, node.start_mark.line + 1, member.lines, "")
     if not isinstance(node, yaml.SequenceNode):
@@ -188,13 +188,16 @@ def _last_lines(node: yaml.Node) -> Iterator[int]:
 
 
 def _inserted(text: str, line: int, added: Sequence[str], indent: str) -> str:
-    newline = "\r\n" if "\r\n" in text else "\n"
     lines = _ended(text).splitlines(keepends=True)
-    return "".join([*lines[:line], *(f"{indent}{each}{newline}" for each in added), *lines[line:]])
+    return "".join([*lines[:line], *(f"{indent}{each}{_newline(text)}" for each in added), *lines[line:]])
 
 
 def _ended(text: str) -> str:
-    return text if not text or text.endswith("\n") else f"{text}\n"
+    return text if not text or text.endswith("\n") else f"{text}{_newline(text)}"
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _item(text: str) -> list[str]:

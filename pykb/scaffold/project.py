@@ -47,6 +47,7 @@ class Project:
     resources: tuple[Resource, ...]
     document: CommentedMap
     indented_lists: bool = False
+    newline: str = "\n"
 
     def find(self, resource: Resource) -> Resource | None:
         """The entry with the same identity."""
@@ -77,7 +78,7 @@ class Project:
 
     def render(self) -> str:
         """The text of the file."""
-        return _dump(self.document, indented_lists=self.indented_lists)
+        return _dump(self.document, indented_lists=self.indented_lists).replace("\n", self.newline)
 
 
 def create(
@@ -111,6 +112,8 @@ def create(
 def load(text: str) -> tuple[Project | None, Diagnostics]:
     """Read the file; ``None`` with findings when it cannot be used."""
     found = Diagnostics()
+    newline = "\r\n" if "\r\n" in text else "\n"
+    text = text.replace("\r\n", "\n")
     try:
         document = _yaml().load(text)
     except MarkedYAMLError as error:
@@ -145,6 +148,7 @@ def load(text: str) -> tuple[Project | None, Diagnostics]:
         resources=tuple(reader.resource(entries, index) for index in range(len(entries))),
         document=document,
         indented_lists=_has_indented_lists(text),
+        newline=newline,
     )
     return (None if found.has_errors else project), found
 

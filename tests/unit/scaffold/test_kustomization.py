@@ -28,12 +28,13 @@ def crd(name: str) -> Member:
         ("resources:\n  - a # why\n", "resources:\n  - a # why\n  # The webhooks.\n  - ../webhook\n"),
         ("resources:\n- a", "resources:\n- a\n# The webhooks.\n- ../webhook\n"),
         ("resources:\r\n- a\r\n", "resources:\r\n- a\r\n# The webhooks.\r\n- ../webhook\r\n"),
+        ("a: b\r\nnamePrefix: x-", "a: b\r\nnamePrefix: x-\r\n\r\nresources:\r\n# The webhooks.\r\n- ../webhook\r\n"),
         ("resources:\nnamePrefix: x-\n", "resources:\n# The webhooks.\n- ../webhook\nnamePrefix: x-\n"),
         ("namePrefix: x-\n", "namePrefix: x-\n\nresources:\n# The webhooks.\n- ../webhook\n"),
         ("", "resources:\n# The webhooks.\n- ../webhook\n"),
         ("resources:\n- |-\n  a\n\nx: 1\n", "resources:\n- |-\n  a\n# The webhooks.\n- ../webhook\n\nx: 1\n"),
     ],
-    ids=["comments below", "indented", "no newline", "CRLF", "empty list", "no list", "nothing at all", "block text"],
+    ids=["comments below", "indented", "no newline", "CRLF", "CRLF, no list", "empty list", "no list", "nothing at all", "block text"],
 )
 def test_a_member_goes_below_the_last(text: str, expected: str) -> None:
     """With the indentation of its neighbours; a list that is not there is made at the end."""

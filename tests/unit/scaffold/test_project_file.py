@@ -110,6 +110,18 @@ def test_comments_unknown_keys_and_the_order_of_a_person_are_kept() -> None:
     assert "  - api:\n      crdVersion: v1\n" in changed.render(), "the list stays indented as it was"
 
 
+def test_lines_end_as_they_did() -> None:
+    """A file of Windows stays one, comments and new lines alike."""
+    project, found = load(BY_HAND.replace("\n", "\r\n"))
+    assert not found
+    assert project is not None
+    text = project.with_resource(
+        Resource("infra", "example.com", "v1", "Disk", "disks", path="app.api.v1", api=True)
+    ).render()
+    assert text.count("\r\n") == text.count("\n") > BY_HAND.count("\n")
+    assert "\r\r" not in text
+
+
 def test_the_layout_may_be_one_text() -> None:
     """Kubebuilder's older files have a text where newer ones have a list."""
     project, found = load('version: "3"\nprojectName: a\nlayout: go.kubebuilder.io/v3\n')
