@@ -82,7 +82,8 @@ def _module(request: WebhookRequest, plan: PlanBuilder) -> None:
     if present is None:
         return
     function = f"setup_{context.singular}_webhook"
-    text, problem = extend(present, list(_additions(context, present)), path=path, function=function)
+    additions = list(_additions(context, present))
+    text, problem = extend(present, additions, path=path, function=function, setup=_setup(context, function))
     if problem is not None:
         plan.diagnostics.add(problem)
     else:
@@ -117,6 +118,18 @@ def _runtime_names(context: WebhookContext) -> list[str]:
         "WebhookBuilder": True,
     }
     return [name for name, is_wanted in wanted.items() if is_wanted]
+
+
+def _setup(context: WebhookContext, function: str) -> str:
+    """The function that registers, with nothing registered yet, and what it needs."""
+    return (
+        f"from pykb.runtime import Manager, WebhookBuilder\n"
+        f"{_Import(context.api_module, context.kind).lines}\n\n\n"
+        f"def {function}(manager: Manager) -> None:\n"
+        f'    """Register with the manager."""\n'
+        f"    builder = WebhookBuilder(manager).for_({context.kind})\n"
+        f"    builder.complete()"
+    )
 
 
 def _additions(context: WebhookContext, text: str) -> Iterator[Addition]:

@@ -41,7 +41,9 @@ class Addition:
     module: str = ""
 
 
-def extend(text: str, additions: Sequence[Addition], *, path: str, function: str) -> tuple[str, Diagnostic | None]:
+def extend(
+    text: str, additions: Sequence[Addition], *, path: str, function: str, setup: str = ""
+) -> tuple[str, Diagnostic | None]:
     """The text with all additions; unchanged, with a finding, where one cannot be made.
 
     Args:
@@ -49,6 +51,7 @@ def extend(text: str, additions: Sequence[Addition], *, path: str, function: str
         additions: What it has to have; what it has already is left alone.
         path: How to call it in findings.
         function: The name of the function that registers the webhooks.
+        setup: That function without any webhook, and its imports, for a module that builds none.
     """
     try:
         tree = ast.parse(text)
@@ -63,7 +66,7 @@ def extend(text: str, additions: Sequence[Addition], *, path: str, function: str
             continue
         place = _complete(tree, function)
         if place is None:
-            return text, _unfit(path, additions, tree, function)
+            return text, _unfit(path, additions, tree, function, setup)
         result = _with(result, tree, addition, function, place)
         tree = ast.parse(result)
     return result.replace("\n", newline), None
@@ -195,7 +198,7 @@ def _put_import(lines: list[str], imports: Sequence[ast.stmt], statement: str) -
     lines[last:last] = [*gap, f"{statement}\n"]
 
 
-def _unfit(path: str, additions: Sequence[Addition], tree: ast.Module, function: str) -> Diagnostic:
+def _unfit(path: str, additions: Sequence[Addition], tree: ast.Module, function: str, setup: str) -> Diagnostic:
     absent = [addition for addition in additions if not _is_complete(tree, addition)]
     found = next((node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function), None)
     reason = f"`{function}` calls no `complete()`" if found else f"there is no function `{function}`"
@@ -204,6 +207,8 @@ def _unfit(path: str, additions: Sequence[Addition], tree: ast.Module, function:
     pasted += [statement for addition in absent for statement in addition.imports]
     pasted += [addition.class_text.strip() for addition in absent if addition.class_text]
     pasted += [f"builder.{addition.call}" for addition in absent]
+    if setup and not any(isinstance(node, ast.Name) and node.id == "WebhookBuilder" for node in ast.walk(tree)):
+        pasted = [setup]  # there is no builder to give the webhook to; the command does the rest
     return WEBHOOK_MODULE.at(
         Span(path, found.lineno if found else 1, 1),
         f"`{path}` cannot take another webhook: {reason}",

@@ -161,3 +161,17 @@ def test_a_module_of_another_form_is_left_alone(text: str, code: str) -> None:
         assert "class ShipValidator(Validator[Ship]):" in problem.help[0]
         pasted = text + VALIDATOR.class_text + "builder.with_validator(ShipValidator())\n"
         assert extend(pasted, [VALIDATOR], path="m.py", function="setup_ship_webhook") == (pasted, None)
+
+
+def test_a_module_that_builds_no_webhooks_needs_the_function_only() -> None:
+    """The lines to paste are that function; once they are there, the command puts the webhook into it."""
+    setup = (
+        "from pykb.runtime import Manager, WebhookBuilder\n\n\ndef setup_ship_webhook(manager: Manager) -> None:\n"
+        "    builder = WebhookBuilder(manager).for_(Ship)\n    builder.complete()"
+    )
+    text, problem = extend("x = 1\n", [VALIDATOR], path="m.py", function="setup_ship_webhook", setup=setup)
+    assert problem is not None
+    _, _, pasted = problem.help[0].partition("\n")
+    result, problem = extend(f"{text}{pasted}\n", [VALIDATOR], path="m.py", function="setup_ship_webhook", setup=setup)
+    assert problem is None
+    assert "builder.with_validator(ShipValidator())\n    builder.complete()" in result
