@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, TypeVar, cast
 
-from pydantic_core import CoreSchema, SchemaValidator, core_schema
-
 from pykb.api.object import Object
-from pykb.api.stored import ObjectMaker, loosened
+from pykb.api.partial import PartialMaker, partial_validator
 from pykb.api.struct import Struct
 from pykb.api.wire import encode_struct
 
@@ -28,7 +25,7 @@ def carry_over(source: Struct, target: type[StructT]) -> StructT:
     wire = _marked(source) if _has_unknown(source) else source.to_wire()
     if issubclass(target, Object):
         wire |= {"apiVersion": target.gvk.api_version, "kind": target.gvk.kind}
-    made: StructT = _partial_validator(target).validate_python(wire, by_alias=True, by_name=False)
+    made: StructT = partial_validator(target, _CarriedMaker).validate_python(wire, by_alias=True, by_name=False)
     return made
 
 
@@ -39,13 +36,6 @@ class _Unknown:
 
     def __init__(self, value: Any) -> None:
         self.value = value
-
-
-class _Absent:
-    """Stands for a value that is not there, or does not fit."""
-
-
-_ABSENT = _Absent()
 
 
 def _has_unknown(value: object) -> bool:
@@ -88,73 +78,18 @@ def _unmarked(value: Any) -> Any:
     return value
 
 
-def _opened(value: Any) -> Any:
-    return value.value if isinstance(value, _Unknown) else value
+class _CarriedMaker(PartialMaker):
+    """Makes an object that misses what is required until the converter sets it."""
 
+    @staticmethod
+    def opened(value: Any) -> Any:
+        return value.value if isinstance(value, _Unknown) else value
 
-@lru_cache(maxsize=256)
-def _partial_validator(cls: type[Struct]) -> SchemaValidator:
-    """A validator that leaves out what does not fit, and misses nothing."""
-    config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
-    return SchemaValidator(cast("CoreSchema", _partial(loosened(cls))), config)
+    def value(self, value: Any) -> Any:
+        return _unmarked(value)
 
+    def miss(self, name: str, fields: dict[str, Any]) -> None:
+        """Reading the attribute is an error, which says what to do."""
 
-def _partial(schema: Any) -> Any:
-    if isinstance(schema, list):
-        return [_partial(item) for item in schema]
-    if isinstance(schema, tuple):
-        return tuple(_partial(item) for item in schema)
-    if not isinstance(schema, dict):
-        return schema
-    kind = schema.get("type")
-    if kind == "function-after":
-        function = schema["function"]["function"]
-        if isinstance(function, ObjectMaker):
-            maker = core_schema.no_info_after_validator_function(_PartialMaker(function), _partial(schema["schema"]))
-            return {**maker, "ref": schema["ref"]} if "ref" in schema else maker
-        inner = _partial(schema["schema"])
-        if _makes_objects(inner):  # a validator of the user's, which expects a whole object
-            return inner
-    if kind == "model-field":
-        opened = core_schema.no_info_before_validator_function(_opened, _partial(schema["schema"]))
-        return {**schema, "schema": core_schema.with_default_schema(opened, default=_ABSENT, on_error="default")}
-    return {key: _part(key, value) for key, value in schema.items()}
-
-
-def _part(key: str, value: Any) -> Any:
-    if key in _OPAQUE:
-        return value
-    if key in ("fields", "choices") and isinstance(value, dict):  # names, not keywords
-        return {name: _partial(item) for name, item in value.items()}
-    return _partial(value)
-
-
-_OPAQUE = frozenset(
-    {"function", "cls", "config", "default", "default_factory", "expected", "metadata", "serialization"}
-)
-
-
-def _makes_objects(schema: Any) -> bool:
-    function = schema.get("function") if isinstance(schema, dict) else None
-    return isinstance(function, dict) and isinstance(function.get("function"), _PartialMaker)
-
-
-class _PartialMaker:
-    """Makes an object of whatever fields there are."""
-
-    def __init__(self, maker: ObjectMaker) -> None:
-        self._maker = maker
-
-    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
-        found, extra, assigned = parts
-        fields: dict[str, Any] = {}
-        for name, info in self._maker.cls.__pydantic_fields__.items():
-            value = found.get(name, _ABSENT)
-            if value is not _ABSENT:
-                fields[name] = _unmarked(value)
-                continue
-            assigned.discard(name)
-            if not info.is_required():
-                fields[name] = info.get_default(call_default_factory=True, validated_data=fields)
-        kept = {name: value.value for name, value in (extra or {}).items() if isinstance(value, _Unknown)}
-        return self._maker((fields, kept, assigned))
+    def unknown(self, extra: dict[str, Any]) -> dict[str, Any]:
+        return {name: value.value for name, value in extra.items() if isinstance(value, _Unknown)}

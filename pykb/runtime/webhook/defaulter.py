@@ -6,11 +6,12 @@ from abc import abstractmethod
 from collections.abc import Awaitable
 
 from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.errors import Invalid
 from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, Operation
 from pykb.runtime.webhook.call import call
 from pykb.runtime.webhook.jsonpatch import carried, operations
 from pykb.runtime.webhook.response import allowed
-from pykb.runtime.webhook.typed import T, TypedWebhook, read
+from pykb.runtime.webhook.typed import T, TypedWebhook, is_as_stored, read
 
 
 class Defaulter(TypedWebhook[T]):
@@ -45,11 +46,16 @@ class DefaulterHandler:
         self._defaulter = defaulter
 
     async def __call__(self, request: AdmissionRequest) -> AdmissionResponse:
-        """The patch; DELETE has no object to change."""
+        """The patch; DELETE has no object to change, and CONNECT none of the kind."""
         original = request.object
-        if request.operation is Operation.DELETE or original is None:
+        if request.operation not in (Operation.CREATE, Operation.UPDATE) or original is None:
             return allowed()
-        obj = read(self._defaulter.kind, self._gvk, request, original)
+        try:
+            obj = read(self._defaulter.kind, self._gvk, request, original)
+        except Invalid as error:
+            if not is_as_stored(request):
+                raise
+            return allowed(f"not defaulted: {error.message}")
         before = obj.to_wire()
         await call(self._defaulter.default, obj)
         changed = carried(original, before, obj.to_wire())

@@ -7,14 +7,16 @@ from abc import ABC
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from pykb.api.object import Object
+from pykb.api.partial import fitting
 from pykb.api.type_arguments import type_arguments
 from pykb.api.unreadable import UnreadableObject
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import from_wire
 from pykb.runtime.errors import BadRequest
-from pykb.runtime.webhook.admission import AdmissionRequest, current_admission_request
+from pykb.runtime.webhook.admission import AdmissionRequest, Operation, current_admission_request
 from pykb.runtime.webhook.failure import unfit
+from pykb.runtime.webhook.jsonpatch import same
 
 if TYPE_CHECKING:
     from pykb.runtime.client import Client
@@ -23,9 +25,6 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T", bound=Object | Unstructured)
 Wire: TypeAlias = dict[str, Any]
-
-MENDED = 8
-"""Times that a stored object is read again without what did not fit; each may bring the next field to light."""
 
 
 class TypedWebhook(ABC, Generic[T]):
@@ -95,53 +94,45 @@ def read_old(kind: type[Object | Unstructured], gvk: GroupVersionKind, request: 
 
     Raises:
         BadRequest: The request is about another kind.
-        Invalid: The object has nothing in place of a field that its class requires.
     """
     _check_kind(gvk, request)
-    refused: UnreadableObject | None = None
-    for _ in range(MENDED):
-        try:
-            return _parsed(kind, gvk, wire)
-        except UnreadableObject as error:
-            refused = error
-        told = ", ".join(problem.path for problem in refused.problems)
-        logger.warning("stored object does not fit its type, fields are left out", extra={"fields": told})
-        before = wire
-        for problem in reversed(refused.problems):  # from the back: what lies before keeps its place in lists
-            wire = _without(wire, problem.location)
-        if wire == before:
-            break
-    assert refused is not None  # noqa: S101 - the loop ran
-    raise unfit(refused, request.object_name)
+    try:
+        return _parsed(kind, gvk, wire)
+    except UnreadableObject as error:
+        return _fitting(kind, gvk, wire, error)
+
+
+def is_as_stored(request: AdmissionRequest) -> bool:
+    """Whether nothing but metadata is changed: by whoever takes a finalizer away, for one, who can mend nothing else.
+
+    The API server lets what has become invalid stay in such an object.
+    """
+    new, old = request.object or {}, request.old_object
+    if request.operation is not Operation.UPDATE or old is None:
+        return False
+    return all(same(new.get(key), old.get(key)) for key in {*new, *old} - {"metadata"})
+
+
+def _fitting(
+    kind: type[Object | Unstructured], gvk: GroupVersionKind, wire: Wire, error: UnreadableObject
+) -> Object | Unstructured:
+    told = ", ".join(problem.path for problem in error.problems)
+    logger.warning("stored object does not fit its type, fields are left out", extra={"fields": told})
+    assert issubclass(kind, Object)  # noqa: S101 - whatever came, an untyped one holds it
+    return fitting(kind, _identified(gvk, wire))
 
 
 def _parsed(kind: type[Object | Unstructured], gvk: GroupVersionKind, wire: Wire) -> Any:
     if issubclass(kind, Unstructured):
         return Unstructured.from_wire(wire)
-    return from_wire(kind, {"apiVersion": gvk.api_version, "kind": gvk.kind, **wire})
+    return from_wire(kind, _identified(gvk, wire))
+
+
+def _identified(gvk: GroupVersionKind, wire: Wire) -> Wire:
+    return {"apiVersion": gvk.api_version, "kind": gvk.kind, **wire}
 
 
 def _check_kind(gvk: GroupVersionKind, request: AdmissionRequest) -> None:
     if request.kind != gvk:
         message = f"this webhook is for {gvk}, and was asked about {request.kind}"
         raise BadRequest(400, "BadRequest", message)
-
-
-def _without(value: Any, location: tuple[int | str, ...]) -> Any:
-    """The value without what lies there; a location may go on below the wire, into the parts of a union."""
-    if not location:
-        return value
-    key, rest = location[0], location[1:]
-    if isinstance(value, dict) and key in value:
-        inner = value[key]
-        deeper = _without(inner, rest) if isinstance(inner, (dict, list)) else inner
-        if deeper is not inner and deeper != inner:
-            return {**value, key: deeper}
-        return {name: item for name, item in value.items() if name != key}
-    if isinstance(value, list) and isinstance(key, int) and key < len(value):
-        inner = value[key]
-        deeper = _without(inner, rest) if isinstance(inner, (dict, list)) else inner
-        if deeper is not inner and deeper != inner:
-            return [*value[:key], deeper, *value[key + 1 :]]
-        return [*value[:key], *value[key + 1 :]]
-    return value

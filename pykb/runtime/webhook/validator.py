@@ -10,7 +10,7 @@ from pykb.runtime.errors import Invalid
 from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, Operation, Warnings
 from pykb.runtime.webhook.call import call
 from pykb.runtime.webhook.response import allowed
-from pykb.runtime.webhook.typed import T, TypedWebhook, read, read_old
+from pykb.runtime.webhook.typed import T, TypedWebhook, is_as_stored, read, read_old
 
 
 class Validator(TypedWebhook[T]):
@@ -40,8 +40,10 @@ class Validator(TypedWebhook[T]):
     def validate_update(self, old: T, new: T, /) -> Awaitable[Warnings] | Warnings:  # noqa: ARG002
         """Judge a change.
 
-        ``old`` was stored, perhaps before today's rules were made, so it need not satisfy them. An object that is being
-        deleted is updated too, when its finalizers go: refusing that keeps it for ever.
+        ``old`` was stored, perhaps before today's rules were made, so it need not satisfy them. Where it does not even
+        fit its type, what does not fit is left out, and what is required is ``None`` then; so it is in ``new`` when
+        only metadata is changed. An object that is being deleted is updated too, when its finalizers go: refusing that
+        keeps it for ever.
 
         Raises:
             Denied: The request is refused.
@@ -86,18 +88,19 @@ class ValidatorHandler:
                 if self._asks[Operation.UPDATE]:
                     found = await call(validator.validate_update, self._read_old(request), obj)
             case Operation.DELETE if self._asks[Operation.DELETE]:
-                try:
-                    obj = self._read_old(request)
-                except Invalid as error:
-                    # An object that nobody can read is judged by nobody, and must not stay for ever.
-                    return allowed(f"deleted without having been judged: {error.message}")
-                found = await call(validator.validate_delete, obj)
+                found = await call(validator.validate_delete, self._read_old(request))
             case _:
                 pass
         return allowed(*_checked(found))
 
     def _read(self, request: AdmissionRequest) -> Any:
-        return read(self._validator.kind, self._gvk, request, request.object or {})
+        kind, wire = self._validator.kind, request.object or {}
+        try:
+            return read(kind, self._gvk, request, wire)
+        except Invalid:
+            if not is_as_stored(request):
+                raise
+            return read_old(kind, self._gvk, request, wire)
 
     def _read_old(self, request: AdmissionRequest) -> Any:
         return read_old(self._validator.kind, self._gvk, request, request.old_object or {})

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pykb.api import Unstructured
+from pykb.api import CustomResource, Int32, Struct, Unstructured
 from pykb.runtime import (
     Defaulter,
     Denied,
@@ -23,7 +23,7 @@ from pykb.runtime.logging import fields_of
 from pykb.runtime.webhook import AdmissionRequest, Operation, allowed, denied, errored
 from pykb.runtime.webhook import patched as patching
 
-from .conftest import V1, Machine, patch_of, patched, review, wire  # noqa: TID252 - shared by this folder only
+from .conftest import V1, Disk, Machine, patch_of, patched, review, wire  # noqa: TID252 - shared by this folder only
 
 MUTATE = "/mutate-infra-example-com-v1-machine"
 VALIDATE = "/validate-infra-example-com-v1-machine"
@@ -83,6 +83,9 @@ async def test_what_the_defaulter_changed_is_the_patch(manager, serving):
         assert patch_of(again) == []
         deleted = await caller.ask(MUTATE, review(None, obj, "DELETE"))
         assert deleted == {"uid": "705ab4f5", "allowed": True}
+        exec_options = {"kind": {"group": "", "version": "v1", "kind": "PodExecOptions"}}
+        connected = await caller.ask(MUTATE, review({"stdin": True}, None, "CONNECT", **exec_options))
+        assert connected == {"uid": "705ab4f5", "allowed": True}
 
 
 async def test_the_validator_is_asked_by_operation(manager, serving):
@@ -158,6 +161,72 @@ async def test_a_stored_object_that_does_not_fit_can_be_mended_and_deleted(manag
     assert gone["allowed"] is True
     assert "fields are left out" in told.text
     assert "many" not in told.text
+
+
+class Sized(Struct):
+    """What has a field that is required since lately."""
+
+    size: Int32
+    name: str = ""
+    parts: list[Disk] = []
+
+
+class Box(CustomResource, group_version=V1):
+    """A box."""
+
+    spec: Sized
+
+
+class BoxDefaulter(Defaulter[Box]):
+    """Labels."""
+
+    async def default(self, obj: Box) -> None:
+        """By size."""
+        obj.metadata.labels = {"size": str(obj.spec.size)}
+
+
+class BoxValidator(Validator[Box]):
+    """Keeps names."""
+
+    async def validate_update(self, old: Box, new: Box):
+        """Both are read."""
+        if old.spec.name != new.spec.name:
+            raise Denied(f"{old.spec.name} stays")
+        return [f"{old.spec.size} {new.spec.size} {len(old.spec.parts)}"]
+
+
+def box(*finalizers, **spec):
+    """As the API server sends it."""
+    return {"metadata": {"name": "b", "finalizers": list(finalizers)}, "spec": spec}
+
+
+BOX = {"kind": {"group": V1.group, "version": "v1", "kind": "Box"}}
+
+
+async def test_an_object_that_lacks_what_became_required_can_be_mended_and_let_go(manager_of, serving):
+    """What fits of the stored object is judged by; who changes only metadata need not mend the rest."""
+    made = manager_of()
+    WebhookBuilder(made).for_(Box).with_defaulter(BoxDefaulter()).with_validator(BoxValidator()).complete()
+    validate, mutate = "/validate-infra-example-com-v1-box", "/mutate-infra-example-com-v1-box"
+    lacking = {"name": "n", "parts": [{"size": "1Gi"}, {"name": "b"}]}
+    async with serving(made) as caller:
+
+        async def update(path, new, old):
+            return await caller.ask(path, review(new, old, "UPDATE", **BOX))
+
+        mended = box(name="n", size=3)
+        assert (await update(validate, mended, box(**lacking)))["warnings"] == ["None 3 2"]
+        renamed = await update(validate, box(name="m", size=3), box(**lacking))
+        assert renamed["status"]["message"] == "n stays"
+        freed = await update(validate, box(**lacking), box("a/b", **lacking))
+        assert (freed["allowed"], freed["warnings"]) == (True, ["None None 2"])
+        freed = await update(mutate, box(**lacking), box("a/b", **lacking))
+        assert (freed["allowed"], patch_of(freed)) == (True, [])
+        assert freed["warnings"][0].startswith("not defaulted: ")
+        for path in (validate, mutate):
+            changed = await update(path, box(**lacking, other=1), box(**lacking))
+            assert changed["status"]["code"] == 422
+        assert patch_of(await update(mutate, mended, box(**lacking)))
 
 
 async def test_any_other_error_is_internal(manager, serving, told):

@@ -1,0 +1,120 @@
+"""Objects of what fits: a value that does not fit its field is left out, alone, and nothing that is required is missed.
+
+Like :mod:`pykb.api.stored` it works on the core schemas of the types, without constraints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from pydantic_core import CoreSchema, SchemaValidator, core_schema
+
+from pykb.api.stored import ObjectMaker, loosened
+from pykb.api.struct import Struct
+
+StructT = TypeVar("StructT", bound=Struct)
+
+
+class Absent:
+    """Stands for a value that is not there, or does not fit."""
+
+
+ABSENT = Absent()
+
+
+class PartialMaker:
+    """Makes an object of whatever fields there are; what is required and not there is ``None``."""
+
+    def __init__(self, maker: ObjectMaker) -> None:
+        self._maker = maker
+
+    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
+        """The object of fields, unknown fields, and the names of those that were given."""
+        found, extra, assigned = parts
+        fields: dict[str, Any] = {}
+        for name, info in self._maker.cls.__pydantic_fields__.items():
+            value = found.get(name, ABSENT)
+            if value is not ABSENT:
+                fields[name] = self.value(value)
+                continue
+            assigned.discard(name)
+            if not info.is_required():
+                fields[name] = info.get_default(call_default_factory=True, validated_data=fields)
+            else:
+                self.miss(name, fields)
+        return self._maker((fields, self.unknown(extra or {}), assigned))
+
+    @staticmethod
+    def opened(value: Any) -> Any:
+        """A value as it is to be validated."""
+        return value
+
+    def value(self, value: Any) -> Any:
+        """A value of a field."""
+        return value
+
+    def miss(self, name: str, fields: dict[str, Any]) -> None:
+        """Say in the fields that a required one is not there."""
+        fields[name] = None
+
+    def unknown(self, extra: dict[str, Any]) -> dict[str, Any]:
+        """The fields that the class does not know."""
+        return extra
+
+
+def fitting(cls: type[StructT], wire: Mapping[str, Any]) -> StructT:
+    """An object of everything that fits, at every depth; what is required is ``None`` where it is not there.
+
+    That is no object that its type promises: it is for those who must say something of an object that nobody can read.
+    """
+    made: StructT = partial_validator(cls, PartialMaker).validate_python(wire, by_alias=True, by_name=False)
+    return made
+
+
+@lru_cache(maxsize=256)
+def partial_validator(cls: type[Struct], make: type[PartialMaker]) -> SchemaValidator:
+    """A validator that leaves out what does not fit, and misses nothing."""
+    config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
+    return SchemaValidator(cast("CoreSchema", _partial(loosened(cls), make)), config)
+
+
+def _partial(schema: Any, make: type[PartialMaker]) -> Any:
+    if isinstance(schema, list):
+        return [_partial(item, make) for item in schema]
+    if isinstance(schema, tuple):
+        return tuple(_partial(item, make) for item in schema)
+    if not isinstance(schema, dict):
+        return schema
+    kind = schema.get("type")
+    if kind == "function-after":
+        function = schema["function"]["function"]
+        if isinstance(function, ObjectMaker):
+            maker = core_schema.no_info_after_validator_function(make(function), _partial(schema["schema"], make))
+            return {**maker, "ref": schema["ref"]} if "ref" in schema else maker
+        inner = _partial(schema["schema"], make)
+        if _makes_objects(inner):  # a validator of the user's, which expects a whole object
+            return inner
+    if kind == "model-field":
+        opened = core_schema.no_info_before_validator_function(make.opened, _partial(schema["schema"], make))
+        return {**schema, "schema": core_schema.with_default_schema(opened, default=ABSENT, on_error="default")}
+    return {key: _part(key, value, make) for key, value in schema.items()}
+
+
+def _part(key: str, value: Any, make: type[PartialMaker]) -> Any:
+    if key in _OPAQUE:
+        return value
+    if key in ("fields", "choices") and isinstance(value, dict):  # names, not keywords
+        return {name: _partial(item, make) for name, item in value.items()}
+    return _partial(value, make)
+
+
+_OPAQUE = frozenset(
+    {"function", "cls", "config", "default", "default_factory", "expected", "metadata", "serialization"}
+)
+
+
+def _makes_objects(schema: Any) -> bool:
+    function = schema.get("function") if isinstance(schema, dict) else None
+    return isinstance(function, dict) and isinstance(function.get("function"), PartialMaker)
