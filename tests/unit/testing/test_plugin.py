@@ -72,6 +72,6 @@ def test_getting_the_control_plane_is_not_counted_against_a_tests_time_limit(tmp
     proxies = {"https_proxy": nowhere, "HTTPS_PROXY": nowhere, "no_proxy": "", "NO_PROXY": ""}
     done = run_pytest(tmp_path, "--timeout=1", **variables, **proxies, PATH=str(go.parent))
     assert "Timeout" not in done.stdout
-    assert done.stdout.count("error[envtest-assets-missing]: found no etcd, kube-apiserver") == 2, done.stdout
+    assert "error[envtest-assets-missing]: found no etcd, kube-apiserver" in done.stdout
     assert "Traceback" not in done.stdout
     assert "2 errors" in done.stdout
