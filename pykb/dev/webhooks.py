@@ -115,7 +115,8 @@ class LocalWebhooks:
 
     def unserved(self) -> list[Diagnostic]:
         """What the manager, which serves by now, does not serve of what is installed."""
-        manifest = WebhookManifest.read(self.project.webhook_manifest)
+        # Told as seen from where the loop was started.
+        manifest = WebhookManifest.read(Path(os.path.relpath(self.project.webhook_manifest)))
         return manifest.unserved({path for path in manifest.paths if self._is_served(path)})
 
     def answers(self) -> bool:

@@ -93,7 +93,8 @@ class WebhookManifest:
         entries: list[Entry] = []
         for node, document in zip(nodes, documents, strict=True):
             if document is not None:
-                entries += _entries(document, Span(str(file), node.start_mark.line + 1, node.start_mark.column + 1))
+                place = Span(str(file), node.start_mark.line + 1, node.start_mark.column + 1)
+                entries += _entries(document, node, place)
         return cls(file, tuple(entries))
 
     @property
@@ -121,7 +122,10 @@ class WebhookManifest:
                 entry.place,
                 f"nothing is served at `{entry.path}`, the path of the webhook `{entry.webhook.get('name')}`",
                 notes=("requests that it would judge fail, unless its failurePolicy is Ignore",),
-                help=("register it where the manager is put together: `setup_<kind>_webhook(manager)`",),
+                help=(
+                    "register it where the manager is put together: `setup_<kind>_webhook(manager)`",
+                    f'if the path of its marker is its own, give it to the builder, too: `path="{entry.path}"`',
+                ),
             )
             for entry in self.entries
             if entry.path and entry.path not in served
@@ -156,7 +160,7 @@ class WebhookManifest:
         return list(made.values())
 
 
-def _entries(document: Any, span: Span) -> list[Entry]:
+def _entries(document: Any, node: yaml.Node, span: Span) -> list[Entry]:
     kind = document.get("kind") if isinstance(document, dict) else None
     version = document.get("apiVersion") if isinstance(document, dict) else None
     if kind not in COLLECTIONS or version != API_VERSION:
@@ -169,7 +173,15 @@ def _entries(document: Any, span: Span) -> list[Entry]:
         raise EnvironmentProblem(_unusable(span, f"the `{kind}` has no `metadata.name`"))
     if not isinstance(webhooks, list) or not all(isinstance(webhook, dict) for webhook in webhooks):
         raise EnvironmentProblem(_unusable(span, f"`webhooks` of `{metadata['name']}` is no list of webhooks"))
-    return [Entry(document, webhook, span) for webhook in webhooks]
+    places = _places(node, span)
+    return [Entry(document, webhook, place) for webhook, place in zip(webhooks, places, strict=True)]
+
+
+def _places(node: yaml.Node, whole: Span) -> list[Span]:
+    """Where each webhook says its name, else where it begins."""
+    items = next((value.value for key, value in node.value if key.value == "webhooks"), None) or []
+    names = [next((value for key, value in item.value if key.value == "name"), item) for item in items]
+    return [Span(whole.path, name.start_mark.line + 1, name.start_mark.column + 1) for name in names]
 
 
 def _unusable(span: Span | None, message: str) -> Diagnostic:

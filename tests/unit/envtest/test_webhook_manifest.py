@@ -88,13 +88,14 @@ def test_what_is_served_and_not_listed_is_told(tmp_path: Path) -> None:
 
 
 def test_what_is_listed_and_not_served_is_told_with_its_place(tmp_path: Path) -> None:
-    """At the configuration that lists it."""
+    """At its name; it may be registered nowhere, or at another path."""
     told = manifest(tmp_path).unserved({"/mutate-thing", "/mutate-other"})
     assert [d.message for d in told] == [
         "nothing is served at `/validate-thing`, the path of the webhook `vthing.kb.io`"
     ]
     assert told[0].span is not None
-    assert told[0].span.line == 15
+    assert (told[0].span.line, told[0].span.column) == (19, 9)
+    assert 'path="/validate-thing"' in told[0].help[1]
 
 
 def test_a_project_without_a_manifest_has_no_webhooks(tmp_path: Path) -> None:
