@@ -88,7 +88,7 @@ class _CarriedMaker(PartialMaker):
     def value(self, value: Any) -> Any:
         return _unmarked(value)
 
-    def miss(self, name: str, fields: dict[str, Any]) -> None:
+    def miss(self, name: str, annotation: Any, fields: dict[str, Any]) -> None:
         """Reading the attribute is an error, which says what to do."""
 
     def unknown(self, extra: dict[str, Any]) -> dict[str, Any]:

@@ -37,6 +37,9 @@ class Converter(ABC, Generic[SpokeT, HubT]):
     Both functions are plain, do no I/O, and leave their argument alone. What one of them loses is lost: the API server
     stores objects in one version only, so going there and back has to give the same object.
 
+    An object may lack what its type requires: it was stored before, or is what a server-side apply leaves of it while
+    it finds out what is not applied any more. Such a field is empty (``0``, ``""``, a struct of empty fields).
+
     The metadata of the result is the source's, whatever the function gives, except for labels and annotations: where
     the function sets one of these, it is taken as the whole of it.
     """

@@ -5,11 +5,13 @@ Like :mod:`pykb.api.stored` it works on the core schemas of the types, without c
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, NewType, TypeVar, cast
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
+from typing_extensions import TypeAliasType
 
 from pykb.api.stored import ObjectMaker, loosened
 from pykb.api.struct import Struct
@@ -25,7 +27,7 @@ ABSENT = Absent()
 
 
 class PartialMaker:
-    """Makes an object of whatever fields there are; what is required and not there is ``None``."""
+    """Makes an object of whatever fields there are; what is required and not there is empty, as in Go."""
 
     def __init__(self, maker: ObjectMaker) -> None:
         self._maker = maker
@@ -43,7 +45,7 @@ class PartialMaker:
             if not info.is_required():
                 fields[name] = info.get_default(call_default_factory=True, validated_data=fields)
             else:
-                self.miss(name, fields)
+                self.miss(name, info.annotation, fields)
         return self._maker((fields, self.unknown(extra or {}), assigned))
 
     @staticmethod
@@ -55,9 +57,9 @@ class PartialMaker:
         """A value of a field."""
         return value
 
-    def miss(self, name: str, fields: dict[str, Any]) -> None:
+    def miss(self, name: str, annotation: Any, fields: dict[str, Any]) -> None:
         """Say in the fields that a required one is not there."""
-        fields[name] = None
+        fields[name] = _empty(annotation)
 
     def unknown(self, extra: dict[str, Any]) -> dict[str, Any]:
         """The fields that the class does not know."""
@@ -65,9 +67,10 @@ class PartialMaker:
 
 
 def fitting(cls: type[StructT], wire: Mapping[str, Any]) -> StructT:
-    """An object of everything that fits, at every depth; what is required is ``None`` where it is not there.
+    """An object of everything that fits, at every depth.
 
-    That is no object that its type promises: it is for those who must say something of an object that nobody can read.
+    What is required and is not there is empty: ``""``, ``0``, ``False``, a collection without items, a struct of empty
+    fields; ``None`` where a type has no such value. So programs in Go, which know no required fields, see it.
     """
     made: StructT = partial_validator(cls, PartialMaker).validate_python(wire, by_alias=True, by_name=False)
     return made
@@ -118,3 +121,22 @@ _OPAQUE = frozenset(
 def _makes_objects(schema: Any) -> bool:
     function = schema.get("function") if isinstance(schema, dict) else None
     return isinstance(function, dict) and isinstance(function.get("function"), PartialMaker)
+
+
+def _empty(annotation: Any) -> Any:
+    while True:
+        if isinstance(annotation, NewType):
+            annotation = annotation.__supertype__
+        elif isinstance(annotation, TypeAliasType):
+            annotation = annotation.__value__
+        elif typing.get_origin(annotation) is Annotated:
+            annotation = typing.get_args(annotation)[0]
+        else:
+            break
+    cls = typing.get_origin(annotation) or annotation
+    if isinstance(cls, type) and issubclass(cls, Struct):
+        return fitting(cls, {})
+    return cls() if cls in _EMPTY else None
+
+
+_EMPTY = (str, int, float, bool, bytes, list, dict, set)

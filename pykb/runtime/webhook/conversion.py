@@ -15,6 +15,7 @@ from aiohttp import web
 
 from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
+from pykb.api.partial import fitting
 from pykb.api.unreadable import UnreadableObject
 from pykb.diagnostics import EnvironmentProblem, PykbError
 from pykb.diagnostics.codes.webhook_runtime import CONVERTER
@@ -148,8 +149,12 @@ class Conversions:
         try:
             obj = from_wire(source, wire)
         except UnreadableObject as error:
-            fields = "; ".join(map(str, error.problems))
-            raise ConversionFailed(f"cannot convert {what}: the object does not fit its type: {fields}") from None
+            if not all(problem.is_missing for problem in error.problems):
+                fields = "; ".join(map(str, error.problems))
+                raise ConversionFailed(f"cannot convert {what}: the object does not fit its type: {fields}") from None
+            # Stored before the field was required; or what a server-side apply leaves of an object while it finds out
+            # what is not applied any more.
+            obj = fitting(source, wire)
         try:
             made: object = function(obj)
             if not isinstance(made, target):

@@ -41,9 +41,9 @@ class Validator(TypedWebhook[T]):
         """Judge a change.
 
         ``old`` was stored, perhaps before today's rules were made, so it need not satisfy them. Where it does not even
-        fit its type, what does not fit is left out, and what is required is ``None`` then; so it is in ``new`` when
-        only metadata is changed. An object that is being deleted is updated too, when its finalizers go: refusing that
-        keeps it for ever.
+        fit its type, what does not fit is left out, and what is required is empty then (``0``, ``""``); so it is in
+        ``new`` when only metadata is changed. An object that is being deleted is updated too, when its finalizers go:
+        refusing that keeps it for ever.
 
         Raises:
             Denied: The request is refused.

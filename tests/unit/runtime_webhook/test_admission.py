@@ -215,11 +215,11 @@ async def test_an_object_that_lacks_what_became_required_can_be_mended_and_let_g
             return await caller.ask(path, review(new, old, "UPDATE", **BOX))
 
         mended = box(name="n", size=3)
-        assert (await update(validate, mended, box(**lacking)))["warnings"] == ["None 3 2"]
+        assert (await update(validate, mended, box(**lacking)))["warnings"] == ["0 3 2"]
         renamed = await update(validate, box(name="m", size=3), box(**lacking))
         assert renamed["status"]["message"] == "n stays"
         freed = await update(validate, box(**lacking), box("a/b", **lacking))
-        assert (freed["allowed"], freed["warnings"]) == (True, ["None None 2"])
+        assert (freed["allowed"], freed["warnings"]) == (True, ["0 0 2"])
         freed = await update(mutate, box(**lacking), box("a/b", **lacking))
         assert (freed["allowed"], patch_of(freed)) == (True, [])
         assert freed["warnings"][0].startswith("not defaulted: ")

@@ -288,6 +288,48 @@ async def test_values_that_pydantic_repeats_are_left_out_of_the_log(manager_of, 
     assert "geheim" not in told.text
 
 
+class Strict(Struct):
+    """All is required."""
+
+    schedule: str
+    replicas: Int32
+    status: Status
+
+
+class StrictJob(CustomResource, group_version=GroupVersion(GROUP, "v1"), kind="Job"):
+    """A spoke that misses much."""
+
+    spec: Strict
+
+
+class StrictConverter(Converter[StrictJob, JobV2]):
+    """As one writes it who thinks of whole objects."""
+
+    def to_hub(self, spoke):
+        """Words of the text."""
+        hub = carry_over(spoke, JobV2)
+        hub.spec.words = spoke.spec.schedule.split()
+        hub.status.active = spoke.spec.status.active
+        return hub
+
+    def from_hub(self, hub):
+        """A text of the words."""
+        return carry_over(hub, StrictJob)
+
+
+@pytest.mark.parametrize("spec", [{}, {"spec": {}}, {"spec": {"replicas": 3}}])
+async def test_what_is_required_and_not_there_is_empty(manager_of, serving, spec):
+    """One object that was stored before would hide all others, and a server-side apply cuts objects up."""
+    manager = manager_of()
+    WebhookBuilder(manager).for_(JobV2).with_converter(StrictConverter()).complete()
+    head = {"apiVersion": f"{GROUP}/v1", "kind": "Job", "metadata": METADATA}
+    async with serving(manager) as caller:
+        (made,) = await converted(caller, "v2", {**head, **spec})
+        assert made["spec"] == {"words": [], "replicas": spec.get("spec", {}).get("replicas", 0)}
+        message = await refusal(caller, "v2", {**head, "spec": {"schedule": 7}})
+        assert "`spec.schedule` should be a valid string" in message
+
+
 HEAD = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview"}
 NO_REVIEWS = {
     "no JSON": b"{",
