@@ -28,7 +28,8 @@ def versions(resource: Resource, project: Project) -> list[str]:
 
 def check_options(options: NewWebhook, found: Diagnostics) -> None:
     """Options that are missing, contradict each other, or name paths that cannot be."""
-    if not (options.defaulting or options.validation or options.conversion):
+    named = options.defaulting or options.validation or options.conversion
+    if not (named or options.spoke or options.defaulting_path or options.validation_path):  # these name one below
         message = "no type of webhook is named"
         helps = (
             "`--defaulting` fills in what an object leaves open",

@@ -35,10 +35,8 @@ def find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Re
     own = {r.kind for r in project.resources if r.group == options.group and r.api}
     short = short_group(options.group)
     if short in BUILTIN_GROUPS and options.kind not in own:
-        plural = options.plural or pluralize(options.kind)
-        looked_up = Resource(short, BUILTIN_GROUPS[short], options.version, options.kind, plural, core=True)
         problems = Diagnostics()
-        builtin = find_builtin(looked_up, problems)
+        builtin = _builtin(options, short, problems)
         if builtin is not None:
             return builtin
         if not own:  # a group of the project may be called like one of Kubernetes
@@ -46,6 +44,17 @@ def find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Re
             return None
     _say_missing(options, project, found)
     return None
+
+
+def _builtin(options: NewWebhook, group: str, found: Diagnostics) -> Resource | None:
+    plural = options.plural or pluralize(options.kind)
+    looked_up = Resource(group, BUILTIN_GROUPS[group], options.version, options.kind, plural, core=True)
+    return find_builtin(looked_up, found)
+
+
+def _is_core(options: NewWebhook) -> bool:
+    """Whether the kind is one of those whose group has no name in manifests."""
+    return _builtin(options, "core", Diagnostics()) is not None
 
 
 def _external(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
@@ -84,6 +93,8 @@ def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> N
         flags = {"group": near.group, "version": near.version, "kind": near.kind}
         given = {"group": options.group, "version": options.version, "kind": options.kind}
         helps.append(" ".join(f"`--{flag} {value}`" for flag, value in flags.items() if given[flag] != value))
+    if not options.group and _is_core(options):
+        helps.append("`--group core`")
     group = f"--group {options.group} " if options.group else ""
     helps.append(f"to make it: `pykb create api {group}--version {options.version} --kind {options.kind}`")
     helps.append("for a kind of another package: `--external-api-path some.module`")

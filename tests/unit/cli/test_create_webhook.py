@@ -300,10 +300,11 @@ def test_several_mistakes_are_said_in_one_run(pykb, project: Path, status) -> No
         "[kind-name]",
         "[plural-name]",
         "[served-path]",
-        "no type of webhook",
+        "`--defaulting-path` needs `--defaulting`",
         "`--spoke`",
     ):
         assert text in ended.err
+    assert "no type of webhook" not in ended.err, "both name the type that they need"
     assert status(project) == []
 
 
