@@ -10,10 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-THREADS = 32
-"""Plain functions that run at once; what comes on top of them waits."""
+ADMISSION = "webhook"
+CONVERSION = "conversion"
+THREADS = {ADMISSION: 32, CONVERSION: 8}
+"""Plain functions that run at once; what comes on top of them waits.
 
-_pool: ThreadPoolExecutor | None = None
+Conversions have threads of their own: all the others may be taken by validators that ask the API server for something,
+which it has to have converted first.
+"""
+
+_pools: dict[str, ThreadPoolExecutor] = {}
 
 
 async def call(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -25,10 +31,10 @@ async def call(function: Callable[..., Any], *arguments: Any) -> Any:
     return await answer if inspect.isawaitable(answer) else answer
 
 
-async def in_thread(function: Callable[[], Any]) -> Any:
+async def in_thread(function: Callable[[], Any], purpose: str = ADMISSION) -> Any:
     """What a plain function gives that runs in a thread of a bounded pool, with the caller's context."""
-    global _pool  # noqa: PLW0603 - threads are the process's, and most programs never need them
-    if _pool is None:
-        _pool = ThreadPoolExecutor(THREADS, thread_name_prefix="webhook-")
+    pool = _pools.get(purpose)  # threads are the process's, and most programs never need them
+    if pool is None:
+        pool = _pools[purpose] = ThreadPoolExecutor(THREADS[purpose], thread_name_prefix=f"{purpose}-")
     context = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(_pool, context.run, function)
+    return await asyncio.get_running_loop().run_in_executor(pool, context.run, function)

@@ -23,7 +23,7 @@ from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedN
 from pykb.runtime.client.codec import from_wire
 from pykb.runtime.logging import current_call
 from pykb.runtime.metrics import Metrics
-from pykb.runtime.webhook.call import in_thread
+from pykb.runtime.webhook.call import CONVERSION, in_thread
 from pykb.runtime.webhook.failure import without_values
 
 logger = logging.getLogger(__name__)
@@ -89,7 +89,7 @@ class Conversions:
             return web.Response(text=f"expected a `{KIND}` of {API_VERSION} with a request\n", status=400)
         token = current_call.set({"webhook": request.path, "version": desired, "uid": uid})
         try:
-            written = await in_thread(lambda: self._answered(uid, objects, desired))
+            written = await in_thread(lambda: self._answered(uid, objects, desired), CONVERSION)
         finally:
             current_call.reset(token)
         return web.Response(body=written, content_type="application/json")

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import threading
 import time
 
 import pytest
 
 from pykb.api import Converter, CustomResource, Field, GroupVersion, Int32, Struct, Unconvertible, carry_over
-from pykb.runtime import WebhookBuilder
+from pykb.runtime import Validator, WebhookBuilder
+from pykb.runtime.webhook.call import ADMISSION, THREADS
 
 GROUP = "batch.example.com"
 
@@ -363,6 +365,40 @@ async def test_conversion_holds_nothing_else_up(manager, serving):
         assert ticks > 5
         async with caller.post("/convert?timeout=10ms", review("v2", job("v1", schedule="slow"))) as response:
             assert response.status == 504
+
+
+class Asking(Validator[JobV2]):
+    """Waits for what has to be converted first."""
+
+    def __init__(self):
+        """With what is waited for."""
+        super().__init__()
+        self.asked = threading.Semaphore(0)
+        self.converted = threading.Event()
+
+    def validate_create(self, obj):
+        """In a thread."""
+        self.asked.release()
+        self.converted.wait(30)
+
+
+async def test_validators_that_wait_for_a_conversion_do_not_hold_it_up(manager, serving):
+    """All threads of plain functions may be taken by such."""
+    asking = Asking()
+    WebhookBuilder(manager).for_(JobV2).with_validator(asking, path="/validate").complete()
+    request = {"uid": "1", "operation": "CREATE", "object": job("v2")}
+    request["kind"] = {"group": GROUP, "version": "v2", "kind": "Job"}
+    question = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+    async with serving(manager) as caller:
+        waiting = [asyncio.create_task(caller.ask("/validate", question)) for _ in range(THREADS[ADMISSION])]
+        try:
+            for _ in waiting:
+                await asyncio.to_thread(asking.asked.acquire)
+            async with asyncio.timeout(10):
+                await converted(caller, "v2", job("v1"))
+        finally:
+            asking.converted.set()
+        assert all(answer["allowed"] for answer in await asyncio.gather(*waiting))
 
 
 def test_a_converter_works_without_a_server():
