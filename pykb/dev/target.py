@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
+
+import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import DEV_RUNNING
@@ -75,13 +78,30 @@ class RealTarget:
 
     def install(self, crds: Path) -> list[str]:
         """Apply the definitions of a folder and wait until they are established; returns their names."""
-        names = [definition["metadata"]["name"] for _, definition in read_crds([crds])]
+        definitions = {definition["metadata"]["name"]: definition for _, definition in read_crds([crds])}
+        if any(_is_converted(definition) for definition in definitions.values()):
+            definitions |= self._as_deployed(crds.parents[1] / "default", set(definitions))
+        names = list(definitions)
         if names:
             seconds = int(CRD_TIMEOUT.total_seconds())
-            self.kubectl("apply", "--server-side", "--force-conflicts", "--field-manager=pykb", f"--filename={crds}")
+            text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(definitions.values())})
+            apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=pykb", "--filename=-")
+            self.kubectl(*apply, stdin=text)
             kinds = [f"customresourcedefinition/{name}" for name in names]
             self.kubectl("wait", "--for=condition=Established", f"--timeout={seconds}s", *kinds)
         return names
+
+    def _as_deployed(self, folder: Path, names: set[str]) -> dict[str, dict[str, Any]]:
+        """The definitions with the Service of the deployed manager, which converts for others than this loop."""
+        if not folder.is_dir():
+            return {}
+        objects = yaml.load_all(self.kubectl("kustomize", str(folder)), Loader=yaml.CSafeLoader)
+        definitions = [each for each in objects if each and each.get("kind") == "CustomResourceDefinition"]
+        return {each["metadata"]["name"]: each for each in definitions if each["metadata"]["name"] in names}
+
+
+def _is_converted(definition: dict[str, Any]) -> bool:
+    return (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook"
 
 
 @contextlib.contextmanager
