@@ -12,8 +12,12 @@ from datetime import timedelta
 
 from pykb.runtime.clock import Clock
 
+SPREAD = timedelta(seconds=3)
+"""How long it takes at most until all nodes know that the pod goes; nobody promises it. Where it is asked seldom, that
+nobody asks tells nothing of that."""
+
 QUIET = timedelta(seconds=1)
-"""When nobody has asked for so long, nobody will."""
+"""When nobody has asked for so long after that, nobody will."""
 
 RECENT = timedelta(minutes=1)
 """Who was not asked for so long need not wait for more: a manager that nobody calls stops at once."""
@@ -25,8 +29,7 @@ class Leaving:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._asked: float | None = None
-        self.begun = False
-        """Whether answers are to close their connections."""
+        self._begun: float | None = None
 
     def asked(self) -> None:
         """Note a request."""
@@ -34,15 +37,20 @@ class Leaving:
 
     def begin(self) -> None:
         """The server is to stop."""
-        self.begun = True
+        if self._begun is None:
+            self._begun = self._clock.now()
+
+    @property
+    def begun(self) -> bool:
+        """Whether answers are to close their connections."""
+        return self._begun is not None
 
     async def quiet(self) -> None:
         """Wait until nobody asks any more."""
-        self.begun = True
-        if self._asked is None or self._since(self._asked) > RECENT:
+        self.begin()
+        if self._begun is None or self._asked is None or self._since(self._asked) > RECENT:
             return
-        begun = self._clock.now()
-        while (left := QUIET - self._since(max(begun, self._asked))) > timedelta():
+        while (left := max(SPREAD - self._since(self._begun), QUIET - self._since(self._asked))) > timedelta():
             await self._clock.sleep(left)
 
     def _since(self, moment: float) -> timedelta:
