@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Annotated, Any, NewType, TypeVar, cast
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
-from typing_extensions import TypeAliasType
 
 from pykb.api.stored import ObjectMaker, loosened
 from pykb.api.struct import Struct
@@ -127,7 +126,7 @@ def _empty(annotation: Any) -> Any:
     while True:
         if isinstance(annotation, NewType):
             annotation = annotation.__supertype__
-        elif isinstance(annotation, TypeAliasType):
+        elif type(annotation).__name__ == "TypeAliasType":  # Python's own, or typing_extensions'
             annotation = annotation.__value__
         elif typing.get_origin(annotation) is Annotated:
             annotation = typing.get_args(annotation)[0]
