@@ -88,9 +88,9 @@ def from_usage_error(error: click.UsageError) -> Diagnostic:
             near = closest(error.option_name, known)
             word = error.option_name.strip("-")
             longer = ", ".join(f"`{name}`" for name in known if len(word) > 3 and word in name)
-            helps = (f"an option with a similar name exists: `{near}`",) if near else (see,)
-            if longer and not near:
-                helps = (f"there is {longer}", see)
+            helps: tuple[str, ...] = (f"there is {longer}", see) if longer else (see,)
+            if near:
+                helps = (f"an option with a similar name exists: `{near}`",)
             return UNKNOWN_OPTION.at(None, f"`{command}` has no option `{error.option_name}`", help=helps)
         case click.MissingParameter() if error.param is not None:
             is_option = error.param.param_type_name == "option"
