@@ -10,6 +10,7 @@ from pykb.diagnostics.codes.create_webhook import CONVERSION_SPOKE, SERVED_PATH,
 from pykb.diagnostics.codes.names import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.suggest import closest
 from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
+from pykb.meta.plural import pluralize
 from pykb.scaffold import naming
 from pykb.scaffold.project import Project
 from pykb.scaffold.resource import Resource
@@ -24,6 +25,15 @@ _NOTHING = ("nothing was written",)
 def versions(resource: Resource, project: Project) -> list[str]:
     """The versions of a kind that the project has types of, in the order of creation."""
     return [r.version for r in project.resources if r.api and _same_kind(r, resource)]
+
+
+def making(like: Resource, version: str) -> str:
+    """The command that adds a version to a kind: scope and plural are those that the kind has."""
+    words = ["pykb create api", *([f"--group {like.group}"] if like.group else []), f"--version {version}"]
+    words += [f"--kind {like.kind}"]
+    words += [f"--plural {like.plural}"] if like.plural != pluralize(like.kind) else []
+    words += [] if like.namespaced else ["--no-namespaced"]
+    return " ".join(words)
 
 
 def check_options(options: NewWebhook, found: Diagnostics) -> None:
@@ -117,9 +127,8 @@ def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, fo
         return
     if len(have) == 1 and not [v for v in wanted.spoke if v != resource.version]:
         message = f"`{resource.kind}` has one version, {resource.version}: there is nothing to convert"
-        group = f"--group {resource.group} " if resource.group else ""
         other = "v2" if resource.version == "v1" else "v1"
-        helps = (f"make another version first: `pykb create api {group}--version {other} --kind {resource.kind}`",)
+        helps = (f"make another version first: `{making(resource, other)}`",)
         found.add(CONVERSION_SPOKE.at(project.span(resource, "version"), message, notes=_NOTHING, help=helps))
         return
     for spoke in wanted.spoke:
@@ -134,8 +143,7 @@ def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator
         yield message, tuple(f"`--spoke {version}`" for version in others[:1])
     elif spoke not in have:
         near = closest(spoke, others) or (others[0] if len(others) == 1 else None)
-        group = f"--group {resource.group} " if resource.group else ""
-        make = f"to make it: `pykb create api {group}--version {spoke} --kind {resource.kind}`"
+        make = f"to make it: `{making(resource, spoke)}`"
         message = f"`--spoke {spoke}`: `{resource.kind}` has no version {spoke}"
         yield message, ((f"`--spoke {near}`",) if near else ()) + (make,)
 

@@ -10,6 +10,7 @@ from pykb.diagnostics.codes.create_webhook import API_MISSING
 from pykb.diagnostics.codes.project import RESOURCE_CONFLICT
 from pykb.diagnostics.suggest import closest
 from pykb.meta.plural import pluralize
+from pykb.plugins.against_webhooks import making
 from pykb.plugins.builtin_kind import find_builtin, short_group
 from pykb.scaffold import naming
 from pykb.scaffold.project import Project
@@ -95,8 +96,9 @@ def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> N
         helps.append(" ".join(f"`--{flag} {value}`" for flag, value in flags.items() if given[flag] != value))
     if not options.group and _is_core(options):
         helps.append("`--group core`")
-    group = f"--group {options.group} " if options.group else ""
-    helps.append(f"to make it: `pykb create api {group}--version {options.version} --kind {options.kind}`")
+    kind = Resource(options.group, project.domain, options.version, options.kind, pluralize(options.kind))
+    like = next((r for r in own if (r.group, r.kind) == (options.group, options.kind)), kind)
+    helps.append(f"to make it: `{making(like, options.version)}`")
     helps.append("for a kind of another package: `--external-api-path some.module`")
     have = ", ".join(f"`{r}`" for r in own)
     notes = ((f"it has {have}",) if have else ()) + _NOTHING

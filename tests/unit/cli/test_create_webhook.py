@@ -6,6 +6,7 @@ import ast
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -288,6 +289,28 @@ def test_a_place_that_is_gone_stops_before_writing(
     assert f"error[{code}]" in ended.err
     assert pasted in ended.err
     assert contents(project) == before
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--version", "v1", "--conversion"),
+        ("--version", "v1", "--conversion", "--spoke", "v2"),
+        ("--version", "v2", "--defaulting"),
+    ],
+)
+def test_the_command_that_makes_a_version_can_be_typed(pykb, project: Path, words: tuple[str, ...]) -> None:
+    """Also for a kind that is in no namespace and has a plural of its own."""
+    kind = ("--group", "infra", "--kind", "Goose")
+    options = ("--plural", "geese", "--no-namespaced", "--resource", "--no-controller", "--no-make")
+    assert pykb("create", "api", *kind, "--version", "v1", *options).code == 0
+    refused = pykb("create", "webhook", *kind, *words, "--no-make")
+    assert refused.code == 1
+    told = re.search(r"`pykb (create api [^`]*)`", refused.err)
+    assert told is not None
+    made = pykb(*told[1].split(), "--no-make")
+    assert made.code == 0, made.err
+    assert pykb("create", "webhook", *kind, *words, "--no-make").code == 0
 
 
 def test_several_mistakes_are_said_in_one_run(pykb, project: Path, status) -> None:
