@@ -134,7 +134,7 @@ class ServingCertificate:
 def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
     """Load a certificate and a key that are no files."""
     with secret_file(certificate + b"\n" + key) as name:
-        context.load_cert_chain(name)
+        context.load_cert_chain(name, password=b"")  # without one, OpenSSL asks a terminal for it, and waits
 
 
 def self_signed(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:

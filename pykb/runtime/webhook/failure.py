@@ -23,8 +23,7 @@ class ValuesLeftOut(Exception):  # noqa: N818 - stands for another error
 
 def answer_to(error: BaseException, metrics: Metrics) -> AdmissionResponse:
     """The answer when a webhook raised."""
-    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]  # a task group wraps even a single error
+    error = alone(error)
     if isinstance(error, Denied):
         return denied(error.message, code=error.code, warnings=error.warnings)
     if isinstance(error, ApiError):
@@ -32,6 +31,13 @@ def answer_to(error: BaseException, metrics: Metrics) -> AdmissionResponse:
     metrics.webhook_panics.inc()
     logger.error("webhook failed", extra={"error": type(error).__name__}, exc_info=without_values(error))
     return errored("internal error")
+
+
+def alone(error: BaseException) -> BaseException:
+    """The error itself: a task group wraps even a single one."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def unfit(error: UnreadableObject, name: str) -> Invalid:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable
 from typing import Any
 
+from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.errors import Invalid
 from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, Operation, Warnings
 from pykb.runtime.webhook.call import call
+from pykb.runtime.webhook.failure import alone, without_values
 from pykb.runtime.webhook.response import allowed
 from pykb.runtime.webhook.typed import T, TypedWebhook, is_as_stored, read, read_old
+
+logger = logging.getLogger(__name__)
 
 
 class Validator(TypedWebhook[T]):
@@ -76,22 +81,42 @@ class ValidatorHandler:
 
     async def __call__(self, request: AdmissionRequest) -> AdmissionResponse:
         """The verdict; CONNECT has no object of the kind and is allowed."""
+        try:
+            found = await self._judged(request)
+        except Exception as error:
+            if isinstance(alone(error), (PykbError, ExceptionGroup)) or not self._is_unfit_and_to_go(request):
+                raise
+            told = "not judged: the stored object does not fit its type"
+            logger.warning(told, exc_info=without_values(error))
+            return allowed(told)
+        return allowed(*_checked(found))
+
+    async def _judged(self, request: AdmissionRequest) -> object:
         validator = self._validator
-        found: object = None
         match request.operation:
             case Operation.CREATE:
                 obj = self._read(request)
                 if self._asks[Operation.CREATE]:
-                    found = await call(validator.validate_create, obj)
+                    return await call(validator.validate_create, obj)
             case Operation.UPDATE:
                 obj = self._read(request)
                 if self._asks[Operation.UPDATE]:
-                    found = await call(validator.validate_update, self._read_old(request), obj)
+                    return await call(validator.validate_update, self._read_old(request), obj)
             case Operation.DELETE if self._asks[Operation.DELETE]:
-                found = await call(validator.validate_delete, self._read_old(request))
+                return await call(validator.validate_delete, self._read_old(request))
             case _:
                 pass
-        return allowed(*_checked(found))
+        return None
+
+    def _is_unfit_and_to_go(self, request: AdmissionRequest) -> bool:
+        """Whether it would stay for ever, because the author's code cannot do with what there is of it."""
+        if request.operation is not Operation.DELETE and not is_as_stored(request):
+            return False
+        try:
+            read(self._validator.kind, self._gvk, request, request.old_object or {})
+        except Invalid:
+            return True
+        return False
 
     def _read(self, request: AdmissionRequest) -> Any:
         kind, wire = self._validator.kind, request.object or {}

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 import aiohttp
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.authorization import ApiAuthorizer, User
@@ -211,7 +212,15 @@ def test_files_without_a_newline_at_the_end_are_a_pair(tmp_path):
     assert ServingCertificate(CertificateOptions(tmp_path)).context is not None
 
 
+def locked(pair):
+    """The pair with a key that nobody can read."""
+    key = serialization.load_pem_private_key(pair[1], None)
+    lock = serialization.BestAvailableEncryption(b"secret")
+    return pair[0], key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, lock)
+
+
 BROKEN = {
+    "locked": locked,
     "no certificate": lambda pair: (b"broken", b"broken"),
     "half of the next pair": lambda pair: (self_signed(("127.0.0.1",))[0], pair[1]),
     "cut off": lambda pair: (pair[0], pair[1][:100]),

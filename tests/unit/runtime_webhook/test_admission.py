@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pykb.api import CustomResource, Int32, Struct, Unstructured
+from pykb.api import CustomResource, Int32, Quantity, Struct, Unstructured
 from pykb.runtime import (
     Defaulter,
     Denied,
@@ -167,6 +167,7 @@ class Sized(Struct):
     """What has a field that is required since lately."""
 
     size: Int32
+    limit: Quantity
     name: str = ""
     parts: list[Disk] = []
 
@@ -175,6 +176,26 @@ class Box(CustomResource, group_version=V1):
     """A box."""
 
     spec: Sized
+
+
+class CarefulValidator(Validator[Box]):
+    """Looks at what may not be there."""
+
+    async def judge(self, obj):
+        """By number."""
+        if obj.spec.name == "kept":
+            raise Denied("it stays")
+        if obj.spec.limit.amount > 3:
+            raise Denied("too much")
+
+    async def validate_update(self, old: Box, new: Box):
+        """The new one."""
+        await self.judge(new)
+
+    async def validate_delete(self, obj: Box):
+        """The stored one."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.judge(obj))
 
 
 class BoxDefaulter(Defaulter[Box]):
@@ -214,9 +235,9 @@ async def test_an_object_that_lacks_what_became_required_can_be_mended_and_let_g
         async def update(path, new, old):
             return await caller.ask(path, review(new, old, "UPDATE", **BOX))
 
-        mended = box(name="n", size=3)
+        mended = box(name="n", size=3, limit=1)
         assert (await update(validate, mended, box(**lacking)))["warnings"] == ["0 3 2"]
-        renamed = await update(validate, box(name="m", size=3), box(**lacking))
+        renamed = await update(validate, box(name="m", size=3, limit=1), box(**lacking))
         assert renamed["status"]["message"] == "n stays"
         freed = await update(validate, box(**lacking), box("a/b", **lacking))
         assert (freed["allowed"], freed["warnings"]) == (True, ["0 0 2"])
@@ -227,6 +248,24 @@ async def test_an_object_that_lacks_what_became_required_can_be_mended_and_let_g
             changed = await update(path, box(**lacking, other=1), box(**lacking))
             assert changed["status"]["code"] == 422
         assert patch_of(await update(mutate, mended, box(**lacking)))
+
+
+async def test_what_a_validator_cannot_read_does_not_stay_for_ever(manager_of, serving, told):
+    """Where its code fails on what is not there the object may go, unless it is denied; nothing else is let through."""
+    made = manager_of()
+    WebhookBuilder(made).for_(Box).with_validator(CarefulValidator()).complete()
+    path, lacking = "/validate-infra-example-com-v1-box", {"size": 1}
+    async with serving(made) as caller:
+        gone = await caller.ask(path, review(None, box(**lacking), "DELETE", **BOX))
+        assert gone["warnings"] == ["not judged: the stored object does not fit its type"]
+        assert "has no attribute 'amount'" in told.text
+        freed = await caller.ask(path, review(box(**lacking), box("a/b", **lacking), "UPDATE", **BOX))
+        assert freed["allowed"] is True
+        kept = await caller.ask(path, review(None, box(**lacking, name="kept"), "DELETE", **BOX))
+        assert kept["status"]["message"] == "it stays"
+        whole = box(size=1, limit=9, name="n")
+        assert (await caller.ask(path, review(None, whole, "DELETE", **BOX)))["status"]["message"] == "too much"
+        assert (await caller.ask(path, review(box(size=1), whole, "UPDATE", **BOX)))["status"]["code"] == 422
 
 
 async def test_any_other_error_is_internal(manager, serving, told):
