@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Awaitable
 
+import orjson
+
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.errors import Invalid
 from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, Operation
@@ -51,7 +53,8 @@ class DefaulterHandler:
         if request.operation not in (Operation.CREATE, Operation.UPDATE) or original is None:
             return allowed()
         try:
-            obj = read(self._defaulter.kind, self._gvk, request, original)
+            # A copy: values without a type of their own are the object's as they are, and the patch is on the original.
+            obj = read(self._defaulter.kind, self._gvk, request, orjson.loads(orjson.dumps(original)))
         except Invalid as error:
             if not is_as_stored(request):
                 raise

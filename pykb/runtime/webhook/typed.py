@@ -124,7 +124,7 @@ def _fitting(
 
 def _parsed(kind: type[Object | Unstructured], gvk: GroupVersionKind, wire: Wire) -> Any:
     if issubclass(kind, Unstructured):
-        return Unstructured.from_wire(wire)
+        return Unstructured.from_wire(_identified(gvk, wire))
     return from_wire(kind, _identified(gvk, wire))
 
 

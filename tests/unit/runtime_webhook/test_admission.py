@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,41 @@ async def test_what_the_defaulter_changed_is_the_patch(manager, serving):
         exec_options = {"kind": {"group": "", "version": "v1", "kind": "PodExecOptions"}}
         connected = await caller.ask(MUTATE, review({"stdin": True}, None, "CONNECT", **exec_options))
         assert connected == {"uid": "705ab4f5", "allowed": True}
+
+
+class Bag(CustomResource, group_version=V1):
+    """Holds values without types."""
+
+    values: dict[str, Any] = {}
+    one: Any = None
+    many: list[Any] = []
+
+
+class BagDefaulter(Defaulter[Bag]):
+    """Changes what is deep within."""
+
+    async def default(self, obj: Bag) -> None:
+        """In place."""
+        obj.values["a"]["b"] = 1
+        obj.one["x"]["y"] = 2
+        obj.many[0]["z"] = 3
+        obj.model_extra["unknown"]["k"]["q"] = 4
+
+
+async def test_changes_within_untyped_values_are_sent_back(manager_of, serving):
+    """Pydantic hands these over as they came, so the object shares them with what it was read from."""
+    made = manager_of()
+    WebhookBuilder(made).for_(Bag).with_defaulter(BagDefaulter()).complete()
+    bag = {"metadata": {"name": "b"}, "values": {"a": {}}, "one": {"x": {}}, "many": [{}], "unknown": {"k": {}}}
+    async with serving(made) as caller:
+        asked = review(bag, kind={"group": V1.group, "version": "v1", "kind": "Bag"})
+        answer = await caller.ask("/mutate-infra-example-com-v1-bag", asked)
+    assert {operation["path"]: operation["value"] for operation in patch_of(answer)} == {
+        "/values/a/b": 1,
+        "/one/x/y": 2,
+        "/many/0/z": 3,
+        "/unknown/k/q": 4,
+    }
 
 
 async def test_the_validator_is_asked_by_operation(manager, serving):
