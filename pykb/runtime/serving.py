@@ -18,6 +18,9 @@ from pykb.runtime.bind import BindAddress
 from pykb.runtime.health import Checks
 from pykb.runtime.metrics import Metrics
 
+GOODBYE = timedelta(milliseconds=250)
+"""What a client gets to take leave of a connection by TLS, once it has its answer."""
+
 
 class HttpServer:
     """Serves one application at one address, until cancelled."""
@@ -83,13 +86,36 @@ class HttpServer:
             self._listening.set()
             await asyncio.get_running_loop().create_future()
         finally:
+            connections = _connections(runner)
             await runner.cleanup()
+            await _closed(connections)
 
     def _site(self, runner: web.AppRunner) -> web.BaseSite:
         if self.address.port == 0:
             # asyncio would take one free port for IPv4 and another one for IPv6.
             return web.SockSite(runner, _free_port(self.address.host), ssl_context=self._tls)
         return web.TCPSite(runner, self.address.host, self.address.port, ssl_context=self._tls)
+
+
+def _connections(runner: web.AppRunner) -> list[tuple[asyncio.Transport, socket.socket]]:
+    """The open connections, each with its socket, which its transport forgets when it closes."""
+    handlers = runner.server.connections if runner.server is not None else []
+    transports = [handler.transport for handler in handlers if handler.transport is not None]
+    return [(transport, transport.get_extra_info("socket")) for transport in transports]
+
+
+async def _closed(connections: list[tuple[asyncio.Transport, socket.socket]]) -> None:
+    """Wait until connections that were told to close have done so; those that take long are cut.
+
+    TLS takes leave in two steps; an event loop that ended between them would leave sockets to the garbage collector.
+    """
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + GOODBYE.total_seconds()
+    while any(open_one.fileno() >= 0 for _, open_one in connections) and clock() < deadline:  # noqa: ASYNC110 - nobody is told
+        await asyncio.sleep(0.005)
+    for transport, _ in connections:
+        transport.abort()
+    await asyncio.sleep(0)
 
 
 def _free_port(host: str | None) -> socket.socket:

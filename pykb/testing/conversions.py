@@ -12,7 +12,6 @@ import importlib
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,9 +27,6 @@ from pykb.runtime.options import ManagerOptions
 from pykb.runtime.webhook.server import WebhookServer
 from pykb.scaffold.project import FILE_NAME, load
 from pykb.testing.webhooks import options_for_webhooks, webhook_host
-
-GOODBYE = timedelta(milliseconds=250)
-"""What the API server gets to take leave of connections by TLS; cut off, they would be reported as never closed."""
 
 
 @contextlib.contextmanager
@@ -88,7 +84,6 @@ def _served(server: WebhookServer) -> Iterator[None]:
             started.set_result(partial(loop.call_soon_threadsafe, stop.set))
             await stop.wait()
             serving.cancel()
-        await asyncio.sleep(GOODBYE.total_seconds())
 
     def run() -> None:
         try:

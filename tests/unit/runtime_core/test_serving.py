@@ -1,9 +1,12 @@
 """The manager's small servers: probes by name, protected metrics, certificates that follow their files."""
 
 import asyncio
+import gc
+import socket
 import ssl
 import subprocess
 import sys
+import warnings
 from datetime import timedelta
 
 import aiohttp
@@ -288,3 +291,32 @@ async def test_a_check_that_hangs_fails_and_is_broken_off(serve, monkeypatch, ca
     assert ended == [True]
     assert (await get("/healthz/gives-up"))[0] == 500
     assert [record.error for record in caplog.records] == ["no answer within 0.05 s", "the database said so"]
+
+
+def test_connections_are_closed_when_the_server_has_ended():
+    """Also those of clients that never take leave: TLS waits for that, and a loop that ends meanwhile leaves sockets."""
+    certificate = ServingCertificate(CertificateOptions())
+    trust = ssl.create_default_context(cadata=certificate.authority.decode())
+    clients = []
+
+    def ask(port):
+        client = trust.wrap_socket(socket.create_connection(("127.0.0.1", port)), server_hostname="127.0.0.1")
+        clients.append(client)
+        client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        return client.recv(1000)
+
+    async def main():
+        server = HttpServer("test", LOOPBACK, health_app(Checks("/healthz")), tls=certificate.context)
+        serving = asyncio.create_task(server.run())
+        await server.listening()
+        assert b"200 OK" in await asyncio.to_thread(ask, server.port)
+        serving.cancel()
+        await asyncio.wait({serving})
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        asyncio.run(main())
+        gc.collect()
+    for client in clients:
+        client.close()
+    assert [str(each.message) for each in told] == []
