@@ -101,7 +101,8 @@ def _connections(runner: web.AppRunner) -> list[tuple[asyncio.Transport, socket.
     """The open connections, each with its socket, which its transport forgets when it closes."""
     handlers = runner.server.connections if runner.server is not None else []
     transports = [handler.transport for handler in handlers if handler.transport is not None]
-    return [(transport, transport.get_extra_info("socket")) for transport in transports]
+    found = ((transport, transport.get_extra_info("socket")) for transport in transports)
+    return [(transport, open_one) for transport, open_one in found if open_one is not None]
 
 
 async def _closed(connections: list[tuple[asyncio.Transport, socket.socket]]) -> None:
@@ -111,7 +112,8 @@ async def _closed(connections: list[tuple[asyncio.Transport, socket.socket]]) ->
     """
     clock = asyncio.get_running_loop().time
     deadline = clock() + GOODBYE.total_seconds()
-    while any(open_one.fileno() >= 0 for _, open_one in connections) and clock() < deadline:  # noqa: ASYNC110 - nobody is told
+    # Nobody is told of the moment.
+    while any(open_one.fileno() >= 0 for _, open_one in connections) and clock() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     for transport, _ in connections:
         transport.abort()
