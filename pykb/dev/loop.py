@@ -111,7 +111,8 @@ class DevLoop:
             return
         digest = self._project.crds_digest()
         if digest != self._applied:
-            names = await asyncio.to_thread(self._target.install, self._project.crds)
+            folder = self._project.crds  # a project whose kinds are those of others has none
+            names = await asyncio.to_thread(self._target.install, folder) if folder.is_dir() else []
             self._applied = digest
             for name in names:
                 self._output.line(Source.PYKB, f"installed {name}")

@@ -312,3 +312,19 @@ def test_a_real_cluster_gets_no_webhooks(hooked: Path, control_plane: ControlPla
     dev.says("controller started")
     assert installed_with(control_plane.rest(), "pykb-dev-") == []
     assert dev.end(signal.SIGINT) == 0
+
+
+def test_a_project_without_kinds_of_its_own_is_run(tmp_path: Path, devs: list[Dev]) -> None:
+    """It has no definitions to install, and webhooks and controllers all the same."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    pykb(folder, "init", "--domain", "example.com")
+    names = ("--group", "core", "--version", "v1", "--kind", "ConfigMap")
+    pykb(folder, "create", "api", *names, "--no-resource", "--controller")
+    pykb(folder, "create", "webhook", *names, "--programmatic-validation")
+    assert not (folder / "config/crd/bases").exists()
+    dev = Dev(folder)
+    devs.append(dev)
+    dev.says("controller started")
+    dev.says("webhooks are served at https://127.0.0.1:")
+    assert dev.end(signal.SIGINT) == 0
