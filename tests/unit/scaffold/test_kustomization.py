@@ -34,7 +34,17 @@ def crd(name: str) -> Member:
         ("", "resources:\n# The webhooks.\n- ../webhook\n"),
         ("resources:\n- |-\n  a\n\nx: 1\n", "resources:\n- |-\n  a\n# The webhooks.\n- ../webhook\n\nx: 1\n"),
     ],
-    ids=["comments below", "indented", "no newline", "CRLF", "CRLF, no list", "empty list", "no list", "nothing at all", "block text"],
+    ids=[
+        "comments below",
+        "indented",
+        "no newline",
+        "CRLF",
+        "CRLF, no list",
+        "empty list",
+        "no list",
+        "nothing at all",
+        "block text",
+    ],
 )
 def test_a_member_goes_below_the_last(text: str, expected: str) -> None:
     """With the indentation of its neighbours; a list that is not there is made at the end."""
