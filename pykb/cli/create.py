@@ -1,4 +1,4 @@
-"""``pykb create api``."""
+"""``pykb create api``, and what every ``create`` ends with."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from pykb.plugins.style import Style
 
 if TYPE_CHECKING:
     from pykb.plugins.new_api import ApiPlan, NewApi
+    from pykb.scaffold.plan import Plan
     from pykb.scaffold.project import Project
     from pykb.scaffold.resource import Resource
 
@@ -67,7 +68,6 @@ def api(
       pykb create api --group cert-manager --version v1 --kind Issuer --no-resource --external-api-path certs.api
           --external-api-domain io
     """
-    from pykb.cli.changes import carry_out
     from pykb.cli.project import require_project
     from pykb.plugins.new_api import NewApi, plan_api
 
@@ -102,17 +102,25 @@ def api(
     report(from_working_directory(found, root))
     if planned is None:
         raise typer.Exit(exit_code(found))
-    wrote = carry_out(planned.plan, dry_run=dry_run, diff=diff)
+    if create(planned.plan, f"`{planned.resource}`", root, dry_run=dry_run, diff=diff, make=make):
+        _say_next(planned.resource, made=make)
+
+
+def create(plan: Plan, what: str, root: Path, *, dry_run: bool, diff: bool, make: bool) -> bool:
+    """Carry out what was planned, or only show it, and generate; whether there is now something new."""
+    from pykb.cli.changes import carry_out
+
+    wrote = carry_out(plan, dry_run=dry_run, diff=diff)
     if dry_run or diff:
-        return
+        return False
     if not wrote:
         from pykb.diagnostics.codes.project import UNCHANGED
 
-        report([UNCHANGED.at(None, f"everything of `{planned.resource}` is already there; nothing was changed")])
-        return
+        report([UNCHANGED.at(None, f"everything of {what} is already there; nothing was changed")])
+        return False
     if make:
-        generate(root)
-    _say_next(planned.resource, made=make)
+        _generate(root)
+    return True
 
 
 def _asked(
@@ -162,7 +170,7 @@ def from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
     return Diagnostics(moved)
 
 
-def generate(root: Path) -> None:
+def _generate(root: Path) -> None:
     """Run the generator: the project's own pykb where its environment exists, else this one. Makes no environment."""
     program = own_pykb(root) or (sys.executable, "-P", "-m", "pykb")
     sys.stdout.flush()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pykb.cli import console
-from pykb.cli.create import exit_code, from_working_directory, generate
+from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
 from pykb.cli.options import Diff, DryRun, Plugins, listed
 
@@ -57,7 +57,6 @@ def webhook(
       pykb create webhook --group infra --version v2 --kind Machine --conversion --spoke v1
       pykb create webhook --group core --version v1 --kind Pod --defaulting
     """
-    from pykb.cli.changes import carry_out
     from pykb.cli.project import require_project
     from pykb.plugins.new_webhook import NewWebhook, plan_webhook
 
@@ -90,18 +89,9 @@ def webhook(
         raise typer.Exit(exit_code(found))
     if options.conversion and not options.spoke:
         console.say(f"no `--spoke` is given: {', '.join(planned.spokes)}, every version that is not converted yet")
-    wrote = carry_out(planned.plan, dry_run=dry_run, diff=diff)
-    if dry_run or diff:
-        return
-    if not wrote:
-        from pykb.diagnostics.codes.project import UNCHANGED
-
-        message = f"everything of the webhooks of `{planned.resource}` is already there; nothing was changed"
-        report([UNCHANGED.at(None, message)])
-        return
-    if make:
-        generate(root)
-    _say_next(planned, project, options, made=make)
+    what = f"the webhooks of `{planned.resource}`"
+    if create(planned.plan, what, root, dry_run=dry_run, diff=diff, make=make):
+        _say_next(planned, project, options, made=make)
 
 
 def _asked(options: NewWebhook, plan: Callable[[NewWebhook], tuple[WebhookPlan | None, Diagnostics]]) -> NewWebhook:
