@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from pykb.api.object import Object
-from pykb.api.unstructured import Unstructured
 from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import AnyObject, AnyObjectT
+from pykb.runtime.client.codec import AnyObject, AnyObjectT, untyped_metadata
 from pykb.runtime.client.patches import merge_from
 from pykb.runtime.errors import NotFound
 from pykb.runtime.finalizer import add_finalizer, has_finalizer, remove_finalizer
@@ -94,5 +93,4 @@ class Finalizers:
 def _is_deleted(obj: AnyObject) -> bool:
     if isinstance(obj, Object):
         return obj.metadata.deletion_timestamp is not None
-    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
-    return metadata.get("deletionTimestamp") is not None
+    return untyped_metadata(obj).get("deletionTimestamp") is not None

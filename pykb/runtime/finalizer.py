@@ -8,7 +8,7 @@ from __future__ import annotations
 from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
 from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import AnyObject, AnyObjectT
+from pykb.runtime.client.codec import AnyObject, AnyObjectT, untyped_metadata
 from pykb.runtime.client.patches import merge_from
 from pykb.runtime.errors import NotFound
 
@@ -77,8 +77,7 @@ def finalizers(obj: AnyObject) -> list[str]:
     """The finalizers of the object; changing the list changes nothing else."""
     if isinstance(obj, Object):
         return list(obj.metadata.finalizers or ())
-    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
-    return list(metadata.get("finalizers") or ())
+    return list(untyped_metadata(obj).get("finalizers") or ())
 
 
 def _store(obj: AnyObject, names: list[str]) -> None:

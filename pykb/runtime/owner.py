@@ -12,7 +12,7 @@ from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersion, NamespacedName
-from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, namespace_of, uid_of
+from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, namespace_of, uid_of, untyped_metadata
 
 
 class AlreadyOwned(PykbError):  # noqa: N818 - controller-runtime's name
@@ -88,8 +88,8 @@ def owner_references(obj: AnyObject) -> list[OwnerReference]:
     """The owners of ``obj``; changing the list changes nothing else."""
     if isinstance(obj, Object):
         return list(obj.metadata.owner_references or ())
-    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
-    return [OwnerReference.from_wire(reference) for reference in metadata.get("ownerReferences") or ()]
+    references = untyped_metadata(obj).get("ownerReferences") or ()
+    return [OwnerReference.from_wire(reference) for reference in references]
 
 
 def _reference(owner: AnyObject, obj: AnyObject, *, controller: bool | None, block: bool | None) -> OwnerReference:

@@ -126,9 +126,13 @@ def resource_version_of(obj: AnyObject) -> str:
     return _text_of(obj, "resourceVersion")
 
 
+def untyped_metadata(obj: Unstructured | MutableMapping[str, Any]) -> Mapping[str, Any]:
+    """``metadata`` of an object without a class; empty when it has none."""
+    return obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
+
+
 def _text_of(obj: Unstructured | MutableMapping[str, Any], name: str) -> str:
-    metadata = obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
-    return str(metadata.get(name) or "")
+    return str(untyped_metadata(obj).get(name) or "")
 
 
 def to_wire(obj: AnyObject) -> dict[str, Any]:
