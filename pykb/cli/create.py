@@ -72,6 +72,8 @@ def api(
     from pykb.plugins.new_api import NewApi, plan_api
 
     root, project = require_project()
+    if controller is None and controller_name:
+        controller = True  # its name says that one is wanted
     options = NewApi(
         group=group,
         version=version,

@@ -18,6 +18,7 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.client.codec import Kind, gvk_of, resource_of
 from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.extension import guarded, guarded_indexer
 from pykb.runtime.informer import ALL_NAMESPACES, SYNC_TIMEOUT, Informer, InformerOptions, NamespaceSelection
 from pykb.runtime.lister import Lister
@@ -81,6 +82,7 @@ class InformerCache:
         self._unreadable = unreadable or UnreadableObjects()
         self._clock: Clock = clock or SystemClock()
         self._informers: dict[tuple[GroupVersionKind, bool], tuple[Informer[Any], ResourceInfo | None]] = {}
+        self._unserved: dict[GroupVersionKind, NoKindMatch] = {}
         self._tasks: asyncio.TaskGroup | None = None
         self._running: asyncio.Task[None] | None = None
 
@@ -187,6 +189,11 @@ class InformerCache:
         """The kinds whose first list is not in yet."""
         return sorted(gvk for (gvk, _), (informer, _) in self._informers.items() if not informer.has_synced)
 
+    @property
+    def unserved(self) -> Mapping[GroupVersionKind, NoKindMatch]:
+        """The kinds that the server does not serve so far, each with its error."""
+        return self._unserved
+
     # -- reads, as the client asks for them
 
     def has(self, gvk: GroupVersionKind, namespace: str | None = None) -> bool:
@@ -246,9 +253,14 @@ class InformerCache:
         pause = timedelta(milliseconds=200)
         while True:
             try:
-                return await self._mapper.mapping(gvk, static=static)
+                mapping = await self._mapper.mapping(gvk, static=static)
             except PykbError as error:
                 problem = str(error)
+                if isinstance(error, NoKindMatch):
+                    self._unserved[gvk] = error
+            else:
+                self._unserved.pop(gvk, None)
+                return mapping
             if informer is not None and informer.problem != problem:
                 logger.warning("cannot watch yet", extra={"kind": str(gvk), "error": problem})
                 informer.problem = problem

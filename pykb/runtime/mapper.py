@@ -50,9 +50,15 @@ class ResourceMapper:
     A kind that is not found is asked for again each time: its CRD may have been installed a moment ago.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        """Ask through ``connection``."""
+    def __init__(self, connection: Connection, *, remedy: str = "is its CRD installed? `make install` does it") -> None:
+        """Ask through ``connection``.
+
+        Args:
+            connection: The API server.
+            remedy: What to do about a kind that it does not serve.
+        """
         self._connection = connection
+        self._remedy = remedy
         self._known: dict[GroupVersionKind, ResourceMapping] = {}
 
     async def mapping(self, gvk: GroupVersionKind, *, static: ResourceInfo | None = None) -> ResourceMapping:
@@ -78,7 +84,7 @@ class ResourceMapper:
         raise NoKindMatch(
             gvk.kind,
             f"the API server knows no kind `{gvk.kind}` in `{gvk.api_version}`",
-            "is its CRD installed? `make install` does it",
+            self._remedy,
         )
 
     def known(self, gvk: GroupVersionKind) -> ResourceMapping | None:

@@ -40,7 +40,10 @@ class CertificateOptions:
 
 @dataclass(frozen=True, slots=True)
 class ManagerOptions:
-    """How a manager works; every value has kubebuilder's default.
+    """How a manager works.
+
+    The defaults are controller-runtime's; but metrics are off, and so are the probes. :meth:`from_args` has those of
+    a kubebuilder project: probes at ``:8081``, metrics off.
 
     Attributes:
         metrics_bind_address: Where metrics are served; ``0`` for nowhere.

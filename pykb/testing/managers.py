@@ -54,13 +54,20 @@ async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
     """Wait until a manager leads, has listed what it watches, and serves its webhooks.
 
     Raises:
+        NoKindMatch: The API server does not serve a kind that the manager watches.
         Exception: What it failed with meanwhile; what the block would fail with for that reason says less.
     """
     await _first(manager.elected.wait(), task)
 
-    def synced() -> bool:
-        webhooks = not _serves_webhooks(manager) or manager.webhook_server.is_listening
-        return task.done() or (webhooks and not manager.cache.unsynced)
+    def synced() -> None:
+        if task.done():
+            return
+        for unserved in manager.cache.unserved.values():
+            raise unserved  # at once: whatever the test waits for will not come
+        if manager.cache.unsynced:
+            raise AssertionError(f"no list arrived of {', '.join(map(str, manager.cache.unsynced))}")
+        if _serves_webhooks(manager) and not manager.webhook_server.is_listening:
+            raise AssertionError("the webhook server does not listen")
 
     await eventually(synced)
     if task.done():

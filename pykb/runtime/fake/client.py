@@ -10,6 +10,9 @@ from pykb.api.object import Object
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject
 from pykb.runtime.fake.server import FakeApiServer
+from pykb.runtime.mapper import ResourceMapper
+
+_REMEDY = "give the fake an object of it, its class in `kinds`, or its CRD in `crds`"
 
 
 def fake_client(
@@ -28,7 +31,7 @@ def fake_client(
     manifests = _read(crds) if isinstance(crds, Path) else crds
     server = FakeApiServer(kinds=kinds, crds=manifests)
     server.seed(*objects)
-    return Client(server)
+    return Client(server, mapper=ResourceMapper(server, remedy=_REMEDY))
 
 
 def _read(directory: Path) -> list[Mapping[str, Any]]:

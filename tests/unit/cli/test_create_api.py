@@ -239,6 +239,13 @@ def test_a_second_controller_has_a_name(pykb, project: Path) -> None:
         assert "error[controller-name]" in pykb(*named, "--controller-name", name).err
 
 
+def test_the_name_of_a_second_controller_says_that_one_is_wanted(pykb, project: Path) -> None:
+    """Nobody types `--controller` as well, and without a terminal nobody is asked."""
+    assert pykb(*MACHINE, *BOTH).code == 0
+    assert pykb(*MACHINE, "--no-resource", "--controller-name", "machine-cleaner").code == 0
+    assert entries(project)[0]["controllers"] == [{"name": "machine"}, {"name": "machine-cleaner"}]
+
+
 def test_handlers_are_scaffolded_for_kopf(pykb, project: Path) -> None:
     """`--style handlers`: no reconciler, an import that registers them."""
     assert pykb(*MACHINE, *BOTH, "--style", "handlers").code == 0

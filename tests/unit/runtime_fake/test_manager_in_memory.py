@@ -11,6 +11,7 @@ from datetime import timedelta
 import aiohttp
 import pytest
 
+from pykb.api import CustomResource, GroupVersion
 from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.events.v1 import Event
@@ -31,7 +32,7 @@ from pykb.runtime import (
     Request,
     set_controller_reference,
 )
-from pykb.runtime.errors import error_from_status
+from pykb.runtime.errors import NoKindMatch, error_from_status
 from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.testing import eventually, running
 
@@ -45,6 +46,10 @@ SHORT = {
 def config_map(name, **labels):
     """An object."""
     return ConfigMap(metadata=ObjectMeta(name=name, namespace="default", labels=labels or None), data={"a": "b"})
+
+
+class Widget(CustomResource, group_version=GroupVersion("example.com", "v1")):
+    """A kind that no server knows by itself."""
 
 
 class Labeller(Reconciler):
@@ -105,6 +110,19 @@ async def test_reconcilers_run_without_a_cluster():
         await eventually(lambda: seen(client, "late"))
         assert manager.cache.unsynced == []
     await seen(client, "late")
+
+
+async def test_a_kind_that_the_fake_does_not_serve_is_named_at_once():
+    """Nobody waits for a list that cannot come; the message says how the fake gets to know the kind."""
+    manager = Manager(client=fake_client())
+    ControllerBuilder(manager).for_(Widget).complete(Labeller(manager.client))
+    with pytest.raises(NoKindMatch, match=r"no kind `Widget` in `example\.com/v1`; give the fake .* `kinds`"):
+        async with running(manager):
+            pass
+    manager = Manager(client=fake_client(kinds=[Widget]))
+    ControllerBuilder(manager).for_(Widget).complete(Labeller(manager.client))
+    async with running(manager):
+        assert not manager.cache.unserved
 
 
 async def test_what_starts_earlier_stops_later():
