@@ -195,11 +195,18 @@ def test_installer(shell: Shell) -> None:
 
 
 def test_undeploy_ends_and_says_what_does_not_go(shell: Shell) -> None:
-    """A namespace is left for ever by a cluster without kube-controller-manager: it is named, and the rest is gone."""
+    """Objects that nobody lets go keep the manager, unless forced; then what does not go is named, and the rest is gone.
+
+    A namespace is left for ever by a cluster without kube-controller-manager.
+    """
     shell.run("make", "deploy", "IMG=registry.example.com/sealvm:v2")
     shell.ctl("apply", "--kustomize", "config/samples")
     shell.ctl("patch", KIND, "virtulmachine-sample", "--type=merge", "--patch", HELD)
     ending = ("make", "undeploy", "DELETE_TIMEOUT=1s")
+    told = shell.run(*ending, code=2, both=True)
+    assert re.search(r"^VirtulMachine +default +virtulmachine-sample +\[example.com/held\]$", told, re.MULTILINE)
+    assert "sealvm-controller-manager" in shell.ctl("get", "deployments", "--all-namespaces")
+    ending = (*ending, "FORCE=true")
     assert re.search(r"^CustomResourceDefinition +virtulmachines", shell.run(*ending, code=2, both=True), re.MULTILINE)
     shell.ctl("patch", KIND, "virtulmachine-sample", "--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
     eventually(lambda: KIND not in shell.ctl("get", "crd", "--output=name"), "the CRD is gone")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from pykb.envtest import ControlPlane, get_assets
 from pykb.plugins.new_api import NewApi, plan_api
 from pykb.plugins.new_project import NewProject, plan_project
 from pykb.plugins.new_webhook import NewWebhook, plan_webhook
@@ -42,3 +45,24 @@ def grow(tmp_path_factory: pytest.TempPathFactory) -> Grow:
             assert apply(plan) is None
 
     return make
+
+
+def kubectl() -> Path:
+    """The kubectl of pykb's own control plane."""
+    found = get_assets().kubectl
+    assert found is not None
+    return found
+
+
+def run(root: Path, *command: str | Path, code: int = 0, **environment: str) -> str:
+    """Run a program in a project and give what it printed."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
+    done = subprocess.run(command, cwd=root, env={**env, **environment}, capture_output=True, text=True, check=False)
+    assert done.returncode == code, f"{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def make(root: Path, control_plane: ControlPlane, *words: str, code: int = 0) -> str:
+    """Run a target with this environment's pykb in place of one that the project would install."""
+    command = ("make", "-o", ".venv/.made", f"PYKB={sys.executable} -m pykb", f"KUBECTL={kubectl()}", "KUSTOMIZE=-")
+    return run(root, *command, *words, code=code, KUBECONFIG=str(control_plane.kubeconfig))

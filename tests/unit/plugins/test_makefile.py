@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from pykb.envtest import ControlPlane
+from pykb.plugins.new_api import NewApi
 from pykb.plugins.new_project import NewProject
-from tests.unit.plugins.conftest import Grow
+from tests.unit.plugins.conftest import Grow, kubectl, make
 
 PACKAGES = "hack/requirements.py pykb"
 TOOLS = "hack/requirements.py dev"
@@ -65,3 +68,41 @@ def test_targets_that_are_named_together_run_one_after_the_other(root: Path, tmp
     command = ["make", "docker-build", "docker-push", f"CONTAINER_TOOL={tool}"]
     subprocess.run(command, cwd=root, env=environment, check=True, capture_output=True)
     assert (tmp_path / "log").read_text().splitlines() == ["build begins", "build ends", "push begins", "push ends"]
+
+
+HELD = """
+apiVersion: fleet.example.com/v1
+kind: Ship
+metadata: {name: ark, namespace: default, finalizers: [example.com/cargo]}
+spec: {}
+"""
+
+
+@pytest.mark.apiserver
+def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, control_plane: ControlPlane) -> None:
+    """They are named; only `FORCE=true` takes away who cleans up after them."""
+    root = grow(NewProject("example.com", "wharf"), NewApi("fleet", "v1", "Ship"))
+
+    def ctl(*words: str, text: str = "") -> str:
+        command = [str(kubectl()), f"--kubeconfig={control_plane.kubeconfig}", *words]
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    make(root, control_plane, "deploy")
+    ctl("wait", "--for=condition=Established", "crd/ships.fleet.example.com")
+    ctl("apply", "-f", "-", text=HELD)
+    try:
+        undeploy = ("undeploy", "DELETE_TIMEOUT=1s")
+        shown = make(root, control_plane, *undeploy, code=2)
+        assert re.search(r"^Ship +default +ark +\[example\.com/cargo\]$", shown, re.MULTILINE)
+        assert "the manager, which cleans up after them, was not deleted" in shown
+        assert "FORCE=true" in shown
+        manager = ("get", "deployments", "--namespace=wharf-system", "--output=name")
+        assert ctl(*manager) == "deployment.apps/wharf-controller-manager\n"
+        shown = make(root, control_plane, *undeploy, "FORCE=true", code=2)
+        assert re.search(r"^CustomResourceDefinition +ships\.fleet\.example\.com ", shown, re.MULTILINE)
+        assert ctl(*manager) == ""
+    finally:
+        ctl("patch", "ship", "ark", "--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
+        ctl("wait", "--for=delete", "crd/ships.fleet.example.com", "--timeout=30s")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -13,11 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from pykb.envtest import ControlPlane, get_assets
+from pykb.envtest import ControlPlane
 from pykb.plugins.new_api import NewApi
 from pykb.plugins.new_project import NewProject
 from pykb.plugins.new_webhook import NewWebhook
-from tests.unit.plugins.conftest import Grow
+from tests.unit.plugins.conftest import Grow, kubectl, make, run
 
 CERT_MANAGER = "certificates", "issuers"
 INJECT = "cert-manager.io/inject-ca-from"
@@ -35,21 +34,6 @@ WEBHOOKS = [
     NewWebhook("crew", "v1", "Ship", defaulting=True, defaulting_path="/crew/ship"),
     NewWebhook("fleet", "v1beta1", "Ship", validation=True),
 ]
-
-
-def kubectl() -> Path:
-    """The kubectl of pykb's own control plane."""
-    found = get_assets().kubectl
-    assert found is not None
-    return found
-
-
-def run(root: Path, *command: str | Path, code: int = 0, **environment: str) -> str:
-    """Run a program in a project and give what it printed."""
-    env = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
-    done = subprocess.run(command, cwd=root, env={**env, **environment}, capture_output=True, text=True, check=False)
-    assert done.returncode == code, f"{done.stdout}{done.stderr}"
-    return done.stdout + done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -199,20 +183,6 @@ def applied(control_plane: ControlPlane, objects: list[dict[str, Any]]) -> Itera
     subprocess.run([*base, "delete", "--wait=false", "-f", "-"], input=text, text=True, check=True)
 
 
-def make(root: Path, control_plane: ControlPlane, target: str, code: int = 0) -> str:
-    """Run a target with this environment's pykb in place of one that the project would install."""
-    words = (
-        "make",
-        "-o",
-        ".venv/.made",
-        target,
-        f"PYKB={sys.executable} -m pykb",
-        f"KUBECTL={kubectl()}",
-        "KUSTOMIZE=-",
-    )
-    return run(root, *words, code=code, KUBECONFIG=str(control_plane.kubeconfig))
-
-
 @pytest.mark.apiserver
 def test_without_cert_manager_nothing_is_deployed(root: Path, control_plane: ControlPlane) -> None:
     """Half an operator would be there before the first Certificate is refused."""
@@ -220,6 +190,27 @@ def test_without_cert_manager_nothing_is_deployed(root: Path, control_plane: Con
     assert "error: the cluster has no cert-manager" in shown
     assert "https://cert-manager.io/docs/installation" in shown
     assert "serverside-applied" not in shown
+
+
+@pytest.mark.apiserver
+def test_the_installer_says_that_it_needs_cert_manager(root: Path, control_plane: ControlPlane) -> None:
+    """`kubectl apply` goes on after a kind that it does not find: webhooks without a certificate refuse every object."""
+    shown = make(root, control_plane, "build-installer")
+    first, *_ = (root / "dist/install.yaml").read_text(encoding="utf-8").splitlines()
+    assert first.startswith("# Needs cert-manager in the cluster first")
+    assert f"note: dist/install.yaml: {first.removeprefix('# ')}" in shown
+    kinds = [each["kind"] for each in yaml.safe_load_all((root / "dist/install.yaml").read_text(encoding="utf-8"))]
+    assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]
+
+
+@pytest.mark.apiserver
+@pytest.mark.usefixtures("cert_manager")
+def test_who_may_not_read_definitions_is_not_told_of_cert_manager(root: Path, control_plane: ControlPlane) -> None:
+    """The true reason is that nothing may be applied."""
+    somebody = f"KUBECTL={kubectl()} --as=somebody --as-group=system:authenticated"
+    shown = make(root, control_plane, "deploy", somebody, code=2)
+    assert "no cert-manager" not in shown
+    assert 'User "somebody" cannot' in shown
 
 
 @pytest.mark.apiserver
