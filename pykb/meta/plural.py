@@ -16,11 +16,11 @@ class _Word(NamedTuple):
     plural: str
     alternative: str = ""
     whole_only: bool = False  # never used as a suffix
-    plural_known: bool = True  # the plural itself counts as a known plural
+    plurals_known: bool = True  # its plurals are left as they are
 
 
-# One entry: `singular plural [alternative]`; `!` after the singular: whole word only; `*` after the plural: the
-# plural is not recognised as one; a lone word does not change.
+# One entry: `singular plural [alternative]`; `!` after the singular: whole word only; `*` after the plural: neither
+# plural is recognised as one; a lone word does not change.
 _DICTIONARY = """
 aircraft; beef beef beefs; bison; blues blues*; chassis; deer; fish fish fishes; moose; police; salmon salmon salmons;
 series; sheep; shrimp shrimp shrimps; species; swine swine swines; trout trout trouts; tuna tuna tunas; you;
@@ -82,10 +82,8 @@ def _tables() -> _Tables:
     words = [_read_word(entry.split()) for entry in _DICTIONARY.replace("\n", " ").split(";")]
     plurals: set[str] = set()
     for word in words:
-        if word.plural_known:
-            plurals.add(word.plural)
-        if word.alternative:
-            plurals.add(word.alternative)
+        if word.plurals_known:
+            plurals |= {word.plural, word.alternative} - {""}
     # Dictionary words also act as endings, the last one first; then the table of endings, the first one first.
     endings = [(w.singular, w.plural) for w in reversed(words) if not w.whole_only]
     endings += [(e.split()[0], e.split()[1]) for e in _SUFFIXES.replace("\n", " ").split(";")]
@@ -100,7 +98,7 @@ def _read_word(parts: list[str]) -> _Word:
         plural=plural.removesuffix("*"),
         alternative=parts[2] if len(parts) > 2 else "",
         whole_only=parts[0].endswith("!"),
-        plural_known=not plural.endswith("*"),
+        plurals_known=not plural.endswith("*"),
     )
 
 
@@ -111,6 +109,18 @@ def pluralize(kind: str) -> str:
     ('virtulmachines', 'networkpolicies', 'redis', 'dnses')
     """
     return _inflect(kind).lower()
+
+
+def undoubled(kind: str) -> str:
+    """The default plural, with the kind in it once: flect repeats some acronyms that are not in upper case.
+
+    >>> undoubled("Dns"), undoubled("PublicIps"), undoubled("Vpn")
+    ('dnses', 'publicipses', 'vpns')
+    """
+    plural, part = pluralize(kind), _last_part(kind)
+    if plural.startswith(kind.lower() + part.lower()):
+        return pluralize(kind[: -len(part)] + part)
+    return plural
 
 
 def _inflect(word: str) -> str:
@@ -131,7 +141,7 @@ def _inflect(word: str) -> str:
             return word
         if part.endswith(singular_ending):
             return _swap_ending(word, part, part.removesuffix(singular_ending) + plural_ending)
-    return word if lower.endswith("s") else _swap_ending(word, part, part + "s")
+    return word if lower.endswith("s") else word + "s"
 
 
 def _swap_ending(word: str, part: str, replacement: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.names import CONTROLLER_NAME, FLAG_CONFLICT, FLAG_REQUIRED, GROUP_NAME
+from pykb.diagnostics.codes.names import CONTROLLER_NAME, FLAG_CONFLICT, FLAG_REQUIRED, GROUP_NAME, PLURAL_NAME
 from pykb.diagnostics.codes.project import (
     CONTROLLER_EXISTS,
     MULTIGROUP_OFF,
@@ -14,6 +14,7 @@ from pykb.diagnostics.codes.project import (
     RESOURCE_CONFLICT,
     RESOURCE_EXISTS,
 )
+from pykb.meta.plural import undoubled
 from pykb.plugins.builtin_kind import is_called_as_builtin
 from pykb.scaffold.project import Project
 from pykb.scaffold.resource import Resource
@@ -56,6 +57,7 @@ def check_resource(options: NewApi, resource: Resource, project: Project, found:
     known = project.find(resource)
     if options.resource:
         _check_crd_name(resource, found)
+        _check_plural(options, resource, project, found)
         _check_exists(options, resource, known, project, found)
         _check_groups(resource, project, found)
         _check_kinds(resource, project, found)
@@ -80,6 +82,16 @@ def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
         return
     message = f"the CRD's file `{file}` would have a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
     found.add(GROUP_NAME.at(None, message, notes=_NOTHING, help=("take a shorter `--group` or `--plural`",)))
+
+
+def _check_plural(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+    """Some acronyms are repeated in the plural that controller-gen makes: a word to choose, since it never changes."""
+    proposed = undoubled(resource.kind)
+    if options.plural or proposed == resource.plural or any(_same_kind(r, resource) for r in project.resources):
+        return
+    message = f"the plural of `{resource.kind}` would be `{resource.plural}`, as controller-gen forms it"
+    helps = (f"`--plural {proposed}`", f"to have it all the same: `--plural {resource.plural}`")
+    found.add(PLURAL_NAME.at(None, message, notes=("a plural can never be changed", *_NOTHING), help=helps))
 
 
 def _check_exists(

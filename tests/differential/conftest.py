@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 ControllerGen = Callable[..., subprocess.CompletedProcess[str]]
 GoModule = Callable[[Mapping[str, str]], Path]
 MarkerParser = Callable[[Iterable[tuple[str, str]]], list[dict[str, Any]]]
+Pluralizer = Callable[[Iterable[str]], dict[str, str]]
 YamlWriter = Callable[[Mapping[str, Any] | str], str | None]
 
 
@@ -134,6 +135,19 @@ def marker_parser(go: Callable[..., Any], go_cache: Path) -> MarkerParser:
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     return parse
+
+
+@pytest.fixture(scope="session")
+def pluralizer(go: Callable[..., Any], go_cache: Path) -> Pluralizer:
+    """Kinds with the plurals that controller-gen gives them."""
+    binary = built(go, go_cache, "pluralizer")
+
+    def answer(kinds: Iterable[str]) -> dict[str, str]:
+        asked = sorted(set(kinds))
+        done = subprocess.run([binary], input="\n".join(asked), capture_output=True, text=True, check=True)
+        return dict(zip(asked, done.stdout.splitlines(), strict=True))
+
+    return answer
 
 
 @pytest.fixture(scope="session")

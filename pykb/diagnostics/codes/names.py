@@ -62,9 +62,10 @@ KIND_TAKEN = Code(
 
 PLURAL_NAME = Code(
     "plural-name",
-    "the plural is no DNS label",
+    "the plural cannot be used",
     "The plural stands in URLs, RBAC rules and the name of the CRD: lower case letters, digits and hyphens, a "
-    "letter first, at most 63 characters.",
+    "letter first, at most 63 characters. It can never be changed. The default is controller-gen's, which repeats "
+    "some acronyms that are not in capitals (`Dns` gives `dnsdnses`): for those, say `--plural`.",
 )
 
 CONTROLLER_NAME = Code(
