@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -22,11 +21,13 @@ class HandlerOutcome:
         result: What it returned; kopf would store it in the status.
         patch: What it put into ``patch``: the merge patch that kopf would send.
         arguments: What it was called with.
+        events: What it posted by ``kopf.event``, ``info``, ``warn`` or ``exception``, as texts (``Normal Made it``).
     """
 
     result: Any
     patch: dict[str, Any]
     arguments: Mapping[str, Any]
+    events: tuple[str, ...] = ()
 
 
 async def call_handler(
@@ -36,7 +37,10 @@ async def call_handler(
     old: Object | Unstructured | Mapping[str, Any] | None = None,
     **arguments: Any,
 ) -> HandlerOutcome:
-    """Call a handler with what kopf would give it for an object; works for every kind of handler, async or not.
+    """Call a handler as kopf would for an object, and its sub-handlers; works for every kind of handler, async or not.
+
+    ``kopf.adopt``, ``kopf.event``, ``kopf.execute`` and ``@kopf.subhandler`` work in it. Every sub-handler is called
+    once, and what kopf notes of its progress is not in the patch.
 
     ::
 
@@ -51,17 +55,15 @@ async def call_handler(
             index by its name, ``userinfo=...`` and ``warnings=[]`` for admission.
 
     Raises:
-        Exception: What the handler raised: ``kopf.TemporaryError``, ``kopf.AdmissionError``, ...
+        Exception: What the handler or one of its sub-handlers raised: ``kopf.TemporaryError``, ...
     """
-    from pykb.runtime._kopf import handler_arguments
+    from pykb.runtime._kopf import call
 
     logger = logging.getLogger(getattr(handler, "__module__", None) or __name__)
     before = None if old is None else _wire(old)
-    given = handler_arguments(_wire(obj), old=before, extra=arguments, logger=logger)
-    result = handler(**given)
-    if inspect.isawaitable(result):
-        result = await result
-    return HandlerOutcome(result, _plain(given["patch"]), given)
+    made = await call(handler, _wire(obj), old=before, extra=arguments, logger=logger)
+    events = tuple(f"{event.type} {event.reason} {event.message}" for event in made.events)
+    return HandlerOutcome(made.result, _plain(made.arguments["patch"]), made.arguments, events)
 
 
 def _wire(obj: Object | Unstructured | Mapping[str, Any]) -> dict[str, Any]:

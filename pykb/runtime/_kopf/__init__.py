@@ -7,9 +7,9 @@ uses those in :data:`INTERNALS`; a contract test holds their shape for every sup
 
 from kopf import OperatorRegistry
 
-from pykb.runtime._kopf.arguments import handler_arguments
+from pykb.runtime._kopf.calling import call
 from pykb.runtime._kopf.engine import Engine
 from pykb.runtime._kopf.handlers import HandlerOperator, Part, operators
 from pykb.runtime._kopf.internals import INTERNALS
 
-__all__ = ["INTERNALS", "Engine", "HandlerOperator", "OperatorRegistry", "Part", "handler_arguments", "operators"]
+__all__ = ["INTERNALS", "Engine", "HandlerOperator", "OperatorRegistry", "Part", "call", "operators"]

@@ -5,8 +5,13 @@ from kopf._cogs.clients.errors import APIError
 from kopf._cogs.structs import references
 from kopf._cogs.structs.credentials import LoginError, Vault
 from kopf._cogs.structs.diffs import diff
+from kopf._core.actions import execution, invocation
+from kopf._core.engines import posting
 from kopf._core.engines.admission import AmbiguousResourceError, UnknownResourceError, WebhookError
+from kopf._core.engines.posting import K8sEvent
 from kopf._core.intents import causes
+from kopf._core.intents.handlers import ChangingHandler
+from kopf._core.reactor import subhandling
 
 continuous_watch = watching.continuous_watch
 """kopf's own, whatever stands in its module later."""
@@ -25,12 +30,18 @@ INTERNALS = {
     "Resource": references.Resource,
     "diff": diff,
     "ChangingCause": causes.ChangingCause,
+    "ChangingHandler": ChangingHandler,
+    "invoke_handler": execution.invoke_handler,
+    "subhandling_context": subhandling.subhandling_context,
+    "posting.settings_var": posting.settings_var,
 }
 
 __all__ = [
     "INTERNALS",
     "APIError",
     "AmbiguousResourceError",
+    "ChangingHandler",
+    "K8sEvent",
     "LoginError",
     "UnknownResourceError",
     "Vault",
@@ -39,6 +50,10 @@ __all__ = [
     "causes",
     "continuous_watch",
     "diff",
+    "execution",
+    "invocation",
+    "posting",
     "references",
+    "subhandling",
     "watching",
 ]

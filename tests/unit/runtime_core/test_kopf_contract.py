@@ -12,8 +12,10 @@ import kopf
 import pytest
 from kopf._cogs.clients import api, auth, errors, watching
 from kopf._cogs.structs import credentials, diffs, references
-from kopf._core.engines import admission
+from kopf._core.actions import execution
+from kopf._core.engines import admission, posting
 from kopf._core.intents import causes
+from kopf._core.reactor import subhandling
 
 from pykb.runtime import _kopf
 
@@ -25,6 +27,10 @@ SIGNATURES = {
     credentials.Vault.populate: {"self", "__src"},
     credentials.Vault.wait_for_emptiness: {"self"},
     credentials.Vault.close: {"self"},
+    execution.invoke_handler: {
+        *("handler", "cause", "retry", "started", "runtime", "settings", "lifecycle", "subrefs", "extra_context")
+    },
+    subhandling.subhandling_context: set(),
 }
 
 
@@ -133,6 +139,21 @@ def test_a_handler_is_called_with_what_its_cause_says():
     assert isinstance(causes.ChangingCause.async_kwargs, property)
     assert {"CREATE", "UPDATE", "DELETE"} <= set(causes.Reason.__members__)
     assert list(diffs.diff({"a": 1}, {"a": 2})) == [("change", ("a",), 1, 2)]
+
+
+def test_what_handlers_call_finds_its_context():
+    """`call_handler` sets these: `kopf.adopt`, `kopf.event` and sub-handlers read them."""
+    read = (
+        (kopf.adopt, "execution.cause_var.get()"),
+        (kopf.event, "settings_var.get()"),
+        (posting.enqueue, "event_queue_loop_var.get()"),
+        (posting.enqueue, "event_queue_var.get()"),
+        (kopf.execute, "execution.sublifecycle_var.get()"),
+        (kopf.subhandler, "subhandling.subregistry_var.get()"),
+    )
+    for function, expression in read:
+        assert expression in inspect.getsource(inspect.getmodule(function)), function.__name__
+    assert posting.K8sEvent._fields == ("ref", "type", "reason", "message", "backoffs")
 
 
 def test_lists_are_parsed_by_the_session():

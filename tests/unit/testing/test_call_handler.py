@@ -78,3 +78,64 @@ async def test_other_arguments_are_given_by_name() -> None:
             judge, config_map().to_wire(), warnings=warnings, userinfo={"username": "ann"}, retry=3, my_index={"k": 1}
         )
     assert warnings == ["ann 3 {'k': 1}"]
+
+
+async def test_kopf_s_own_functions_work_in_a_handler() -> None:
+    """A child is adopted, events are posted from async code and from a thread; the outcome has them."""
+
+    @kopf.on.create("v1", "configmaps", registry=REGISTRY)
+    async def made(body, **_):
+        child = {"metadata": {"name": "child"}}
+        kopf.adopt(child)
+        kopf.event(body, type="Normal", reason="Made", message="a child")
+        return child
+
+    @kopf.on.create("v1", "configmaps", registry=REGISTRY)
+    def warned(body, **_):
+        kopf.warn(body, reason="Odd", message="said in a thread")
+
+    outcome = await call_handler(made, config_map())
+    assert outcome.result["metadata"]["ownerReferences"][0]["uid"] == "u-1"
+    assert outcome.result["metadata"]["namespace"] == "default"
+    assert outcome.events == ("Normal Made a child",)
+    assert (await call_handler(warned, config_map())).events == ("Warning Odd said in a thread",)
+
+
+async def test_sub_handlers_are_called() -> None:
+    """Those of the decorator after the handler, those of `kopf.execute` where it stands; also handlers in handlers."""
+    order = []
+
+    @kopf.on.create("v1", "configmaps", registry=REGISTRY)
+    async def parent(data="x", **_):
+        @kopf.subhandler(id="later")
+        async def later(patch, **_):
+            order.append("later")
+            patch.status["later"] = data
+
+            @kopf.subhandler(id="deep")
+            def deep(**_):
+                order.append("deep")
+
+        await kopf.execute(fns={"now": lambda **_: order.append("now")})
+        order.append("parent")
+
+    outcome = await call_handler(parent, config_map())
+    assert order == ["now", "parent", "later", "deep"]
+    assert outcome.patch == {"status": {"later": "x"}}
+
+
+async def test_what_a_sub_handler_raises_is_raised() -> None:
+    """For kopf it is a line in the log; a test wants to see it."""
+
+    @kopf.on.create("v1", "configmaps", registry=REGISTRY)
+    async def parent(**_):
+        @kopf.subhandler(id="bad")
+        async def bad(**_):
+            raise kopf.PermanentError("never")
+
+        @kopf.subhandler(id="worse")
+        def worse(**_):
+            raise ValueError("a bug")
+
+    with pytest.raises(kopf.PermanentError, match="never"):
+        await call_handler(parent, config_map())

@@ -1,0 +1,190 @@
+"""One handler, called as kopf calls it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import kopf
+
+from pykb.meta.plural import pluralize
+from pykb.runtime._kopf.internals import (
+    ChangingHandler,
+    K8sEvent,
+    causes,
+    diff,
+    execution,
+    invocation,
+    posting,
+    references,
+    subhandling,
+)
+from pykb.runtime.client.codec import gvk_of
+
+
+@dataclass(slots=True)
+class HandlerCall:
+    """A call of a handler, and what came of it.
+
+    Attributes:
+        extra: Arguments by name that replace the usual ones, or that only some handlers have.
+        arguments: All that it was called with.
+        errors: What its sub-handlers raised; kopf keeps that from the handler itself.
+        events: What it posted.
+        result: What it returned.
+    """
+
+    extra: Mapping[str, Any]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    errors: list[BaseException] = field(default_factory=list)
+    events: list[K8sEvent] = field(default_factory=list)
+    result: Any = None
+
+
+async def call(
+    handler: Callable[..., Any],
+    obj: dict[str, Any],
+    *,
+    old: dict[str, Any] | None = None,
+    extra: Mapping[str, Any],
+    logger: logging.Logger,
+) -> HandlerCall:
+    """Call a handler in the context that kopf makes for it, and then its sub-handlers, each once.
+
+    Args:
+        handler: The handler.
+        obj: The object as it is now.
+        old: As it was before; ``None`` when it was just created.
+        extra: See :class:`HandlerCall`.
+        logger: The handler's logger.
+
+    Raises:
+        Exception: What the handler raised, or the first error of its sub-handlers.
+    """
+    made = HandlerCall(extra)
+    settings = kopf.OperatorSettings()
+    settings.persistence.progress_storage = _NoProgress()
+    queue: asyncio.Queue[K8sEvent] = asyncio.Queue()
+    with invocation.context(
+        [
+            (posting.settings_var, settings),
+            (posting.event_queue_var, queue),
+            (posting.event_queue_loop_var, asyncio.get_running_loop()),
+        ]
+    ):
+        try:
+            made.result = await execution.invoke_handler(
+                handler=_handler(_given(handler, made)),
+                cause=_cause(obj, old, logger),
+                retry=0,
+                started=datetime.now(UTC),
+                runtime=timedelta(),
+                settings=settings,
+                lifecycle=functools.partial(_all_noted, made),
+                subrefs=set(),
+                extra_context=subhandling.subhandling_context,
+            )
+        except execution.HandlerChildrenRetry:
+            if not made.errors:
+                raise
+    if made.errors:
+        raise made.errors[0]
+    while not queue.empty():
+        made.events.append(queue.get_nowait())
+    return made
+
+
+def _cause(obj: dict[str, Any], old: dict[str, Any] | None, logger: logging.Logger) -> causes.ChangingCause:
+    body = kopf.Body(obj)  # type: ignore[arg-type] # its type is a TypedDict of a few keys
+    essence = kopf.AnnotationsDiffBaseStorage()
+    before = None if old is None else essence.build(body=kopf.Body(old))  # type: ignore[arg-type]
+    after = essence.build(body=body)
+    gvk = gvk_of(obj)
+    deleted = bool(body.metadata.get("deletionTimestamp"))
+    return causes.ChangingCause(
+        logger=logger,
+        indices={},
+        memo=kopf.Memo(),  # type: ignore[arg-type] # a NewType that has no public name
+        resource=references.Resource(gvk.group, gvk.version, pluralize(gvk.kind), kind=gvk.kind),
+        patch=kopf.Patch(body=body),
+        body=body,
+        initial=False,
+        reason=causes.Reason.DELETE if deleted else causes.Reason.CREATE if old is None else causes.Reason.UPDATE,
+        diff=diff(before, after),
+        old=before,
+        new=after,
+    )
+
+
+def _handler(fn: Callable[..., Any]) -> ChangingHandler:
+    nothing = {name: None for name in ChangingHandler.__dataclass_fields__ if name not in ("id", "fn")}
+    return ChangingHandler(id=kopf.HandlerId(fn.__name__), fn=fn, **nothing)
+
+
+def _given(handler: Callable[..., Any], made: HandlerCall) -> Callable[..., Any]:
+    """The handler with the arguments of the test in place of kopf's."""
+
+    @functools.wraps(handler)  # by which kopf also sees whether it is async
+    def fn(**arguments: Any) -> Any:
+        made.arguments = {**arguments, **made.extra}
+        return handler(**made.arguments)
+
+    return fn
+
+
+def _all_noted(made: HandlerCall, handlers: Sequence[Any], **_: Any) -> Sequence[Any]:
+    """A lifecycle: every sub-handler runs; kopf would log their errors and come again later."""
+    return [replace(handler, fn=_noted(handler.fn, made)) for handler in handlers]
+
+
+def _noted(fn: Callable[..., Any], made: HandlerCall) -> Callable[..., Any]:
+    @functools.wraps(fn)
+    def noted(**arguments: Any) -> Any:
+        with _noting(made):
+            result = fn(**arguments)
+        return _awaited(result, made) if inspect.isawaitable(result) else result
+
+    return noted
+
+
+async def _awaited(result: Awaitable[Any], made: HandlerCall) -> Any:
+    with _noting(made):
+        return await result
+
+
+@contextlib.contextmanager
+def _noting(made: HandlerCall) -> Iterator[None]:
+    try:
+        yield
+    except execution.HandlerChildrenRetry:
+        raise  # a child's error, which is noted already
+    except Exception as error:
+        made.errors.append(error)
+        raise
+
+
+class _NoProgress(kopf.ProgressStorage):
+    """Remembers nothing: each sub-handler runs as for the first time; the patch has only what handlers put there."""
+
+    def fetch(self, **_: Any) -> None:
+        """Nothing was done before."""
+
+    def store(self, **_: Any) -> None:
+        """Keep nothing."""
+
+    def purge(self, **_: Any) -> None:
+        """There is nothing."""
+
+    def touch(self, **_: Any) -> None:
+        """There is nothing."""
+
+    def clear(self, *, essence: Any) -> Any:
+        """The essence as it is."""
+        return essence
