@@ -7,7 +7,7 @@ import kopf
 import pytest
 
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import ControllerBuilder, MergePatch, Reconciler
+from pykb.runtime import ControllerBuilder, MergePatch, Reconciler, release_finalizer
 from pykb.testing import eventually, running
 
 from .conftest import Etcd, Widget, client_for, manager_for  # noqa: TID252 - shared by this folder only
@@ -75,6 +75,42 @@ async def test_handlers_and_a_reconciler_share_a_kind(widgets, namespace):
 
         await eventually(gone, timeout=LONG)
         assert "a" in reconciler.names
+
+
+class Releasing(Reconciler):
+    """Takes away what kopf left, as `docs/how-to/move-from-kopf.md` has it."""
+
+    async def reconcile(self, request):
+        """Release one."""
+        widget = await self.client.find(Widget, request)
+        if widget is not None:
+            await release_finalizer(self.client, widget, "kopf.zalando.org/KopfFinalizerMarker")
+
+
+async def test_objects_outlive_the_handlers_that_held_them(widgets, namespace):
+    """A reconciler takes kopf's finalizer away when the handlers are gone: else nobody could delete the objects."""
+    registry = kopf.OperatorRegistry()
+    kopf.on.delete(*WIDGETS, registry=registry)(lambda **_: None)
+    key = f"{namespace}/a"
+    with_handlers = manager_for(widgets, namespaces=(namespace,))
+    with_handlers.add_kopf_handlers(registry)
+    async with client_for(widgets) as client:
+
+        async def is_held():
+            return bool((await client.get(Widget, key)).metadata.finalizers)
+
+        async def is_gone():
+            return await client.find(Widget, key) is None
+
+        async with running(with_handlers):
+            await client.create(Widget(metadata=ObjectMeta(name="a", namespace=namespace)))
+            await eventually(is_held, timeout=LONG)
+        await client.delete(Widget, key)
+        assert await is_held()
+        without = manager_for(widgets, namespaces=(namespace,))
+        ControllerBuilder(without).for_(Widget).complete(Releasing(without.client))
+        async with running(without):
+            await eventually(is_gone, timeout=LONG)
 
 
 async def test_stopping_kopf_leaves_the_tasks_of_the_program_alone(widgets, namespace):

@@ -19,6 +19,7 @@ from tests.unit.plugins.conftest import Grow
 PAGES = Path(__file__).parents[3] / "docs/how-to"
 STARTS: dict[str, tuple[NewProject, NewApi]] = {
     "add-a-webhook.md": (NewProject("sealyun.com", "sealvm"), NewApi("infra", "v1", "VirtulMachine")),
+    "move-from-kopf.md": (NewProject("example.com", "fleet"), NewApi("ship", "v1", "Harbour")),
     "add-a-version.md": (NewProject("example.com", "fleet", multigroup=True), NewApi("ship", "v1beta1", "Frigate")),
 }
 
