@@ -43,7 +43,6 @@ def _run(args: list[str]) -> int:
     console.configure(args)
     _open_streams()
     try:
-        _recover()
         result: Any = root().main(args=args, prog_name="pykb", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, BrokenPipeError):
@@ -73,25 +72,6 @@ def _open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _recover() -> None:
-    """Complete or undo what a killed command left in this project, before another command looks at it."""
-    here = Path.cwd()
-    left = (f for f in (here, *here.parents) if any((f / ".pykb").glob("transaction*")))
-    folder = next(left, None)
-    if folder is None:
-        return
-    from pykb.cli.errors import report
-    from pykb.diagnostics import EnvironmentProblem
-    from pykb.scaffold.apply import recover
-
-    try:
-        note = recover(folder)
-    except EnvironmentProblem:  # it is being written right now; a command that writes too will say so
-        return
-    if note is not None:
-        report([note])
 
 
 def _interrupted() -> int:

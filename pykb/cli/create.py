@@ -71,7 +71,7 @@ def api(
     from pykb.cli.project import require_project
     from pykb.plugins.new_api import NewApi, plan_api
 
-    root, project = require_project()
+    root, project = require_project(writes=not (dry_run or diff))
     if controller is None and controller_name:
         controller = True  # its name says that one is wanted
     options = NewApi(

@@ -60,7 +60,7 @@ def webhook(
     from pykb.cli.project import require_project
     from pykb.plugins.new_webhook import NewWebhook, plan_webhook
 
-    root, project = require_project()
+    root, project = require_project(writes=not (dry_run or diff))
     options = NewWebhook(
         group=group,
         version=version,

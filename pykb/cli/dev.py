@@ -48,7 +48,7 @@ def dev(
     from pykb.dev.target import open_target
     from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
 
-    root, project = require_project()
+    root, project = require_project(writes=True)
     hand_over(root)
     if kubeconfig is not None and not kubeconfig.expanduser().is_file():
         finish([KUBECONFIG_UNUSABLE.at(None, f"there is no kubeconfig `{kubeconfig}`")])

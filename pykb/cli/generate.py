@@ -111,10 +111,11 @@ def generate(
       pykb generate rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
     """
     from pykb.cli.environment import hand_over
-    from pykb.cli.project import find_root
+    from pykb.cli.project import find_root, settle
 
     root = find_root() or Path.cwd()
     hand_over(root)
+    settle(root, writes=not (check or stdout))
 
     from pykb.diagnostics import Diagnostics
     from pykb.gen.request import FROM_CLUSTER, Given, make_request

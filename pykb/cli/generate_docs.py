@@ -51,10 +51,11 @@ def docs(
       pykb generate docs --check
     """
     from pykb.cli.environment import hand_over
-    from pykb.cli.project import find_root
+    from pykb.cli.project import find_root, settle
 
     root = find_root() or Path.cwd()
     hand_over(root)
+    settle(root, writes=not check)
 
     from pykb.diagnostics import Diagnostics
     from pykb.gen import output as files

@@ -49,7 +49,7 @@ def crd(
       kubectl get crd certificates.cert-manager.io -o yaml | pykb import crd - --output sealvm/external
     """
     from pykb.cli.changes import carry_out
-    from pykb.cli.project import find_root
+    from pykb.cli.project import find_root, settle
     from pykb.diagnostics import Diagnostics
     from pykb.importer.definition import find_definitions
     from pykb.importer.plan import plan_import
@@ -62,6 +62,7 @@ def crd(
     definitions = find_definitions(documents, found)
     finish(found)
     root = find_root() or Path.cwd()
+    settle(root, writes=not (dry_run or diff))
     folder = Path(os.path.relpath(Path.cwd() / output, root)).as_posix()
     result = Diagnostics()
     plan = plan_import(definitions, root, folder, force=force, diagnostics=result)

@@ -51,6 +51,7 @@ def init(
       pykb init --domain example.com --dry-run
     """
     from pykb.cli.changes import carry_out
+    from pykb.cli.project import settle
     from pykb.plugins.new_project import NewProject, plan_project
 
     if project_version != "3":
@@ -59,6 +60,7 @@ def init(
         message = f"`--project-version {project_version}`: pykb writes version 3 of PROJECT only"
         finish([FLAG_CONFLICT.at(None, message, help=("leave the option out",))], code=EXIT_USAGE)
     root = Path.cwd()
+    settle(root, writes=not (dry_run or diff))
     options = NewProject(
         domain=domain,
         project_name=project_name,

@@ -1,16 +1,17 @@
-"""Finds and reads the project that a command is run in."""
+"""Finds and reads the project that a command is run in, made whole first where a command was killed in it."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
-from pykb.diagnostics import Span
+from pykb.diagnostics import EnvironmentProblem, Span
 from pykb.diagnostics.codes.cli import NOT_ENCODED
-from pykb.diagnostics.codes.project import PROJECT_LAYOUT, PROJECT_MISSING
+from pykb.diagnostics.codes.project import PROJECT_LAYOUT, PROJECT_MISSING, PROJECT_OWNER
 
 if TYPE_CHECKING:
     from pykb.scaffold.project import Project
@@ -19,13 +20,50 @@ _FILE_NAME = "PROJECT"  # to look for it must not load the reader of the file
 
 
 def find_root() -> Path | None:
-    """The folder of PROJECT: the working directory or the nearest one above."""
+    """The folder of PROJECT: the working directory or the nearest one above.
+
+    Raises:
+        EnvironmentProblem: One above belongs to another user, whose code and files a command would use.
+    """
     here = Path.cwd()
-    return next((folder for folder in (here, *here.parents) if (folder / _FILE_NAME).is_file()), None)
+    root = next((folder for folder in (here, *here.parents) if (folder / _FILE_NAME).is_file()), None)
+    if root is not None and root != here and not _is_trusted(root):
+        raise EnvironmentProblem(
+            PROJECT_OWNER.at(
+                None,
+                f"this directory is in the project `{root}`, which belongs to another user",
+                notes=("nothing was read or written",),
+                help=(f"if you trust it, run the command there: `cd {root}`",),
+            )
+        )
+    return root
 
 
-def require_project() -> tuple[Path, Project]:
-    """The project; ends the command with a finding when there is none, or its PROJECT cannot be used."""
+def _is_trusted(root: Path) -> bool:
+    """Whether a folder and its PROJECT are of the user who runs pykb, or of the system's administrator."""
+    return all(path.lstat().st_uid in {0, os.geteuid()} for path in (root, root / _FILE_NAME))
+
+
+def settle(root: Path, *, writes: bool) -> None:
+    """Complete or undo what a killed command left in ``root``; a command that writes nothing only mentions it.
+
+    Raises:
+        EnvironmentProblem: The command writes, and what is there cannot be completed or undone.
+    """
+    if not any(root.glob(".pykb/transaction*")):  # do not load the rest for nothing
+        return
+    from pykb.scaffold.apply import pending, recover
+
+    note = recover(root) if writes else pending(root)
+    if note is not None:
+        finish([note])
+
+
+def require_project(*, writes: bool) -> tuple[Path, Project]:
+    """The project; ends the command with a finding when there is none, or its PROJECT cannot be used.
+
+    ``writes`` says whether the command is going to change files; see :func:`settle`.
+    """
     from pykb.scaffold.project import FILE_NAME, load
     from pykb.scaffold.project_names import check_names
 
@@ -38,6 +76,7 @@ def require_project() -> tuple[Path, Project]:
         )
         finish([finding], code=EXIT_USAGE)
         raise typer.Exit(EXIT_USAGE)
+    settle(root, writes=writes)
     try:
         text = (root / FILE_NAME).read_bytes().decode("utf-8")
     except UnicodeDecodeError:

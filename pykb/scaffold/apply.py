@@ -8,35 +8,29 @@ disk full, Ctrl-C) undoes those before it. A file that someone edited in the mea
 
 from __future__ import annotations
 
-import hashlib
-import json
+import errno
 import os
-import shutil
-from contextlib import suppress
-from dataclasses import asdict, dataclass
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.scaffold import BUSY, FILE_CHANGED, NOT_A_FILE, RECOVERED, WRITE_FAILED
-from pykb.scaffold import durable
+from pykb.diagnostics.codes.scaffold import (
+    BUSY,
+    FILE_CHANGED,
+    NOT_A_FILE,
+    RECOVERED,
+    TRANSACTION_PENDING,
+    TRANSACTION_UNUSABLE,
+    WRITE_FAILED,
+)
+from pykb.scaffold import durable, journal
+from pykb.scaffold.journal import Step, UnusableError, content_of, digest
 from pykb.scaffold.plan import Action, Plan
-from pykb.scaffold.workspace import OutsideError, locate
+from pykb.scaffold.workspace import STATE, OutsideError, locate
 
-STATE = ".pykb"
 _NEW, _DECIDED, _DONE = "transaction.new", "transaction", "transaction.done"
-_RECORD, _UNDO = "changes.json", "undo"
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One file of a transaction. Hashes are SHA-256; an empty ``before`` means that there was no file."""
-
-    path: str
-    before: str
-    after: str
-    mode: int
-    before_mode: int
-    made_folders: tuple[str, ...]
 
 
 def apply(plan: Plan) -> Diagnostic | None:
@@ -50,18 +44,15 @@ def apply(plan: Plan) -> Diagnostic | None:
     state = plan.root / STATE
     state_is_ours = not state.exists()
     _prepare(state)
-    with durable.lock(state / "lock") as free:
-        if not free:
-            raise EnvironmentProblem(
-                BUSY.at(None, "another pykb command writes to this project", help=("run the command again later",))
-            )
+    with _locked(state):
+        _leftovers(state)
         try:
-            _stage(plan, state / _NEW)
+            steps = _stage(plan, state / _NEW)
             changed = _first_changed(plan)
             if changed is not None:
                 return changed
             durable.replace(state / _NEW, state / _DECIDED)
-            _forward_or_undo(plan.root, state)
+            _forward_or_undo(plan.root, state, steps)
         except OutsideError as error:
             return error.diagnostic
         except OSError as error:
@@ -80,33 +71,44 @@ def recover(root: Path) -> Diagnostic | None:
     """Complete or undo what a killed command left; a note about it, or ``None`` when there is nothing.
 
     Raises:
-        EnvironmentProblem: Another command writes to the project right now.
+        EnvironmentProblem: Another command writes to the project right now, or what is there was not left by one.
     """
+    root = root.resolve()
     state = root / STATE
-    if not any((state / name).is_dir() for name in (_NEW, _DECIDED, _DONE)):
+    if not _leftovers(state):
         return None
-    with durable.lock(state / "lock") as free:
-        if not free:
-            raise EnvironmentProblem(
-                BUSY.at(None, "another pykb command writes to this project", help=("run the command again later",))
-            )
+    with _locked(state):
         durable.remove_tree(state / _NEW)
         durable.remove_tree(state / _DONE)
         if not (state / _DECIDED).is_dir():
             _remove_if_unused(state)
             return None
-        steps = _load(state / _DECIDED)
+        steps = _read_journal(root, state)
         edited = [step.path for step in steps if _hash(root, step) not in {step.before, step.after}]
-        if edited or (state / _DECIDED / _UNDO).exists():
+        if edited or (state / _DECIDED / journal.UNDO).exists():
             _undo(root, state, steps)
             notes = tuple(f"`{path}` was edited in the meantime and stays as it is" for path in edited)
             return RECOVERED.at(None, "the command before was interrupted; its changes were undone", notes=notes)
         try:
-            _forward_or_undo(root, state)
+            _forward_or_undo(root, state, steps)
         except OutsideError as error:
             return error.diagnostic
         count = f"{len(steps)} files, `{steps[-1].path}` last"
         return RECOVERED.at(None, "the command before was interrupted; its changes were completed", notes=(count,))
+
+
+def pending(root: Path) -> Diagnostic | None:
+    """What :func:`recover` has to do, as a note, for a command that writes nothing; ``None`` when there is nothing."""
+    root = root.resolve()
+    message = "the command before was interrupted while it wrote"
+    try:
+        if _DECIDED not in _leftovers(root / STATE):
+            return None
+        _read_journal(root, root / STATE)
+    except EnvironmentProblem as error:
+        found = error.diagnostic
+        return TRANSACTION_PENDING.at(None, message, notes=(found.message, *found.notes), help=found.help)
+    return TRANSACTION_PENDING.at(None, message, help=("the next command that writes completes or undoes its changes",))
 
 
 def backups(plan: Plan) -> dict[str, str]:
@@ -114,9 +116,51 @@ def backups(plan: Plan) -> dict[str, str]:
     kept: dict[str, str] = {}
     for change in plan.changes:
         if change.action is Action.OVERWRITE and change.snapshot.content is not None:
-            digest = hashlib.sha256(change.snapshot.content).hexdigest()[:12]
-            kept[change.path] = f"{STATE}/backup/{digest}/{change.path}"
+            kept[change.path] = f"{STATE}/backup/{digest(change.snapshot.content)[:12]}/{change.path}"
     return kept
+
+
+@contextmanager
+def _locked(state: Path) -> Iterator[None]:
+    with durable.lock(state / "lock") as free:
+        if not free:
+            raise EnvironmentProblem(
+                BUSY.at(None, "another pykb command writes to this project", help=("run the command again later",))
+            )
+        yield
+
+
+def _leftovers(state: Path) -> list[str]:
+    """Which folders of a transaction are there; each is a real one of this user's."""
+    if state.is_symlink():
+        return []
+    names = [name for name in (_NEW, _DECIDED, _DONE) if os.path.lexists(state / name)]
+    for name in names:
+        try:
+            journal.check_owner(state / name)
+        except UnusableError as error:
+            raise _unusable(state / name, error) from error
+    return names
+
+
+def _read_journal(root: Path, state: Path) -> list[Step]:
+    try:
+        return journal.read(root, state / _DECIDED)
+    except (UnusableError, OSError) as error:
+        raise _unusable(state / _DECIDED, error) from error
+
+
+def _unusable(folder: Path, error: UnusableError | OSError) -> EnvironmentProblem:
+    where = f"{STATE}/{folder.name}"
+    why = (error.strerror or "it cannot be read") if isinstance(error, OSError) else str(error)
+    return EnvironmentProblem(
+        TRANSACTION_UNUSABLE.at(
+            None,
+            f"`{where}` is not what an interrupted command of yours leaves",
+            notes=(why, "nothing was written"),
+            help=(f"look at `git status`, then remove it: `rm -r {shlex.quote(where)}`",),
+        )
+    )
 
 
 def _prepare(state: Path) -> None:
@@ -131,35 +175,36 @@ def _prepare(state: Path) -> None:
         )
     state.mkdir(exist_ok=True)
     ignore = state / ".gitignore"
-    if not ignore.exists():
+    if not os.path.lexists(ignore):
         durable.write(ignore, b"*\n", mode=0o644)
 
 
-def _stage(plan: Plan, folder: Path) -> None:
+def _stage(plan: Plan, folder: Path) -> list[Step]:
     """Everything that is needed to go forward or back, on the disk."""
     durable.remove_tree(folder)
     folder.mkdir(mode=0o700)
     kept = backups(plan)
-    steps: list[_Step] = []
+    steps: list[Step] = []
     for number, change in enumerate(plan.changes):
         snapshot = change.snapshot
         durable.write(folder / f"{number}.after", change.after, mode=change.mode)
         if snapshot.content is not None:
             durable.write(folder / f"{number}.before", snapshot.content, mode=snapshot.mode or change.mode)
         if change.path in kept:
-            _keep(plan.root / kept[change.path], snapshot.content or b"")
+            _keep(locate(plan.root, kept[change.path]), snapshot.content or b"")
         steps.append(
-            _Step(
-                path=change.path,
-                before=_digest(snapshot.content),
-                after=_digest(change.after),
+            Step(
+                path=snapshot.target.relative_to(plan.root).as_posix(),
+                before=digest(snapshot.content),
+                after=digest(change.after),
                 mode=change.mode,
                 before_mode=snapshot.mode or 0,
                 made_folders=tuple(_absent_folders(plan.root, snapshot.target)),
             )
         )
-    durable.write(folder / _RECORD, json.dumps([asdict(step) for step in steps], indent=1).encode())
+    journal.write(folder, steps)
     durable.sync(folder)
+    return steps
 
 
 def _keep(path: Path, content: bytes) -> None:
@@ -171,10 +216,10 @@ def _first_changed(plan: Plan) -> Diagnostic | None:
     """Whether each file still is what the plan was made from."""
     for change in plan.changes:
         try:
-            now = _read(locate(plan.root, change.path))
+            place = locate(plan.root, change.path)
         except OutsideError as error:
             return error.diagnostic
-        if now != change.snapshot.content:
+        if place != change.snapshot.target or content_of(place) != change.snapshot.content:
             return FILE_CHANGED.at(
                 None,
                 f"`{change.path}` changed while the command ran",
@@ -184,9 +229,8 @@ def _first_changed(plan: Plan) -> Diagnostic | None:
     return None
 
 
-def _forward_or_undo(root: Path, state: Path) -> None:
+def _forward_or_undo(root: Path, state: Path, steps: list[Step]) -> None:
     folder = state / _DECIDED
-    steps = _load(folder)
     try:
         for number, step in enumerate(steps):
             _forward(root, folder / f"{number}.after", step)
@@ -197,10 +241,10 @@ def _forward_or_undo(root: Path, state: Path) -> None:
         _close(state)
 
 
-def _forward(root: Path, staged: Path, step: _Step) -> None:
+def _forward(root: Path, staged: Path, step: Step) -> None:
     """Rename one new file into place. Done already: nothing. Edited by another: an error."""
     target = locate(root, step.path)
-    now = _digest(_read(target))
+    now = digest(content_of(target))
     if now == step.after:
         return
     if now != step.before:
@@ -212,21 +256,20 @@ def _forward(root: Path, staged: Path, step: _Step) -> None:
                 help=("run the command again",),
             )
         )
-    target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        durable.replace(staged, target)
+        durable.move_below(root, staged, target)
     except OSError as error:
-        if error.errno != 18:  # EXDEV: a folder of the project is another file system
+        if error.errno != errno.EXDEV:  # a folder of the project is another file system
             raise
         beside = target.with_name(f".{target.name}.pykb")
-        shutil.copy2(staged, beside)
+        durable.write(beside, staged.read_bytes(), mode=step.mode)
         durable.replace(beside, target)
 
 
-def _undo(root: Path, state: Path, steps: list[_Step]) -> None:
+def _undo(root: Path, state: Path, steps: list[Step]) -> None:
     """Put back what was there. The mark comes first: killed here, the next command goes on undoing."""
     folder = state / _DECIDED
-    durable.write(folder / _UNDO, b"")
+    durable.write(folder / journal.UNDO, b"")
     durable.sync(folder)
     for number, step in reversed(list(enumerate(steps))):
         if _hash(root, step) != step.after:
@@ -234,16 +277,15 @@ def _undo(root: Path, state: Path, steps: list[_Step]) -> None:
         target = locate(root, step.path)
         old = folder / f"{number}.before"
         if not step.before:
-            target.unlink()
+            durable.unlink_below(root, target)
         elif old.exists():
             beside = folder / f"{number}.back"
             durable.write(beside, old.read_bytes(), mode=step.before_mode)
-            durable.replace(beside, target)
+            durable.move_below(root, beside, target)
     for step in reversed(steps):
         for made in reversed(step.made_folders):
-            place = root / made
-            if place.is_dir() and not any(place.iterdir()):
-                place.rmdir()
+            with suppress(OSError):  # it is gone, or someone put a file into it
+                (root / made).rmdir()
     _close(state)
 
 
@@ -259,27 +301,11 @@ def _remove_if_unused(state: Path) -> None:
         durable.remove_tree(state)
 
 
-def _load(folder: Path) -> list[_Step]:
-    record = json.loads((folder / _RECORD).read_bytes())
-    return [_Step(**{**entry, "made_folders": tuple(entry["made_folders"])}) for entry in record]
-
-
-def _hash(root: Path, step: _Step) -> str:
+def _hash(root: Path, step: Step) -> str:
     try:
-        return _digest(_read(locate(root, step.path)))
+        return digest(content_of(locate(root, step.path)))
     except OutsideError:
         return "outside"
-
-
-def _digest(content: bytes | None) -> str:
-    return "" if content is None else hashlib.sha256(content).hexdigest()
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def _absent_folders(root: Path, target: Path) -> list[str]:

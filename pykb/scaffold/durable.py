@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def write(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Write a new file and force it to the disk."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    """Write a file and force it to the disk; a link in its place is refused."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, 0o600)
     try:
         view = memoryview(content)
         while view:
@@ -38,24 +41,53 @@ def replace(source: Path, target: Path) -> None:
         sync(source.parent)
 
 
+def move_below(root: Path, source: Path, target: Path) -> None:
+    """Rename over ``target``, somewhere below ``root``, and force the names to the disk. Its folders are made."""
+    with _parent(root, target, make=True) as handle:
+        os.replace(source, target.name, dst_dir_fd=handle)
+        os.fsync(handle)
+    sync(source.parent)
+
+
+def unlink_below(root: Path, target: Path) -> None:
+    """Remove a file somewhere below ``root``."""
+    with _parent(root, target) as handle:
+        os.unlink(target.name, dir_fd=handle)
+
+
+@contextmanager
+def _parent(root: Path, target: Path, *, make: bool = False) -> Iterator[int]:
+    """The folder of ``target``, opened step by step from ``root``, so that no link put there meanwhile is followed."""
+    handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for name in target.relative_to(root).parts[:-1]:
+            if make:
+                with suppress(FileExistsError):
+                    os.mkdir(name, dir_fd=handle)
+                    os.fsync(handle)
+            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | _NO_LINK, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
+
+
 def remove_tree(folder: Path) -> None:
-    """Remove a folder of plain files and folders; one that is gone is fine."""
-    if not folder.is_dir():
-        return
-    for entry in sorted(folder.iterdir()):
-        if entry.is_dir() and not entry.is_symlink():
-            remove_tree(entry)
-        else:
-            entry.unlink(missing_ok=True)
-    folder.rmdir()
+    """Remove a folder with all that is in it; one that is gone is fine, and a link is refused."""
+    with suppress(FileNotFoundError):
+        shutil.rmtree(folder)
 
 
 @contextmanager
 def lock(path: Path) -> Iterator[bool]:
-    """Hold the lock file; gives ``False`` at once when another process has it. Freed by the system when we die."""
+    """Hold the lock file; gives ``False`` at once when another process has it. Freed by the system when we die.
+
+    A link in its place is refused.
+    """
     import fcntl
 
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK | os.O_NONBLOCK, 0o600)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -62,11 +62,15 @@ class OutsideError(Exception):
         self.diagnostic = diagnostic
 
 
+STATE = ".pykb"
+"""The folder of pykb's own files in a project."""
+
+
 def locate(root: Path, path: str) -> Path:
     """The real place of a path below ``root``: links inside the folder are followed, others refused.
 
     Raises:
-        OutsideError: It is not below ``root``, or a folder on the way is a file.
+        OutsideError: It is not below ``root``, it is git's or a transaction's, or a folder on the way is a file.
     """
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in path or "\\" in path:
@@ -88,6 +92,10 @@ def locate(root: Path, path: str) -> Path:
                 help=(f"replace the link by what it stands for: `rm {shown}`",),
             )
         )
+    if _is_reserved(real.relative_to(root).parts):
+        raise OutsideError(
+            PATH_OUTSIDE.at(None, f"`{path}` is where git or pykb keeps its own files", notes=("nothing was written",))
+        )
     for parent in real.parents:
         if parent == root:
             break
@@ -97,3 +105,10 @@ def locate(root: Path, path: str) -> Path:
                 NOT_A_FILE.at(None, f"`{shown}` is a file, but must be a folder", notes=("nothing was written",))
             )
     return real
+
+
+def _is_reserved(parts: tuple[str, ...]) -> bool:
+    """Whether git would run what is written there, or a transaction would take it for its own."""
+    own = parts[1] if parts[0] == STATE and len(parts) > 1 else ""
+    is_git = any(part.casefold() == ".git" for part in parts)
+    return is_git or parts == (STATE,) or own == "lock" or own.startswith("transaction")

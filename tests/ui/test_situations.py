@@ -27,6 +27,7 @@ DISK = (
     "--controller",
     "--no-make",
 )
+REFUSED = ("create", "api", "--group", "infra", "--version", "v1", "--kind", "no kind")
 
 
 @pytest.fixture
@@ -72,6 +73,16 @@ def test_the_command_before_was_killed(
     root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str, *, edit: bool
 ) -> None:
     """Killed after the decision: completed by the next command, undone when a file was edited."""
+    kill(monkeypatch)
+    assert not (root / "sealvm/api").exists()
+    if edit:
+        (root / "PROJECT").write_text((root / "PROJECT").read_text() + "# mine\n")
+    golden(case, first_lines(stderr_of(capfd, *REFUSED, code=2)))
+    assert (root / "sealvm/api").exists() is not edit
+
+
+def kill(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a command be killed right after its decision to write."""
 
     class Killed(BaseException):
         pass
@@ -83,11 +94,47 @@ def test_the_command_before_was_killed(
         patch.setattr(applying, "_forward", die)
         with pytest.raises(Killed):
             app.run(DISK)
-    assert not (root / "sealvm/api").exists()
-    if edit:
-        (root / "PROJECT").write_text((root / "PROJECT").read_text() + "# mine\n")
-    golden(case, stderr_of(capfd, "explain", "usage", code=0))
-    assert (root / "sealvm/api").exists() is not edit
+
+
+def first_lines(text: str) -> str:
+    """The note about the command before, without what this one says."""
+    return "".join(text.splitlines(keepends=True)[:2])
+
+
+@pytest.mark.parametrize("words", [("generate", "--check"), (*DISK, "--dry-run"), (*DISK, "--diff")])
+def test_a_command_that_only_looks_says_that_one_was_killed(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Nothing is completed by it."""
+    kill(monkeypatch)
+    before = {path: path.lstat().st_mtime_ns for path in root.rglob("*")}
+    app.run(words)
+    golden("transaction-pending/look", first_lines(capfd.readouterr().err))
+    assert {path: path.lstat().st_mtime_ns for path in root.rglob("*") if "__pycache__" not in path.parts} == before
+
+
+def test_a_copy_of_a_project_brings_a_killed_command_along(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It is not carried out where it did not begin."""
+    kill(monkeypatch)
+    shutil.copytree(root, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    golden("transaction-unusable/copied", stderr_of(capfd, *DISK, code=1))
+    golden("transaction-pending/copied", first_lines(stderr_of(capfd, *DISK, "--dry-run", code=0)))
+    assert not (tmp_path / "copy/sealvm/api").exists()
+
+
+def test_a_project_above_belongs_to_another(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A directory above is used only if it is the user's own; the working directory always."""
+    from pykb.cli import project
+
+    monkeypatch.setattr(project, "_is_trusted", lambda _: False)
+    assert stderr_of(capfd, *DISK, "--dry-run", code=0) == "nothing was written (--dry-run)\n"
+    monkeypatch.chdir(root / "sealvm")
+    golden("project-owner/above", stderr_of(capfd, *DISK, code=1).replace(str(root), "<project>"))
 
 
 def test_a_template_of_ours_is_broken(

@@ -10,6 +10,14 @@ PROJECT_MISSING = Code(
     "Commands that grow a project look for the file PROJECT in the working directory and the directories above it.",
 )
 
+PROJECT_OWNER = Code(
+    "project-owner",
+    "the project belongs to another user",
+    "A project in a directory above is only used when its directory and its PROJECT belong to you, or to root. "
+    "Otherwise whoever can make a file in a shared directory such as /tmp could have your commands run their code. "
+    "A project in the working directory itself is always used: you went there.",
+)
+
 PROJECT_EXISTS = Code(
     "project-exists",
     "the directory already is a project",

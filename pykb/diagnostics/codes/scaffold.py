@@ -43,8 +43,8 @@ FILE_MISSING = Code(
 PATH_OUTSIDE = Code(
     "path-outside",
     "a path leads out of the project",
-    "Scaffolding writes below the directory of PROJECT and nowhere else; a symbolic link that leads elsewhere is "
-    "not followed.",
+    "pykb writes below the directory of PROJECT and nowhere else; a symbolic link that leads elsewhere is not "
+    "followed. Folders named `.git` are not written to either, since git runs programs that are named there.",
 )
 
 NOT_A_FILE = Code(
@@ -108,6 +108,23 @@ RECOVERED = Code(
     "The command before was killed while it wrote. Its changes lie in `.pykb/transaction`, so that the next "
     "command either writes all of them or none: all, unless a file was edited in the meantime.",
     Severity.NOTE,
+)
+
+TRANSACTION_PENDING = Code(
+    "transaction-pending",
+    "an interrupted command is neither completed nor undone",
+    "The command before was killed while it wrote. Commands that only look (`--dry-run`, `--diff`, `--check`) leave "
+    "its changes in `.pykb/transaction` as they are and say so. The next command that writes takes care of them.",
+    Severity.NOTE,
+)
+
+TRANSACTION_UNUSABLE = Code(
+    "transaction-unusable",
+    "the changes of an interrupted command cannot be trusted",
+    "A command that writes first completes or undoes what a killed one left in `.pykb/transaction`. It does so only "
+    "where the same user left it in the same folder: not through links, not after a copy or a clone, and not when a "
+    "file of it is damaged. Nothing is written until the folder is removed. Look at `git status` first: some files "
+    "may be new and others old.",
 )
 
 WRITE_FAILED = Code(

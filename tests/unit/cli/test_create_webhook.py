@@ -378,15 +378,15 @@ def test_the_project_is_as_before_when_it_cannot_be_written(
     from pykb.scaffold import durable
 
     before = contents(project)
-    replace, calls = durable.replace, []
+    move, calls = durable.move_below, []
 
-    def interrupt(source: Path, target: Path) -> None:
+    def interrupt(root: Path, source: Path, target: Path) -> None:
         calls.append(target)
         if len(calls) == 6:
             raise KeyboardInterrupt
-        replace(source, target)
+        move(root, source, target)
 
-    monkeypatch.setattr(durable, "replace", interrupt)
+    monkeypatch.setattr(durable, "move_below", interrupt)
     assert pykb(*HOOK, "--defaulting").code == 130
     after = {path: text for path, text in contents(project).items() if ".pykb" not in path.parts}
     assert after == {path: text for path, text in before.items() if ".pykb" not in path.parts}
