@@ -248,7 +248,7 @@ def _set(
         diagnostics.add(_conflict(new, old, target))
     said[keyword] = new
     if keyword == "type":
-        node = node.without("format", "x-kubernetes-preserve-unknown-fields")
+        node = node.without("format")
     return node.put_all({keyword: new})
 
 

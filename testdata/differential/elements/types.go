@@ -3,6 +3,7 @@
 package elements
 
 import (
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -169,6 +170,18 @@ type PlanSpec struct {
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:UniqueItems=false
 	PlainNames []string `json:"plainNames,omitempty"`
+	// +kubebuilder:validation:Type=object
+	PlainObject *apiextensionsv1.JSON `json:"plainObject,omitempty"`
+	// +kubebuilder:validation:Type=string
+	PlainText *apiextensionsv1.JSON `json:"plainText,omitempty"`
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:validation:XEmbeddedResource
+	PlainResource *apiextensionsv1.JSON `json:"plainResource,omitempty"`
+	// +kubebuilder:validation:items:Type=object
+	PlainResources []apiextensionsv1.JSON `json:"plainResources,omitempty"`
+	// +kubebuilder:validation:items:Type=object
+	// +kubebuilder:validation:items:XPreserveUnknownFields
+	PlainBlobs []apiextensionsv1.JSON `json:"plainBlobs,omitempty"`
 }
 
 // +kubebuilder:object:root=true

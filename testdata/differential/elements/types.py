@@ -1,6 +1,6 @@
 """Each marker on named types, and those for elements of lists on types and on fields."""
 
-from typing import NewType
+from typing import Any, NewType
 
 from pykb.api import CustomResource, GroupVersion, Int32, Int64, IntOrString, Struct
 
@@ -170,6 +170,18 @@ class PlanSpec(Struct):
     # +kubebuilder:validation:MinItems=1
     # +kubebuilder:validation:UniqueItems=false
     plain_names: list[str] | None = None
+    # +kubebuilder:validation:Type=object
+    plain_object: Any = None
+    # +kubebuilder:validation:Type=string
+    plain_text: Any = None
+    # +kubebuilder:validation:Type=object
+    # +kubebuilder:validation:XEmbeddedResource
+    plain_resource: Any = None
+    # +kubebuilder:validation:items:Type=object
+    plain_resources: list[Any] | None = None
+    # +kubebuilder:validation:items:Type=object
+    # +kubebuilder:validation:items:XPreserveUnknownFields
+    plain_blobs: list[Any] | None = None
 
 
 # +kubebuilder:object:root=true

@@ -49,6 +49,8 @@ FIELDS = [
     ("a: Annotated[int, Field(le=3)]", "a: Annotated[int, Field(le=3, lt=9)]", "a: Annotated[Annotated[int, Field(le=7)], Field(le=3)]"),
     ("a: Annotated[str, Field(min_length=3, max_length=5)]", "a: Annotated[Annotated[str, Field(min_length=3, max_length=9)], Field(min_length=1, max_length=5)]"),
     ("a: Annotated[str, Field(pattern='(?is)^a')]", "a: Annotated[str, Field(pattern=__import__('re').compile('^a', 18))]"),
+    (f"{V}Type=object ## a: Any", "a: Annotated[Any, Type('object')]", f"{V}Type=object ## a: dict[str, Any]", "a: dict[str, Any]"),
+    (f"{V}items:Type=object ## a: list[Any]", f"{V}items:Type=object ## {V}items:XPreserveUnknownFields ## a: list[Any]", "a: list[dict[str, Any]]"),
     (f"{V}MultipleOf=5 ## a: int", "a: Annotated[int, Field(multiple_of=5)]"),
     (f"{V}MinLength=1 ## a: str", "a: Annotated[str, Field(min_length=1)]", "+k8s:minLength=1 ## a: str"),
     (f"{V}MaxLength=9 ## a: str", "a: Annotated[str, Field(max_length=9)]", "+k8s:maxLength=9 ## a: str"),
