@@ -81,7 +81,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
     with importing(root):
         loaded = [load(path, root, diagnostics) for path in sources.modules]
         modules = [module for module in loaded if module is not None]
-        kinds = find_kinds(modules, sources.package_markers, sources.declarations, diagnostics)
+        kinds = find_kinds(modules, sources.declarations, diagnostics)
         texts = None
         if options.builtin_descriptions is not None:
             from pykb.gen.builtin_texts import read_builtin_texts
@@ -95,5 +95,5 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
         crds = assemble(kinds, resolver, diagnostics, converted=converted_kinds(root))
         check(crds, diagnostics)
         if len(modules) == len(loaded):
-            check_placement(sources.files, sources.declarations.read_files(), kinds, diagnostics)
+            check_placement(sources.files, sources.declarations, kinds, diagnostics)
     return crds

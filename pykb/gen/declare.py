@@ -64,6 +64,7 @@ class Declarations:
     _aliases: dict[int, NamedType] = field(default_factory=dict)
     _texts: dict[str, list[str]] = field(default_factory=dict)
     _annotations: dict[type, frozenset[str]] = field(default_factory=dict)
+    _packages: dict[Path, tuple[Marker, ...]] = field(default_factory=dict)
 
     def read(self, path: Path, text: str, *, always: bool = True) -> SourceFile | None:
         """What is declared in a file; ``None`` for one without markers, unless it is ``always`` wanted."""
@@ -106,6 +107,39 @@ class Declarations:
         if found is not None and module is not None:
             self._learn_aliases(found, module)
         return found
+
+    def package_markers(self, folder: Path) -> tuple[Marker, ...]:
+        """What the modules of a package say about it, as the files of a Go package do, whichever of them a run reads.
+
+        A folder without ``__init__.py`` is no package: only what was read of it counts.
+        """
+        if not (folder / "__init__.py").is_file():
+            return tuple(m for s in self._files.values() if self.path(s).parent == folder for m in s.package_markers)
+        found = self._packages.get(folder)
+        if found is None:
+            sources = [self._glance(path) for path in sorted(folder.glob("*.py"))]
+            found = self._packages[folder] = tuple(m for source in sources if source for m in source.package_markers)
+        return found
+
+    def path(self, source: SourceFile) -> Path:
+        """Where a file lies."""
+        return self.root / source.path
+
+    def _glance(self, path: Path) -> SourceFile | None:
+        """A file with markers, of which nothing is said if this run does not read it otherwise."""
+        known = self._files.get(self.shown(path))
+        if known is not None:
+            return known
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+        return scan(text, self.shown(path), registry=self.registry, diagnostics=Diagnostics())
+
+    def package_of(self, python: type) -> tuple[Marker, ...]:
+        """The markers of the package that a class belongs to."""
+        source = self.of_module(python.__module__)
+        return self.package_markers(self.path(source).parent) if source else ()
 
     def read_files(self) -> frozenset[str]:
         """The files whose types were asked for, as messages show their paths."""

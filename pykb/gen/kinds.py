@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pykb.api.object import CustomResource
 from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity
@@ -13,6 +12,7 @@ from pykb.diagnostics.codes.generate import DUPLICATE_KIND, NO_GROUP
 from pykb.diagnostics.codes.markers import MARKER_CONFLICT
 from pykb.gen.declare import Declarations, NamedType
 from pykb.gen.load import LoadedModule
+from pykb.markers.consistency import check_presence
 from pykb.markers.model import Marker
 from pykb.meta.gvk import GroupVersionKind
 
@@ -28,7 +28,6 @@ class Kind:
 
 def find_kinds(
     modules: Iterable[LoadedModule],
-    package_markers: Mapping[Path, tuple[Marker, ...]],
     declarations: Declarations,
     diagnostics: Diagnostics,
 ) -> list[Kind]:
@@ -36,8 +35,8 @@ def find_kinds(
 
     Args:
         modules: Imported API modules.
-        package_markers: By directory; ``+groupName``, ``+versionName`` and ``+kubebuilder:skip`` are among them.
-        declarations: The source of the classes.
+        declarations: The source of the classes, and the markers of their packages: ``+groupName``,
+            ``+versionName`` and ``+kubebuilder:skip`` are among them.
         diagnostics: Gets kinds without a group, and kinds declared twice.
     """
     classes = [
@@ -51,7 +50,7 @@ def find_kinds(
     found: dict[GroupVersionKind, Kind] = {}
     for module, python in dict.fromkeys(classes):
         named = declarations.named(python)
-        package = package_markers.get(module.path.parent, ())
+        package = declarations.package_markers(module.path.parent)
         markers = {m.name: m.value for m in reversed(package)}
         if "kubebuilder:skip" in markers:
             continue
@@ -82,9 +81,10 @@ def _identity(python: type[CustomResource], markers: Mapping[str, object], packa
 
 
 def _check_package(
-    package: Iterable[Marker], gvk: GroupVersionKind | None, named: NamedType, diagnostics: Diagnostics
+    package: Sequence[Marker], gvk: GroupVersionKind | None, named: NamedType, diagnostics: Diagnostics
 ) -> None:
-    """All that the files of a package say about group and version agrees, with each other and with the class."""
+    """All that the files of a package say agrees, with each other and with the class."""
+    check_presence(package, diagnostics)
     first: dict[str, Marker] = {}
     for marker in package:
         if marker.name not in {"groupName", "versionName"}:

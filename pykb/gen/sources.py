@@ -11,7 +11,6 @@ from pykb.gen.declare import Declarations
 from pykb.gen.load import find_files, is_api_file
 from pykb.gen.options import GenerateOptions
 from pykb.markers.collect import SourceFile
-from pykb.markers.model import Marker
 from pykb.markers.registry import MarkerRegistry
 
 
@@ -22,13 +21,11 @@ class Sources:
     Attributes:
         files: The source files that have markers or declare kinds.
         modules: The files to import for kinds.
-        package_markers: The package-level markers of each directory.
         declarations: Finds the source of types.
     """
 
     files: tuple[SourceFile, ...]
     modules: tuple[Path, ...]
-    package_markers: dict[Path, tuple[Marker, ...]]
     declarations: Declarations
 
 
@@ -44,7 +41,6 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
     named = find_files(root, [path for path in paths if not _is_whole(root, path)], diagnostics)
     files: list[SourceFile] = []
     modules: list[Path] = []
-    package_markers: dict[Path, tuple[Marker, ...]] = {}
     for path in sorted({*whole, *named}):
         try:
             text = path.read_text(encoding="utf-8")
@@ -56,11 +52,9 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
         if source is None:
             continue
         files.append(source)
-        if source.package_markers:
-            package_markers[path.parent] = (*package_markers.get(path.parent, ()), *source.package_markers)
         if is_api:
             modules.append(path)
-    return Sources(tuple(files), tuple(modules), package_markers, declarations)
+    return Sources(tuple(files), tuple(modules), declarations)
 
 
 def _is_whole(root: Path, path: str) -> bool:

@@ -32,7 +32,7 @@ def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> No
         earlier = first.setdefault(name, marker)
         if earlier is not marker:
             _repeated(earlier, marker, diagnostics)
-    _presence(markers, diagnostics)
+    check_presence(markers, diagnostics)
     _bounds(first, diagnostics)
     _list_keys(markers, first, diagnostics)
 
@@ -75,12 +75,13 @@ def _repeated(earlier: Marker, marker: Marker, diagnostics: Diagnostics) -> None
         )
 
 
-def _presence(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
+def check_presence(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
+    """Report markers that call the same field, or all fields of one package, optional and required."""
     optional = next((m for m in markers if m.name in _OPTIONAL), None)
     required = next((m for m in markers if m.name in _REQUIRED), None)
     if optional is None or required is None:
         return
-    earlier, later = sorted((optional, required), key=lambda m: (m.span.line, m.span.column))
+    earlier, later = sorted((optional, required), key=lambda m: (m.span.path, m.span.line, m.span.column))
     diagnostics.add(
         MARKER_CONFLICT.at(
             later.span,

@@ -26,7 +26,8 @@ class Machine(CustomResource, group_version=GROUP_VERSION):
 
 - Directly above a class, an alias (`NewType`, `Annotated`, `type X = ...`) or an annotated attribute, also above or
   between decorators, and in the next comment block above if only blank lines separate the two.
-- A block at module level that describes no type belongs to the package.
+- A block at module level that describes no type belongs to the package. It holds for all modules of the folder, as in
+  Go. Its usual places are `__init__.py` and `groupversion.py`.
 - `rbac`, `webhook` and `webhookconfiguration` count wherever they stand on a line of their own.
 - Anywhere else (at the end of a line of code, inside a function, in a docstring, above a method) a marker is an error.
 

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.crd import MARKER_UNREAD
 from pykb.diagnostics.codes.markers import MARKER_TARGET
+from pykb.gen.declare import Declarations
 from pykb.gen.kinds import Kind
 from pykb.markers.model import Marker
 from pykb.markers.source import SourceFile, TypeDeclaration
 
 
 def check_placement(
-    files: Iterable[SourceFile], read: Collection[str], kinds: Iterable[Kind], diagnostics: Diagnostics
+    files: Iterable[SourceFile], declarations: Declarations, kinds: Iterable[Kind], diagnostics: Diagnostics
 ) -> None:
     """Find markers without an effect.
 
     Args:
         files: All files with markers.
-        read: The paths of those whose types were looked at.
+        declarations: Knows whose types were looked at.
         kinds: The kinds that were found in them.
         diagnostics: Gets what is found.
     """
     declared = {id(kind.named.declaration) for kind in kinds}
+    read = declarations.read_files()
     for file in files:
-        if any(marker.name == "kubebuilder:skip" for marker in file.package_markers):
+        package = declarations.package_markers(declarations.path(file).parent)
+        if any(marker.name == "kubebuilder:skip" for marker in package):
             continue
         if file.path not in read:
             unread = next(_of_schemas(file), None)

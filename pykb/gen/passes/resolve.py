@@ -180,7 +180,7 @@ class Resolver:
         """The object with its fields' markers applied; what they say about the object is gathered in ``members``."""
         if node.properties is None:
             return node
-        package = self._package_markers(owner)
+        package = frozenset(canonical(marker) for marker in self.declarations.package_of(owner))
         properties: dict[str, PropertyNode] = {}
         found = []
         for name, prop in node.properties.items():
@@ -223,10 +223,6 @@ class Resolver:
         said = node.get(_RULES)
         rules = said if isinstance(said, list) else []
         return node if rule in rules else node.put_all({_RULES: Keyword([*rules, rule], prop.span)})
-
-    def _package_markers(self, owner: type) -> frozenset[str]:
-        source = self.declarations.of_module(owner.__module__)
-        return frozenset(canonical(marker) for marker in source.package_markers) if source else frozenset()
 
 
 def _cut_by_markers(node: SchemaNode, markers: Iterable[Marker]) -> SchemaNode:

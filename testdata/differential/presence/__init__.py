@@ -1,1 +1,3 @@
 """Python half of a differential pair."""
+
+# +kubebuilder:validation:Optional

@@ -1,6 +1,5 @@
 // +groupName=presence.example.com
 // +versionName=v1
-// +kubebuilder:validation:Optional
 package presence
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -1,7 +1,5 @@
 """A package whose fields are optional."""
 
-# +kubebuilder:validation:Optional
-
 from pykb.api import CustomResource, GroupVersion
 
 

@@ -1,0 +1,2 @@
+// +kubebuilder:validation:Optional
+package presence
