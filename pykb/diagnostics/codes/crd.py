@@ -153,7 +153,14 @@ STRUCTURAL = Code(
     "structural-schema",
     "The schema is not structural",
     "The API server needs a type for every field, list element and map value, unless unknown fields are preserved; and "
-    "`properties` and `additionalProperties` exclude each other.",
+    "`properties` and `additionalProperties` exclude each other. `allOf`, `anyOf`, `oneOf` and `not` restrict values "
+    "of parts that the schema has; they say nothing of its structure. The whole object says even less.",
+)
+SCHEMA_KEYWORD = Code(
+    "schema-keyword",
+    "A schema has a keyword that the API server does not take",
+    "`RawSchema` and `SchemaPatch` write keywords word for word. A CRD knows those of JSONSchemaProps, each with a "
+    "value of one form. It has no `$ref`, `id`, `definitions`, `dependencies`, `patternProperties`, `additionalItems`.",
 )
 EMPTY_STATUS = Code(
     "status-subresource",

@@ -19,7 +19,7 @@ def check(crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
         check_definition(crd, diagnostics)
         for version in crd.versions:
             check_paths(version, diagnostics)
-            cost = schemas.check_root(version.schema)
+            cost = schemas.check_root(version.schema, has_status=version.status)
             if cost:
                 from pykb.gen.checks.expressions import check_total
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.crd import CEL_MESSAGE, CEL_OLD_SELF, CEL_REASON, JSON_PATH, STRUCTURAL
+from pykb.diagnostics.codes.crd import CEL_MESSAGE, CEL_OLD_SELF, CEL_REASON, JSON_PATH
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import SchemaNode
 
@@ -48,10 +48,7 @@ def check_rules(
     span = keyword.span or node.span
     place = Place(node, what, span, occurrences, is_root=is_root)
     total = 0
-    for rule in keyword.value:
-        if not isinstance(rule, Mapping) or not isinstance(rule.get("rule"), str):
-            diagnostics.add(STRUCTURAL.at(span, f"a rule of {what} is a mapping with a `rule`, found `{rule!r}`"))
-            continue
+    for rule in filter(_is_rule, keyword.value):
         _check_reason(rule, span, diagnostics)
         _check_message(rule, what, span, diagnostics)
         path = rule.get("fieldPath")
@@ -67,6 +64,10 @@ def check_rules(
                 if part == "rule" and found is not None:
                     _check_old_self(rule, found, what, span, diagnostics, has_old=has_old)
     return total
+
+
+def _is_rule(value: object) -> TypeGuard[Mapping[str, object]]:
+    return isinstance(value, Mapping)
 
 
 def _check_reason(rule: Mapping[str, object], span: Span | None, diagnostics: Diagnostics) -> None:

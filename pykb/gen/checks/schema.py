@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.crd import STRUCTURAL
 from pykb.gen.cel.types import element_bound
 from pykb.gen.checks.constraints import check_constraints
+from pykb.gen.checks.junctors import check_junctors
+from pykb.gen.checks.keywords import check_keywords
 from pykb.gen.checks.lists import check_list
 from pykb.gen.checks.rules import check_rules
+from pykb.gen.checks.structure import check_structure, check_whole
 from pykb.gen.checks.text import check_text
 from pykb.gen.ir import SchemaNode
 
@@ -35,10 +37,10 @@ class SchemaChecks:
     _seen: dict[tuple[int, _Context], int] = field(default_factory=dict)
     _kept: list[SchemaNode] = field(default_factory=list)
 
-    def check_root(self, schema: SchemaNode) -> int:
+    def check_root(self, schema: SchemaNode, *, has_status: bool) -> int:
         """Check the schema of a kind; gives the worst-case cost of all its rules."""
-        check_text(schema, "the object", schema.span, self.diagnostics)
-        cost = check_rules(schema, "the object", 1, self.diagnostics, is_root=True)
+        cost = self._node(schema, "the object", _Context(), schema.span, is_root=True)
+        check_whole(schema, has_status=has_status, diagnostics=self.diagnostics)
         return cost + self._children(schema, "", _Context())
 
     def _visit(self, node: SchemaNode, path: str, context: _Context, at: Span | None) -> int:
@@ -48,54 +50,31 @@ class SchemaChecks:
             return self._seen[key]
         self._seen[key] = 0
         self._kept.append(node)  # an identity is only one while its object lives
-        what = f"`{path}`"
-        check_text(node, what, node.span or at, self.diagnostics)
-        check_constraints(node, what, self.diagnostics)
-        if node.type == "array":
-            check_list(node, what, self.diagnostics)
-        cost = check_rules(node, what, context.occurrences, self.diagnostics, has_old=context.has_old)
-        self._structure(node, what, node.span or at)
+        cost = self._node(node, f"`{path}`", context, node.span or at)
         self._seen[key] = cost + self._children(node, path, context, at)
         return self._seen[key]
 
+    def _node(self, node: SchemaNode, what: str, context: _Context, at: Span | None, *, is_root: bool = False) -> int:
+        """Check what a schema says itself; gives the cost of its rules."""
+        check_text(node, what, at, self.diagnostics)
+        if not check_keywords(node, what, at, self.diagnostics):
+            return 0
+        check_structure(node, what, at, self.diagnostics)
+        check_junctors(node, what, at, self.diagnostics)
+        check_constraints(node, what, self.diagnostics)
+        check_list(node, what, self.diagnostics)
+        return check_rules(node, what, context.occurrences, self.diagnostics, is_root=is_root, has_old=context.has_old)
+
     def _children(self, node: SchemaNode, path: str, context: _Context, at: Span | None = None) -> int:
         cost = 0
+        # What is replaced as a whole has no old value for a part of it.
+        inner = replace(context, has_old=context.has_old and node.get("x-kubernetes-map-type") != "atomic")
         for name, prop in (node.properties or {}).items():
             if prop.span is not None:  # built-in types are right by construction
-                cost += self._visit(prop.schema, f"{path}.{name}".lstrip("."), context, prop.span)
+                cost += self._visit(prop.schema, f"{path}.{name}".lstrip("."), inner, prop.span)
         if node.items is not None:
             has_old = context.has_old and node.get("x-kubernetes-list-type") == "map"
             cost += self._visit(node.items, f"{path}[*]", _Context(context.inside(node), has_old), at)
         if node.values is not None:
             cost += self._visit(node.values, f"{path}.*", _Context(context.inside(node), context.has_old), at)
         return cost
-
-    def _structure(self, node: SchemaNode, what: str, at: Span | None) -> None:
-        open_ = node.get("x-kubernetes-preserve-unknown-fields")
-        if node.type is None and not node.is_int_or_string and not open_:
-            self.diagnostics.add(
-                STRUCTURAL.at(
-                    at,
-                    f"{what} has no type in the schema, and a structural schema needs one everywhere",
-                    help=(
-                        "+kubebuilder:validation:Type=...",
-                        "or keep anything: `+kubebuilder:pruning:PreserveUnknownFields`",
-                    ),
-                ),
-            )
-        if node.is_int_or_string and node.type is not None:
-            self.diagnostics.add(
-                STRUCTURAL.at(at, f"{what} is int-or-string, which has no type of its own, found `{node.type}`"),
-            )
-        if node.get("x-kubernetes-embedded-resource") and node.type != "object":
-            self.diagnostics.add(
-                STRUCTURAL.at(at, f"{what} is an embedded resource, which is an object, found `{node.type_name}`"),
-            )
-        elif node.get("x-kubernetes-embedded-resource") and not node.properties and not open_:
-            self.diagnostics.add(
-                STRUCTURAL.at(
-                    at,
-                    f"{what} is an embedded resource without fields: the API server would keep nothing of it",
-                    help=("+kubebuilder:pruning:PreserveUnknownFields",),
-                ),
-            )

@@ -71,8 +71,7 @@ def constrain(
         elif isinstance(item, api.Immutable):
             rules.append(dict(IMMUTABLE_RULE))
         elif isinstance(item, api.RawSchema):
-            node = SchemaNode({k: Keyword(v, place.span, "RawSchema") for k, v in item.schema.items()}, node.span)
-            effective = node
+            node = effective = patched(SchemaNode(span=node.span), item.schema, place.span, spelling="RawSchema")
         elif isinstance(item, api.Schemaless):
             node = effective = SchemaNode(span=node.span)
         elif isinstance(item, api.XIntOrString):

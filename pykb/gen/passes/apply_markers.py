@@ -52,9 +52,10 @@ _OTHERS = {
     "default": Constraint("default", (), ""),
     "kubebuilder:example": Constraint("example", (), ""),
     "kubebuilder:title": Constraint("title", (), ""),
-    "listType": Constraint("x-kubernetes-list-type", ("array",), "lists"),
-    "mapType": Constraint("x-kubernetes-map-type", ("object",), "maps"),
-    "structType": Constraint("x-kubernetes-map-type", ("object",), "structs"),
+    # Whether they fit is judged on the finished schema, for each of their spellings.
+    "listType": Constraint("x-kubernetes-list-type", (), ""),
+    "mapType": Constraint("x-kubernetes-map-type", (), ""),
+    "structType": Constraint("x-kubernetes-map-type", (), ""),
 }
 BY_NAME = {**{_VALIDATION + name: value for name, value in _CONSTRAINTS.items()}, **_OTHERS}
 _SUGGESTIONS = {
@@ -278,17 +279,7 @@ Special = Callable[[SchemaNode, SchemaNode, Marker, Target, Diagnostics], Schema
 def _list_map_key(
     node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
 ) -> SchemaNode:
-    kind = node.get("x-kubernetes-list-type") or effective.get("x-kubernetes-list-type")
-    if kind != "map":
-        diagnostics.add(
-            MARKER_TYPE.at(
-                marker.span,
-                f"`+{marker.name}` names a key of a list of type `map`, but {target.what} is "
-                + (f"of list type `{kind}`" if kind else f"{_a(effective.type_name)} without a list type"),
-                help=("+listType=map",),
-            ),
-        )
-        return node
+    del effective
     old = node.keywords.get("x-kubernetes-list-map-keys")
     keys = list(old.value) if old is not None and isinstance(old.value, list) else []
     if marker.value in keys:

@@ -177,8 +177,8 @@ SCHEMA_MARKERS = [
     ),
     on_field("a default that is no JSON", "+default=abc", "marker-argument", "abc"),
     on_field("a list type that does not exist", "+listType=list", "marker-argument", "list", kind="list[str]"),
-    on_field("a list type on a text", "+listType=set", "marker-type"),
-    on_field("a list key without a map list", "+listMapKey=name", "marker-type", kind="list[Condition]"),
+    on_field("a list type on a text", "+listType=set", "list-topology"),
+    on_field("a list key without a map list", "+listMapKey=name", "list-topology", kind="list[Condition]"),
     Row(
         "a list key that does not exist",
         {TYPES: f"class Spec(Struct):\n    # +listType=map\n    # +listMapKey=nope\n    a: list[Condition]\n{KIND}"},

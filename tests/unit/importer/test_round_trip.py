@@ -31,7 +31,6 @@ FIELDS = {
     "a default of null": "a: {type: object, nullable: true, default: null, properties: {b: {type: string}}}",
     "empty defaults": "a: {type: array, default: [], items: {type: string}}\nb: {type: string, default: ''}",
     "a default and required": "a: {type: object, required: [b], properties: {b: {type: string, default: c}}}",
-    "a list without items": "a: {type: array, x-kubernetes-preserve-unknown-fields: true}",
     "a list in a list": "a: {type: array, items: {type: array, maxItems: 3, items: {type: string, maxLength: 2}}}",
     "a map of anything": "a: {type: object, additionalProperties: {x-kubernetes-preserve-unknown-fields: true}}",
     "an open map": "a: {type: object, additionalProperties: true}",

@@ -1,0 +1,195 @@
+"""What a schema may hold where: API reference, JSONSchemaProps of apiextensions.k8s.io/v1.
+
+An API server refuses a manifest with a list where a text belongs. So do we, before anything relies on it.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with one value.
+
+    Attributes:
+        path: The way to it, like ``spec.versions[0].name``.
+        message: What was found there, and expected.
+    """
+
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value without parts."""
+
+    noun: str
+    types: tuple[type, ...]
+    most: float = math.inf
+
+    def faults(self, value: object, path: str) -> Iterator[Fault]:
+        """What is wrong with a value that is there."""
+        fits = isinstance(value, self.types) and (not isinstance(value, bool) or bool in self.types)
+        if not fits or (isinstance(value, float) and not math.isfinite(value)):
+            yield Fault(path, f"expected {self.noun}, found {noun_of(value)}")
+        elif isinstance(value, int | float) and abs(value) > self.most:
+            yield Fault(path, f"expected {self.noun} that 64 bits hold, found {noun_of(value)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Anything:
+    """Whatever JSON can say."""
+
+    def faults(self, value: object, path: str) -> Iterator[Fault]:
+        """What is wrong with a value that is there."""
+        if isinstance(value, Mapping):
+            for key, item in value.items():
+                yield from self.faults(item, f"{path}.{key}")
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from self.faults(item, f"{path}[{index}]")
+        elif (isinstance(value, float) and not math.isfinite(value)) or not isinstance(value, str | int | float | None):
+            yield Fault(path, f"expected what JSON can say, found {noun_of(value)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """A list of values of one form, or a map of them."""
+
+    noun: str
+    kind: type
+    item: Form
+
+    def faults(self, value: object, path: str) -> Iterator[Fault]:
+        """What is wrong with a value that is there."""
+        if not isinstance(value, self.kind):
+            yield Fault(path, f"expected {self.noun}, found {noun_of(value)}")
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                yield from _present(self.item, item, f"{path}.{key}")
+        elif isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from _present(self.item, item, f"{path}[{index}]")
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """A mapping with known fields. Others are none of ours; one that is null is not there."""
+
+    fields: dict[str, Form]
+    required: tuple[str, ...] = ()
+
+    def faults(self, value: object, path: str) -> Iterator[Fault]:
+        """What is wrong with a value that is there."""
+        if not isinstance(value, Mapping):
+            yield Fault(path, f"expected a mapping, found {noun_of(value)}")
+            return
+        for name in self.required:
+            if value.get(name) is None:
+                yield Fault(f"{path}.{name}", "it is missing")
+        for name, form in self.fields.items():
+            if value.get(name) is not None:
+                yield from form.faults(value[name], f"{path}.{name}" if path else name)
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    """A value of a simpler form, or else of another."""
+
+    simple: type
+    form: Form
+    other: Form = field(default_factory=Anything)
+
+    def faults(self, value: object, path: str) -> Iterator[Fault]:
+        """What is wrong with a value that is there."""
+        yield from (self.other if isinstance(value, self.simple) else self.form).faults(value, path)
+
+
+Form = Leaf | Anything | Many | Object | Either
+
+
+def _present(form: Form, value: object, path: str) -> Iterator[Fault]:
+    if value is None and not isinstance(form, Anything):
+        yield Fault(path, "it is null")
+    else:
+        yield from form.faults(value, path)
+
+
+def noun_of(value: object) -> str:
+    """What a value is, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, str):
+        return f"the text `{value if len(value) <= _SHOWN else value[:_SHOWN] + '...'}`"
+    return f"the number `{value}`" if isinstance(value, int | float) else f"a {type(value).__name__}"
+
+
+_SHOWN = 40
+TEXT = Leaf("a text", (str,))
+INTEGER = Leaf("a whole number", (int,), 2**63 - 1)
+_NUMBER = Leaf("a number", (int, float), sys.float_info.max)
+FLAG = Leaf("`true` or `false`", (bool,))
+TEXTS = Many("a list of texts", list, TEXT)
+TEXT_MAP = Many("a mapping of texts", dict, TEXT)
+_RULE = Object(
+    {
+        **dict.fromkeys(("rule", "message", "messageExpression", "reason", "fieldPath"), TEXT),
+        "optionalOldSelf": FLAG,
+    },
+    ("rule",),
+)
+SCHEMA = Object(
+    {
+        **dict.fromkeys(("type", "format", "title", "description", "pattern", "$ref", "$schema", "id"), TEXT),
+        **dict.fromkeys(("x-kubernetes-list-type", "x-kubernetes-map-type"), TEXT),
+        **dict.fromkeys(("maximum", "minimum", "multipleOf"), _NUMBER),
+        **dict.fromkeys(("maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"), INTEGER),
+        **dict.fromkeys(("exclusiveMaximum", "exclusiveMinimum", "nullable", "uniqueItems"), FLAG),
+        **dict.fromkeys(("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"), FLAG),
+        "x-kubernetes-preserve-unknown-fields": FLAG,
+        **dict.fromkeys(("required", "x-kubernetes-list-map-keys"), TEXTS),
+        "enum": Many("a list", list, Anything()),
+        **dict.fromkeys(("default", "example"), Anything()),
+        "externalDocs": Object({"url": TEXT, "description": TEXT}),
+        "x-kubernetes-validations": Many("a list of rules", list, _RULE),
+    },
+)
+_SCHEMAS = Many("a list of schemas", list, SCHEMA)
+SCHEMA.fields.update(
+    {
+        **dict.fromkeys(("properties", "patternProperties", "definitions"), Many("a mapping of schemas", dict, SCHEMA)),
+        **dict.fromkeys(("oneOf", "anyOf", "allOf"), _SCHEMAS),
+        "not": SCHEMA,
+        "items": Either(list, SCHEMA, _SCHEMAS),
+        **dict.fromkeys(("additionalProperties", "additionalItems"), Either(bool, SCHEMA)),
+    },
+)
+
+
+def unknown_keywords(schema: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """The keywords of a schema that no CustomResourceDefinition has: the way to it, and its name.
+
+    `kubectl apply` asks the server to refuse what it does not know.
+    """
+    if not isinstance(schema, Mapping):
+        return
+    for name, value in schema.items():
+        form = SCHEMA.fields.get(name)
+        if form is None:
+            yield path, str(name)
+        elif form is _SCHEMAS and isinstance(value, list):
+            for index, item in enumerate(value):
+                yield from unknown_keywords(item, f"{path}{name}[{index}].")
+        elif form is SCHEMA:
+            yield from unknown_keywords(value, f"{path}{name}.")

@@ -1,0 +1,92 @@
+"""What ``allOf``, ``anyOf``, ``oneOf`` and ``not`` may say: about values, and nothing about the structure.
+
+Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pykb.diagnostics import Code, Diagnostics, Span
+from pykb.diagnostics.codes.crd import PATTERN, STRUCTURAL, UNIQUE_ITEMS
+from pykb.gen.checks.patterns import pattern_problem
+from pykb.gen.ir import SchemaNode
+from pykb.gen.lower.patch import patched
+
+JUNCTORS = ("allOf", "anyOf", "oneOf", "not")
+_FORBIDDEN = (
+    *("type", "default", "title", "description", "nullable", "x-kubernetes-preserve-unknown-fields"),
+    *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys"),
+    *("x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-validations"),
+)
+_EITHER = [{"type": "integer"}, {"type": "string"}]
+
+
+def check_junctors(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> None:
+    """Check the constraints that stand beside those of a schema.
+
+    Args:
+        node: The schema, which has the structure.
+        what: How messages call its value.
+        at: Where it is declared.
+        diagnostics: Gets what is found.
+    """
+    for way, part, span in _nested(node, "", top=True):
+        for code, message in _problems(part, node, way, what):
+            diagnostics.add(code.at(span or at, message, help=_HELP if code is STRUCTURAL else ()))
+
+
+_HELP = ("say it in the schema itself, beside `allOf`, `anyOf`, `oneOf` and `not`",)
+
+
+def _nested(node: SchemaNode, way: str, *, top: bool = False) -> Iterator[tuple[str, SchemaNode, Span | None]]:
+    """The schemas in the junctors of one, each with the way to it."""
+    for index, part in enumerate(node.all_of):
+        is_either = top and index == 0 and not part.all_of and _is_either(part)
+        yield from ((f"{way}allOf[{index}]", part, part.span),) if not is_either else ()
+    for name in JUNCTORS[1:]:
+        keyword = node.keywords.get(name)
+        if keyword is None or (top and name == "anyOf" and keyword.value == _EITHER):
+            continue
+        parts = [keyword.value] if name == "not" else keyword.value
+        for index, part in enumerate(parts if isinstance(parts, list) else ()):
+            if isinstance(part, Mapping):
+                step = name if name == "not" else f"{name}[{index}]"
+                yield f"{way}{step}", patched(SchemaNode(span=keyword.span), part, keyword.span), keyword.span
+
+
+def _is_either(part: SchemaNode) -> bool:
+    found = part.get("anyOf")
+    return isinstance(found, list) and found == _EITHER
+
+
+def _problems(part: SchemaNode, node: SchemaNode | None, way: str, what: str) -> Iterator[tuple[Code, str]]:
+    for name in _FORBIDDEN:
+        if part.get(name):
+            yield STRUCTURAL, f"`{way}` of {what} has `{name}`, which only the schema itself can say"
+    if part.values is not None or "additionalProperties" in part.keywords:
+        yield STRUCTURAL, f"`{way}` of {what} has `additionalProperties`, which only the schema itself can say"
+    if part.get("uniqueItems"):
+        yield UNIQUE_ITEMS, f"`uniqueItems: true` in `{way}` of {what} is refused by the API server"
+    pattern = part.get("pattern")
+    problem = pattern_problem(pattern) if isinstance(pattern, str) else None
+    if problem is not None:
+        yield (
+            PATTERN,
+            f"the pattern of `{way}` of {what}, `{pattern}`, is no regular expression of the API server: {problem}",
+        )
+    if part.items is not None:
+        yield from _missing(node.items if node else None, part.items, f"{way}.items", what)
+    for name, prop in (part.properties or {}).items():
+        if name == "metadata":
+            yield STRUCTURAL, f"`{way}` of {what} is about `metadata`, which cannot be"
+        known = (node.properties or {}).get(name) if node else None
+        yield from _missing(known.schema if known else None, prop.schema, f"{way}.properties.{name}", what)
+    for inner, nested, _ in _nested(part, f"{way}."):
+        yield from _problems(nested, node, inner, what)
+
+
+def _missing(node: SchemaNode | None, part: SchemaNode, way: str, what: str) -> Iterator[tuple[Code, str]]:
+    if node is None:
+        yield STRUCTURAL, f"`{way}` of {what} is about a part that the schema itself does not have"
+    yield from _problems(part, node, way, what)

@@ -1,0 +1,48 @@
+"""Keywords that a schema cannot have, or not with such a value: unknown ones, those of JSON schema that CRDs leave out.
+
+Source: JSONSchemaProps of apiextensions.k8s.io/v1, and its validation.
+"""
+
+from __future__ import annotations
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.crd import SCHEMA_KEYWORD
+from pykb.diagnostics.suggest import closest
+from pykb.gen.checks.form import SCHEMA, unknown_keywords
+from pykb.gen.ir import Keyword, SchemaNode
+
+_UNSUPPORTED = ("$ref", "id", "definitions", "dependencies", "patternProperties", "additionalItems")
+
+
+def check_keywords(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> bool:
+    """Check that keywords are known and have values of the right form; gives whether all are.
+
+    Args:
+        node: The schema; its parts are looked at by themselves.
+        what: How messages call its value.
+        at: Where it is declared.
+        diagnostics: Gets what is found.
+    """
+    found = [
+        (keyword, problem) for name, keyword in node.keywords.items() if (problem := _problem(name, keyword, what))
+    ]
+    for keyword, (message, *help_) in found:
+        diagnostics.add(SCHEMA_KEYWORD.at(keyword.span or at, message, help=tuple(help_)))
+    return not found
+
+
+def _problem(name: str, keyword: Keyword, what: str) -> tuple[str, ...]:
+    if name in _UNSUPPORTED or (name == "items" and isinstance(keyword.value, list)):
+        kind = "a list of schemas as `items`" if name == "items" else f"`{name}`"
+        return (f"the schema of {what} has {kind}, which the API server refuses in a CRD",)
+    for path, unknown in unknown_keywords({name: keyword.value}):
+        near = closest(unknown, SCHEMA.fields)
+        return (
+            f"the schema of {what} has `{path}{unknown}`, which is no keyword of a schema in a CRD",
+            *((f"did you mean `{near}`?",) if near else ()),
+        )
+    form = SCHEMA.fields[name]
+    if keyword.value is None:
+        return ()
+    fault = next(form.faults(keyword.value, name), None)
+    return (f"`{fault.path}` of {what} has the wrong form: {fault.message}",) if fault is not None else ()

@@ -1,0 +1,153 @@
+"""The rules of structural schemas: what goes with which type, what a whole object may say, what an embedded one.
+
+Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
+and the validation of CustomResourceDefinitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.crd import STRUCTURAL
+from pykb.gen.ir import SchemaNode
+
+PRESERVE = "x-kubernetes-preserve-unknown-fields"
+EMBEDDED = "x-kubernetes-embedded-resource"
+MAP_TYPE = "x-kubernetes-map-type"
+_KEEP = "+kubebuilder:pruning:PreserveUnknownFields"
+# With a status subresource the server takes the schema of the status out of the whole, and lets nothing else be lost.
+_OF_A_WHOLE = frozenset(
+    [
+        *("description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"),
+        *("maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required"),
+        *("externalDocs", "example", PRESERVE, "x-kubernetes-validations"),
+    ],
+)
+_Problem = tuple[str, str, tuple[str, ...]]
+"""The keyword that says it, or nothing; the message; what to type."""
+
+
+def check_structure(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> None:
+    """Check one schema; its parts are looked at by themselves.
+
+    Args:
+        node: Without references.
+        what: How messages call its value.
+        at: Where it is declared.
+        diagnostics: Gets what is found.
+    """
+    _report(_of_types(node, what), node, at, diagnostics)
+    _report(_of_objects(node, what), node, at, diagnostics)
+    if node.get(EMBEDDED):
+        _report(_of_embedded(node, what), node, at, diagnostics)
+
+
+def check_whole(node: SchemaNode, *, has_status: bool, diagnostics: Diagnostics) -> None:
+    """Check what holds for the schema of a kind and of no other."""
+    _report(_of_a_whole(node, has_status=has_status), node, node.span, diagnostics)
+    _report(_of_metadata(node, "the object"), node, node.span, diagnostics)
+
+
+def _report(problems: Iterator[_Problem], node: SchemaNode, at: Span | None, diagnostics: Diagnostics) -> None:
+    for name, message, help_ in problems:
+        keyword = node.keywords.get(name)
+        diagnostics.add(STRUCTURAL.at((keyword.span if keyword else None) or at, message, help=help_))
+
+
+def _of_types(node: SchemaNode, what: str) -> Iterator[_Problem]:
+    open_ = node.get(PRESERVE)
+    if node.type is None and not node.is_int_or_string and not open_:
+        message = f"{what} has no type in the schema, and a structural schema needs one everywhere"
+        yield "", message, ("+kubebuilder:validation:Type=...", f"or keep anything: `{_KEEP}`")
+    if node.is_int_or_string:
+        if node.type is not None:
+            yield "", f"{what} is int-or-string, which has no type of its own, found `{node.type}`", ()
+        if open_:
+            message = f"{what} is int-or-string, which has no fields: nothing can be kept of unknown ones"
+            yield PRESERVE, message, (f"remove `{node.keywords[PRESERVE].spelling or PRESERVE}`",)
+    if node.type == "array" and node.items is None:
+        message = f"{what} is a list in the schema, which does not say of what"
+        yield "type", message, ("list[str]", "+kubebuilder:validation:items:Type=...")
+
+
+def _of_objects(node: SchemaNode, what: str) -> Iterator[_Problem]:
+    if node.get(MAP_TYPE) is not None and node.type != "object":
+        spelling = node.keywords[MAP_TYPE].spelling or MAP_TYPE
+        message = f"`{spelling}` is about objects and maps, but {what} is `{node.type_name}`"
+        yield (
+            MAP_TYPE,
+            message,
+            ("for lists: `ListAtomic()`, `ListSet()`, `ListMap(...)`",) if node.type == "array" else (),
+        )
+    elif node.get(MAP_TYPE) not in {None, "atomic", "granular"}:
+        yield MAP_TYPE, f"`{node.get(MAP_TYPE)}` is no map type of {what}: expected `atomic` or `granular`", ()
+    if node.properties and (node.values is not None or node.get("additionalProperties") is False):
+        message = f"{what} has `properties` and `additionalProperties`, and these exclude each other"
+        yield "additionalProperties", message, (f"for an object that may have other fields: `{_KEEP}`",)
+    if PRESERVE in node.keywords and not node.get(PRESERVE):
+        yield PRESERVE, f"`{PRESERVE}` of {what} is `false`: it is true or not there", ("remove it",)
+
+
+def _of_embedded(node: SchemaNode, what: str) -> Iterator[_Problem]:
+    if node.type != "object":
+        yield EMBEDDED, f"{what} is an embedded resource, which is an object, found `{node.type_name}`", ()
+        return
+    if node.values is not None or "additionalProperties" in node.keywords:
+        message = f"{what} is an embedded resource, which has fields of its own, found a map"
+        yield EMBEDDED, message, ("dict[str, Any]",)
+    elif not node.properties and not node.get(PRESERVE):
+        message = f"{what} is an embedded resource without fields: the API server would keep nothing of it"
+        yield EMBEDDED, message, (_KEEP,)
+    yield from _of_metadata(node, what)
+
+
+def _of_metadata(node: SchemaNode, what: str) -> Iterator[_Problem]:
+    """What all Kubernetes objects have in common cannot be redefined."""
+    for name, kind in (("apiVersion", "string"), ("kind", "string"), ("metadata", "object")):
+        prop = (node.properties or {}).get(name)
+        if prop is None:
+            continue
+        if prop.schema.type != kind:
+            yield "", f"the field `{name}` of {what} is `{kind}` in every object, found `{prop.schema.type_name}`", ()
+        if any(part.get(EMBEDDED) for part in _parts(prop.schema)):
+            yield "", f"the field `{name}` of {what} has an embedded resource in it, which cannot be", ()
+
+
+def _of_a_whole(node: SchemaNode, *, has_status: bool) -> Iterator[_Problem]:
+    what = "the object"
+    if node.type not in {"object", None}:
+        yield "type", f"a kind is an object, found `{node.type}`", ()
+    if node.get("nullable"):
+        yield "nullable", "a whole object cannot be null", ()
+    if node.values is not None or "additionalProperties" in node.keywords:
+        yield "additionalProperties", "a kind has fields, and cannot be a map: `additionalProperties`", ()
+    for name in ("apiVersion", "kind", "metadata"):
+        prop = (node.properties or {}).get(name)
+        if prop is not None and any("default" in part.keywords for part in _parts(prop.schema)):
+            yield "", f"the field `{name}` of {what} cannot have a default", ()
+    metadata = (node.properties or {}).get("metadata")
+    if metadata is not None and not _is_bare(metadata.schema):
+        yield "", "the schema of `metadata` can say something about `name` and `generateName` only", ()
+    if not has_status:
+        return
+    other = [name for name in node.keywords if name not in _OF_A_WHOLE] + (["allOf"] if node.all_of else [])
+    for name in other:
+        keyword = node.keywords.get(name)
+        spelling = keyword.spelling if keyword is not None and keyword.spelling else name
+        message = f"`{spelling}` cannot stand on a kind with a status subresource: the API server splits its schema"
+        yield name, message, ("put it on the class of the spec or the status", "or say it by a rule: `CEL(...)`")
+
+
+def _is_bare(node: SchemaNode) -> bool:
+    rest = not node.all_of and node.values is None and node.items is None
+    return rest and set(node.keywords) <= {"type", "default"} and set(node.properties or {}) <= {"name", "generateName"}
+
+
+def _parts(node: SchemaNode) -> Iterator[SchemaNode]:
+    yield node
+    for prop in (node.properties or {}).values():
+        yield from _parts(prop.schema)
+    for part in (node.items, node.values):
+        if part is not None:
+            yield from _parts(part)
