@@ -12,6 +12,8 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
+    from pykb.api.object import Object
+
 _SHOWN = 3
 _MISSING = "is missing"
 _JSON_TYPES: Mapping[type, str] = {
@@ -59,10 +61,17 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
         key: Where the object is.
         resource_version: Which version of it.
         problems: The fields.
+        partial: What fits of an object that is being deleted, so that its finalizers can be worked off; ``None`` of one
+            that lives.
     """
 
     def __init__(
-        self, gvk: GroupVersionKind, key: NamespacedName, resource_version: str, problems: tuple[FieldProblem, ...]
+        self,
+        gvk: GroupVersionKind,
+        key: NamespacedName,
+        resource_version: str,
+        problems: tuple[FieldProblem, ...],
+        partial: Object | None = None,
     ) -> None:
         shown = "; ".join(map(str, problems[:_SHOWN]))
         more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
@@ -71,17 +80,27 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
         self.key = key
         self.resource_version = resource_version
         self.problems = problems
+        self.partial = partial
+
+    @property
+    def remedy(self) -> str:
+        """What to do so that the object fits."""
+        if all(problem.is_missing for problem in self.problems):
+            return "make the field optional in the type, or give it a default; or set it in the object"
+        return "let the type hold what is stored (`int | str`), or convert it in a new version; or mend the object"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.gvk, self.key, self.resource_version, self.problems))
 
     @classmethod
-    def of(cls, gvk: GroupVersionKind, wire: Mapping[str, Any], error: ValidationError) -> UnreadableObject:
+    def of(
+        cls, gvk: GroupVersionKind, wire: Mapping[str, Any], error: ValidationError, partial: Object | None = None
+    ) -> UnreadableObject:
         """What is wrong with an object that validation refused."""
         metadata = wire.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}
         key = NamespacedName(str(known.get("namespace") or ""), str(known.get("name") or ""))
-        return cls(gvk, key, str(known.get("resourceVersion") or ""), problems_of(error))
+        return cls(gvk, key, str(known.get("resourceVersion") or ""), problems_of(error), partial)
 
 
 def problems_of(error: ValidationError) -> tuple[FieldProblem, ...]:

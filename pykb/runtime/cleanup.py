@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from pykb.api.object import Object
 from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import AnyObject, AnyObjectT, untyped_metadata
+from pykb.runtime.client.codec import AnyObjectT, is_deleted
 from pykb.runtime.client.patches import merge_from
-from pykb.runtime.errors import NotFound
-from pykb.runtime.finalizer import add_finalizer, has_finalizer, remove_finalizer
+from pykb.runtime.finalizer import add_finalizer, has_finalizer, let_go, remove_finalizer
 
 CleanUp = Callable[[Any], Awaitable[object] | None]
 """Undoes what was done for an object. It is called again after a failure, also one of another clean-up, and so must
-not mind what is gone already."""
+not mind what is gone already. An object that does not fit its type any more has what fits: what is missing is empty
+(``""``, ``0``, ``None``)."""
 
 
 class Finalizers:
@@ -63,7 +61,7 @@ class Finalizers:
             Conflict: The object has changed since it was read; read it again.
             ApiError: The server refused.
         """
-        if not _is_deleted(obj):
+        if not is_deleted(obj):
             patch = merge_from(obj, optimistic_lock=True)  # others' finalizers must not get lost
             if [name for name in self._clean_ups if add_finalizer(obj, name)]:
                 await self._client.patch(obj, patch)
@@ -83,14 +81,7 @@ class Finalizers:
                 cleaned.append(name)
         patch = merge_from(obj, optimistic_lock=True)
         if [name for name in cleaned if remove_finalizer(obj, name)]:
-            with contextlib.suppress(NotFound):  # somebody else took the last one away
-                await self._client.patch(obj, patch)
+            await let_go(self._client, obj, patch)
         if failures:
             raise failures[0] if len(failures) == 1 else ExceptionGroup("clean-ups failed", failures)
         return True
-
-
-def _is_deleted(obj: AnyObject) -> bool:
-    if isinstance(obj, Object):
-        return obj.metadata.deletion_timestamp is not None
-    return untyped_metadata(obj).get("deletionTimestamp") is not None

@@ -5,12 +5,16 @@ Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/finali
 
 from __future__ import annotations
 
+import logging
+
 from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
 from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import AnyObject, AnyObjectT, untyped_metadata
-from pykb.runtime.client.patches import merge_from
-from pykb.runtime.errors import NotFound
+from pykb.runtime.client.codec import AnyObject, AnyObjectT, key_of, untyped_metadata
+from pykb.runtime.client.patches import MergeFrom, merge_from
+from pykb.runtime.errors import Invalid, NotFound
+
+logger = logging.getLogger(__name__)
 
 
 def has_finalizer(obj: AnyObject, name: str) -> bool:
@@ -61,15 +65,28 @@ async def release_finalizer(client: Client, obj: AnyObjectT, name: str) -> bool:
 
     Raises:
         Conflict: The object has changed since it was read; read it again.
+        Invalid: The definition demands what the object does not have; the log names the remedy.
         ApiError: The server refused.
     """
     patch = merge_from(obj, optimistic_lock=True)
-    if not remove_finalizer(obj, name):
-        return False
+    return remove_finalizer(obj, name) and await let_go(client, obj, patch)
+
+
+async def let_go(client: Client, obj: AnyObject, patch: MergeFrom) -> bool:
+    """Send that finalizers were taken off; tells whether the object was still there.
+
+    Nothing but metadata is sent. Since Kubernetes 1.30 the server does not mind then what else is invalid in the
+    object, but for what is demanded at its root.
+    """
     try:
         await client.patch(obj, patch)
     except NotFound:
         return False
+    except Invalid as error:
+        remedy = "make the field optional in the definition or give it a default, or set it in the object"
+        shown = {"object": str(key_of(obj)), "error": str(error), "help": remedy}
+        logger.error("object cannot be let go: it breaks its definition", extra=shown)  # noqa: TRY400 - it is raised
+        raise
     return True
 
 

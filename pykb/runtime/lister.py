@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
 from pykb.meta.gvk import NamespacedName
+from pykb.runtime.client.codec import alone
 from pykb.runtime.client.unreadable import readable
 from pykb.runtime.selector import LabelSelector
 from pykb.runtime.store import OWNER_INDEX, Store
@@ -21,13 +22,13 @@ class Lister(Generic[T]):
         self._parse = parse
 
     def get(self, name: str, *, namespace: str = "") -> T | None:
-        """One object, or ``None`` when it is not (or not yet) known.
+        """One object, or ``None`` when it is not (or not yet) known; of one that is being deleted, what fits its class.
 
         Raises:
-            UnreadableObject: It does not fit its class.
+            UnreadableObject: It does not fit its class, and is not being deleted.
         """
         raw = self._store.get(NamespacedName(namespace, name))
-        return None if raw is None else self._parse(raw)
+        return None if raw is None else alone(self._parse, raw)
 
     def list(
         self,

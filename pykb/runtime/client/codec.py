@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, MutableMapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Callable, Mapping, MutableMapping
+from functools import partial
+from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import ValidationError
 
 from pykb.api.object import Object
+from pykb.api.partial import fitting
 from pykb.api.resource_info import ResourceInfo
 from pykb.api.unreadable import UnreadableObject
 from pykb.api.unstructured import Unstructured
@@ -38,6 +40,7 @@ AnyObject = Object | Unstructured | MutableMapping[str, Any]
 Kind = type[Object] | GroupVersionKind
 """What can be asked for."""
 
+ObjectT = TypeVar("ObjectT")
 AnyObjectT = TypeVar("AnyObjectT", bound=Object | Unstructured | MutableMapping[str, Any])
 
 
@@ -163,8 +166,31 @@ def _stored(kind: type[Object], wire: dict[str, Any]) -> Object:
     try:
         return kind.from_stored(wire)
     except ValidationError as error:
+        rest = fitting(kind, wire) if is_deleted(wire) else None
         # Without the cause: its text has the values, and they may be secrets.
-        raise UnreadableObject.of(kind.gvk, wire, error) from None
+        raise UnreadableObject.of(kind.gvk, wire, error, rest) from None
+
+
+def alone(parse: Callable[[dict[str, Any]], ObjectT], wire: dict[str, Any]) -> ObjectT:
+    """An object that is read by itself: of one that is being deleted, what fits, so that it can be let go.
+
+    Raises:
+        UnreadableObject: It does not fit, and is not being deleted.
+    """
+    try:
+        return parse(wire)
+    except UnreadableObject as error:
+        if error.partial is None:
+            raise
+        return cast("ObjectT", error.partial)
+
+
+def is_deleted(obj: AnyObject) -> bool:
+    """Whether the object is being deleted: it is there until its finalizers are gone."""
+    if isinstance(obj, Object):
+        return obj.metadata.deletion_timestamp is not None
+    metadata: object = untyped_metadata(obj)
+    return isinstance(metadata, Mapping) and bool(metadata.get("deletionTimestamp"))
 
 
 def complete(item: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:
@@ -176,10 +202,10 @@ def replace_content(obj: AnyObject, wire: dict[str, Any]) -> None:
     """Make an object what the server answered, in place.
 
     Raises:
-        UnreadableObject: The answer does not fit the type; the object is as before.
+        UnreadableObject: The answer does not fit the type, and is not being deleted; the object is as before.
     """
     if isinstance(obj, Object):
-        fresh = _stored(type(obj), wire)
+        fresh = alone(partial(_stored, type(obj)), wire)
         # Not field by field: that would validate each, and would leave fields that the server removed.
         object.__setattr__(obj, "__dict__", fresh.__dict__)
         object.__setattr__(obj, "__pydantic_fields_set__", fresh.__pydantic_fields_set__)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from pykb.api.object import Object, ObjectList
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client.codec import Key, Kind, complete, gvk_of, key_of
+from pykb.runtime.client.codec import Key, Kind, alone, complete, gvk_of, key_of
 from pykb.runtime.client.endpoint import Exchange
 from pykb.runtime.client.selection import Fields, Labels, field_query, label_query, query_pairs
 from pykb.runtime.client.unreadable import readable
@@ -38,6 +38,9 @@ class Reader:
     async def get(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured:
         """Read one object.
 
+        Of one that is being deleted and does not fit its class, what fits is read, so that its finalizers can be worked
+        off. What is required and not there is empty in it (``0``, ``""``), so write it by patches only.
+
         Args:
             kind: A class, or the identity of a kind for untyped JSON.
             key: "name", "namespace/name", a request, or an object.
@@ -45,7 +48,7 @@ class Reader:
 
         Raises:
             NotFound: It does not exist.
-            UnreadableObject: It does not fit its class: a value is of another type than its field.
+            UnreadableObject: It does not fit its class, and is not being deleted.
             NoKindMatch: The server does not serve the kind.
             ApiError: The server refused.
         """
@@ -59,10 +62,10 @@ class Reader:
                 found = await self._cache.get(gvk, namespace, where.name)
                 if found is None:
                     raise _absent(mapping.plural, gvk, where.name)
-                return cast("Object | Unstructured", self._parser(kind)(found))
+                return self._alone(kind, found)
         endpoint = await self._exchange.endpoint(kind, namespace=namespace, name=where.name)
         answer = await self._exchange.send("GET", endpoint, repeatable=True)
-        return cast("Object | Unstructured", self._parser(kind)(answer))
+        return self._alone(kind, answer)
 
     @overload
     async def find(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT | None: ...
@@ -253,6 +256,10 @@ class Reader:
         """
         query = query_pairs(labels, fields)
         return Watch(self._exchange, kind, namespace or "", query, resource_version, bookmarks=bookmarks)
+
+    def _alone(self, kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
+        found: Object | Unstructured = alone(self._parser(kind), wire)
+        return found
 
     def _parser(self, kind: Kind) -> Callable[[dict[str, Any]], Any]:
         return self._exchange.unreadable.parser(kind)

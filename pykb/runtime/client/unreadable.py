@@ -35,10 +35,11 @@ class UnreadableObjects:
         self._told[version] = None
         if len(self._told) > REMEMBERED:
             self._told.popitem(last=False)
-        logger.error(
-            "object does not fit its type, lists leave it out",
-            extra={"kind": str(error.gvk), "object": str(error.key), "error": str(error)},
-        )
+        fields = {"kind": str(error.gvk), "object": str(error.key), "error": str(error), "help": error.remedy}
+        if error.partial is None:
+            logger.error("object does not fit its type, lists leave it out", extra=fields)
+        else:
+            logger.warning("object is being deleted and does not fit its type: read without these fields", extra=fields)
 
     def parser(self, kind: Kind) -> Callable[[dict[str, Any]], Any]:
         """Reads objects of a kind, and reports those that cannot be read.

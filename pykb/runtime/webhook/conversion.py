@@ -149,11 +149,11 @@ class Conversions:
         try:
             obj = from_wire(source, wire)
         except UnreadableObject as error:
-            if not all(problem.is_missing for problem in error.problems):
+            if error.partial is None and not all(problem.is_missing for problem in error.problems):
                 fields = "; ".join(map(str, error.problems))
                 raise ConversionFailed(f"cannot convert {what}: the object does not fit its type: {fields}") from None
             # Stored before the field was required; or what a server-side apply leaves of an object while it finds out
-            # what is not applied any more.
+            # what is not applied any more. One that is being deleted is converted in any case: nobody could let it go.
             obj = fitting(source, wire)
         try:
             made: object = function(obj)

@@ -284,6 +284,9 @@ async def test_an_object_that_lacks_what_became_required_can_be_mended_and_let_g
             changed = await update(path, box(**lacking, other=1), box(**lacking))
             assert changed["status"]["code"] == 422
         assert patch_of(await update(mutate, mended, box(**lacking)))
+        going = {**mended, "metadata": {"name": "b", "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+        held = {**going, "metadata": {**going["metadata"], "finalizers": ["a/b"]}}
+        assert patch_of(await update(mutate, going, held)) == []
 
 
 async def test_what_a_validator_cannot_read_does_not_stay_for_ever(manager_of, serving, told):
