@@ -14,13 +14,13 @@
 
 """DeploymentReconciler against a real API server."""
 
-from pykb.runtime import Client, Request, Result
+from pykb.runtime import Client, Request
 
 from fleet.controllers.apps.deployment_controller import DeploymentReconciler
 
 
 async def test_leaves_an_absent_object_alone(client: Client, namespace: str) -> None:
-    """A request may outlive its object."""
+    """A request may outlive its object: that is no error."""
     reconciler = DeploymentReconciler(client)
     request = Request(namespace, "absent")
-    assert await reconciler.reconcile(request) == Result()
+    await reconciler.reconcile(request)

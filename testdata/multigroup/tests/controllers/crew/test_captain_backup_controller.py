@@ -15,7 +15,7 @@
 """CaptainBackupReconciler against a real API server."""
 
 import pytest
-from pykb.runtime import Client, Request, Result
+from pykb.runtime import Client, Request
 
 from fleet.controllers.crew.captain_backup_controller import CaptainBackupReconciler
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("crds")
 
 
 async def test_leaves_an_absent_object_alone(client: Client, namespace: str) -> None:
-    """A request may outlive its object."""
+    """A request may outlive its object: that is no error."""
     reconciler = CaptainBackupReconciler(client)
     request = Request(namespace, "absent")
-    assert await reconciler.reconcile(request) == Result()
+    await reconciler.reconcile(request)

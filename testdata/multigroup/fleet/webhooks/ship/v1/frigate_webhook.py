@@ -32,6 +32,10 @@ class FrigateValidator(Validator[Frigate]):
         """Raise Denied to refuse a change; what was accepted once should be let pass while it stays as it is."""
         return None
 
+    async def validate_delete(self, obj: Frigate) -> Warnings:
+        """Raise Denied to keep an object. Nobody asks before `delete` is among the verbs of the marker."""
+        return None
+
 
 def setup_frigate_webhook(manager: Manager) -> None:
     """Register with the manager."""
