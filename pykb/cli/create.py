@@ -45,6 +45,9 @@ def api(
     ] = None,
     controller_name: Annotated[str, typer.Option(help="Name of another controller of the same kind.")] = "",
     style: Annotated[Style, typer.Option(help="A Reconciler class, or plain kopf handlers.")] = Style.RECONCILER,
+    from_version: Annotated[
+        str, typer.Option("--from", metavar="VERSION", help="Start with the types and the sample of this version.")
+    ] = "",
     external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Module of a type of another package.")] = "",
     external_api_domain: Annotated[
         str, typer.Option(metavar="DOMAIN", help="Domain behind the group of that type.")
@@ -63,6 +66,7 @@ def api(
 
     Examples:
       pykb create api --group infra --version v1 --kind Machine
+      pykb create api --group infra --version v2 --kind Machine --from v1 --no-controller
       pykb create api --group apps --version v1 --kind Deployment --no-resource
       pykb create api --group infra --version v1 --kind Machine --no-resource --controller-name machine-cleaner
       pykb create api --group cert-manager --version v1 --kind Issuer --no-resource --external-api-path certs.api
@@ -72,6 +76,8 @@ def api(
     from pykb.plugins.new_api import NewApi, plan_api
 
     root, project = require_project(writes=not (dry_run or diff))
+    if resource is None and from_version:
+        resource = True
     if controller is None and controller_name:
         controller = True  # its name says that one is wanted
     options = NewApi(
@@ -81,6 +87,7 @@ def api(
         plural=plural,
         namespaced=namespaced,
         resource=not external_api_path if resource is None else resource,
+        from_version=from_version,
         controller=not _has_controller(project, group, kind) if controller is None else controller,
         controller_name=controller_name,
         style=style,

@@ -44,6 +44,9 @@ def check_options(options: NewApi, found: Diagnostics) -> None:
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
         found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
+    if options.from_version and not options.resource:
+        message = "`--from` takes over types, `--no-resource` makes none"
+        found.add(FLAG_CONFLICT.at(None, message, help=("`--resource`, or leave `--from` out",)))
     if options.controller_name and not options.controller:
         message = "`--controller-name` names a controller, `--no-controller` makes none"
         found.add(FLAG_CONFLICT.at(None, message, help=("`--controller`, or leave the name out",)))

@@ -10,6 +10,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
 from pykb.diagnostics.codes.create_webhook import CONVERTER_MISSING
 from pykb.diagnostics.codes.names import KIND_TAKEN
+from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.diagnostics.model import Severity
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
@@ -22,7 +23,7 @@ from pykb.plugins.style import Style
 from pykb.scaffold import naming
 from pykb.scaffold.plan import Plan, PlanBuilder
 from pykb.scaffold.project import FILE_NAME, Project
-from pykb.scaffold.resource import BUILTIN_GROUPS, Resource, merge
+from pykb.scaffold.resource import BUILTIN_GROUPS, Resource, merge, sample_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class NewApi:
     style: Style = Style.RECONCILER
     external_api_path: str = ""
     external_api_domain: str = ""
+    from_version: str = ""
     force: bool = False
     plugins: Sequence[str] = ()
 
@@ -58,8 +60,12 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
     against_project.check_options(options, found)
     _check_names(options, project, found)
     chain = resolve(options.plugins or project.layout, found)
+    source = _source(options, project, found)
     if _failed(found):
         return None, found
+    if source is not None:
+        scope = source.namespaced if options.namespaced is None else options.namespaced
+        options = replace(options, plural=options.plural or source.plural, namespaced=scope)
     resource = _resource(options, project, found)
     if resource is None or _failed(found):
         return None, found
@@ -68,7 +74,7 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
     if _failed(found):
         return None, found
     plan = PlanBuilder(root)
-    request = _request(options, project, resource, known, boilerplate(plan, found))
+    request = _request(options, project, resource, known, source, boilerplate(plan, found))
     if _failed(found):
         return None, found
     for plugin in chain:
@@ -114,6 +120,19 @@ def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
         naming.check_group(options.group, project.domain, found)
 
 
+def _source(options: NewApi, project: Project, found: Diagnostics) -> Resource | None:
+    """The version of the kind that a new one starts from, where one is named."""
+    if not options.from_version:
+        return None
+    alike = [r for r in project.resources if r.api and (r.group, r.kind) == (options.group, options.kind)]
+    source = next((r for r in alike if r.version == options.from_version), None)
+    if source is None:
+        message = f"the project has no version `{options.from_version}` of the kind `{options.kind}` to start from"
+        helps = tuple(f"`--from {r.version}`" for r in alike) or ("leave `--from` out: it would be the first version",)
+        found.add(VERSION_SOURCE.at(None, message, notes=("nothing was written",), help=helps))
+    return source
+
+
 def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource | None:
     """The entry that this command makes."""
     controllers = (options.controller_name,) if options.controller and options.controller_name else ()
@@ -146,7 +165,14 @@ def _api_module(project: Project, resource: Resource) -> str:
     return ".".join((*parts, resource.version))
 
 
-def _request(options: NewApi, project: Project, resource: Resource, known: Resource | None, header: str) -> ApiRequest:
+def _request(
+    options: NewApi,
+    project: Project,
+    resource: Resource,
+    known: Resource | None,
+    source: Resource | None,
+    header: str,
+) -> ApiRequest:
     package = project.package or as_module_name(project.project_name)
     named = options.controller_name
     stem = as_module_name(named) if named else resource.singular
@@ -178,13 +204,14 @@ def _request(options: NewApi, project: Project, resource: Resource, known: Resou
         controller_module=".".join([*folder, f"{stem}_{suffix}"]),
         controller_name=_runtime_name(resource, named, multigroup=project.multigroup),
         reconciler=reconciler_name(resource.kind, named),
-        sample="_".join(part for part in (resource.group, resource.version, resource.singular) if part) + ".yaml",
+        sample=sample_name(resource),
         role_prefix=_group_prefix(resource) if project.multigroup else "",
     )
     return ApiRequest(
         project=project,
         resource=resource,
         known=known,
+        source=source,
         context=context,
         force=options.force,
         make_resource=options.resource,

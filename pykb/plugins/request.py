@@ -64,6 +64,7 @@ class ApiRequest:
         project: PROJECT as it was before.
         resource: What this command scaffolds, not what was there before.
         known: The entry that PROJECT has of it.
+        source: Another version of the kind, whose types and sample are taken over.
         context: The variables of the templates.
         force: Whether files of this API may be overwritten.
         make_resource: Whether types, CRD, sample and roles are wanted.
@@ -73,6 +74,7 @@ class ApiRequest:
     project: Project
     resource: Resource
     known: Resource | None
+    source: Resource | None
     context: ApiContext
     force: bool
     make_resource: bool

@@ -125,6 +125,11 @@ def builtin_domain(group: str) -> str | None:
     return BUILTIN_GROUPS.get(group)
 
 
+def sample_name(resource: Resource) -> str:
+    """The file of a version's sample in `config/samples`, as kubebuilder names it."""
+    return "_".join(part for part in (resource.group, resource.version, resource.singular) if part) + ".yaml"
+
+
 def merge(old: Resource, new: Resource) -> Resource:
     """Both entries as one: what either scaffolded. The plural and the module of ``new`` win where it has an API.
 

@@ -64,6 +64,13 @@ RESOURCE_CONFLICT = Code(
     "with different plurals; a kind `<Other>List` is the list of the kind `<Other>`.",
 )
 
+VERSION_SOURCE = Code(
+    "version-source",
+    "a new version cannot start as a copy of another",
+    "`pykb create api --from VERSION` takes types and sample over from a version of the same kind in this project. "
+    "Its module of types must import `GROUP_VERSION` as the scaffold does: the copy imports that of the new version.",
+)
+
 MULTIGROUP_OFF = Code(
     "multigroup-off",
     "the project holds one API group only",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pykb.plugins import version_source
 from pykb.plugins.request import ApiRequest
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder
@@ -23,9 +24,9 @@ def scaffold(request: ApiRequest, plan: PlanBuilder) -> None:
     samples = "config/samples/kustomization.yaml"
     if plan.current(samples) is None:
         plan.create(samples, render("config/samples/kustomization.yaml.j2", values))
-    plan.create(
-        f"config/samples/{context.sample}", render("config/samples/sample.yaml.j2", values), on_exists=on_exists
-    )
+    copied = request.source and version_source.sample(request, plan, request.source)
+    sample = copied or render("config/samples/sample.yaml.j2", values)
+    plan.create(f"config/samples/{context.sample}", sample, on_exists=on_exists)
     plan.insert(samples, _item(SAMPLES, context.sample))
     # Roles are for a kind, not for a version: the first version makes them.
     roles_on_exists = OnExists.OVERWRITE if request.force else OnExists.KEEP

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pykb.plugins import version_source
 from pykb.plugins.python_v1 import storage_version
 from pykb.plugins.request import ApiContext, ApiRequest
 from pykb.plugins.style import Style
@@ -31,7 +32,10 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
     _once(plan, f"{folder}/groupversion.py", "api/version/groupversion.py.j2", context)
     types = _types_file(context.api_module, context.kind)
     was_stored = storage_version.is_marked((plan.current(types) or b"").decode("utf-8", "replace"), context.kind)
-    _own(plan, types, "api/version/types.py.j2", request)
+    if request.source is None:
+        _own(plan, types, "api/version/types.py.j2", request)
+    elif (copied := version_source.types(request, plan, request.source)) is not None:
+        plan.create(types, copied, on_exists=_on_exists(request))
     if was_stored:  # written again, it still is
         storage_version.move(plan, types, [], context.kind)
     module = f"{context.api_module}.{context.singular}_types"
@@ -111,5 +115,8 @@ def _once(plan: PlanBuilder, path: str, template: str, context: ApiContext) -> N
 
 
 def _own(plan: PlanBuilder, path: str, template: str, request: ApiRequest) -> None:
-    on_exists = OnExists.OVERWRITE if request.force else OnExists.REFUSE
-    plan.create(path, render(template, request.context.as_dict()), on_exists=on_exists)
+    plan.create(path, render(template, request.context.as_dict()), on_exists=_on_exists(request))
+
+
+def _on_exists(request: ApiRequest) -> OnExists:
+    return OnExists.OVERWRITE if request.force else OnExists.REFUSE

@@ -477,3 +477,23 @@ def test_a_kind_of_kubernetes_in_a_project_of_one_group_needs_no_second_group(py
     assert pykb(*MACHINE, *BOTH).code == 0
     ended = pykb("create", "api", "--group", "apps", "--version", "v1", "--kind", "Deployment", *BOTH)
     assert "help: for a controller of Kubernetes' own kind: `--no-resource`\n" in ended.err
+
+
+def test_a_version_starts_as_a_copy_of_another(pykb, project: Path) -> None:
+    """Types and sample are those of the source, in the new group version; what marks one version is not copied."""
+    assert pykb(*MACHINE, *BOTH).code == 0
+    types, sample = project / "sealvm/api/v1/machine_types.py", project / "config/samples/infra_v1_machine.yaml"
+    own = types.read_text().replace("    foo: str", "    # +kubebuilder:validation:MaxLength=9\n    size: str")
+    types.write_text(
+        own.replace("# +kubebuilder:subresource", "# +kubebuilder:deprecatedversion\n# +kubebuilder:subresource")
+    )
+    sample.write_text(sample.read_text().replace("foo: bar", "size: big"))
+    words = ("create", "api", "--group", "infra", "--version", "v2", "--kind", "Machine", "--from", "v1", "--no-make")
+    assert pykb(*words, "--no-controller").code == 0
+    copied = (project / "sealvm/api/v2/machine_types.py").read_text()
+    assert copied == own.replace("sealvm.api.v1.groupversion", "sealvm.api.v2.groupversion")
+    assert "+kubebuilder:storageversion" in types.read_text()
+    written = (project / "config/samples/infra_v2_machine.yaml").read_text()
+    assert written == sample.read_text().replace("infra.sealyun.com/v1", "infra.sealyun.com/v2")
+    assert pykb("generate", "--check").code == 1
+    assert pykb("generate").code == 0

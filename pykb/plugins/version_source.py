@@ -1,0 +1,46 @@
+"""A new version that starts as a copy of another: its types, and its sample."""
+
+from __future__ import annotations
+
+import re
+
+from pykb.diagnostics.codes.project import VERSION_SOURCE
+from pykb.plugins.request import ApiRequest
+from pykb.scaffold.plan import PlanBuilder
+from pykb.scaffold.resource import Resource, sample_name
+
+_OF_ONE_VERSION = re.compile(r"# *\+kubebuilder:(storageversion|unservedversion|deprecatedversion\b.*)")
+"""Markers that say how one version is kept; the new one starts without."""
+
+
+def types(request: ApiRequest, plan: PlanBuilder, source: Resource) -> bytes | None:
+    """The module of types as the source has it, with the group and version of the new API.
+
+    ``None`` where it cannot be taken over; the plan has the finding.
+    """
+    path = f"{source.path.replace('.', '/')}/{source.singular}_types.py"
+    text = plan.text(path)
+    old, new = f"from {source.path}.groupversion import", f"from {request.context.api_module}.groupversion import"
+    if text is not None and old in text:
+        kept = (line for line in text.splitlines(keepends=True) if not _OF_ONE_VERSION.fullmatch(line.strip()))
+        return "".join(kept).replace(old, new).encode()
+    what = "is not there" if text is None else f"has no line `{old} GROUP_VERSION`"
+    plan.diagnostics.add(
+        VERSION_SOURCE.at(
+            None,
+            f"`{path}` {what}: the types of `{source}` cannot be taken over",
+            notes=("nothing was written",),
+            help=("leave `--from` out, and write the types of the new version by hand",),
+        )
+    )
+    return None
+
+
+def sample(request: ApiRequest, plan: PlanBuilder, source: Resource) -> bytes | None:
+    """The sample of the source in the new version; ``None`` where the source has none."""
+    context = request.context
+    text = plan.text(f"config/samples/{sample_name(source)}")
+    if text is None:
+        return None
+    version = re.compile(rf"^apiVersion: {re.escape(source.api_version)}$", re.MULTILINE)
+    return version.sub(f"apiVersion: {context.api_version}", text).encode()
