@@ -1,4 +1,4 @@
-"""Project templates: a cookiecutter tree, rendered into a temporary folder and read back. No hook of it is run."""
+"""Project templates: a cookiecutter tree, rendered in memory. Nothing of it is run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import TEMPLATE_BROKEN, TEMPLATE_MISSING
 from pykb.scaffold.locate import templates
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import SandboxedEnvironment
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,30 +30,84 @@ class RenderedFile:
 def render(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> dict[str, RenderedFile]:
     """Render a template folder; the files by their path in the project. Empty with a finding when it cannot be done.
 
+    A path is what the template says: whoever writes the files judges whether it stays in the project.
+
     Args:
         source: The folder with ``cookiecutter.json``.
         variables: What pykb knows; other variables of the template take their defaults.
         found: Takes what is wrong with the template.
     """
-    context = _context(source, variables, found)
+    declared = _declared(source, found)
     _check_links(source, found)
     if found.has_errors:
         return {}
-    from cookiecutter.exceptions import CookiecutterException, NonTemplatedInputDirException
-    from cookiecutter.generate import generate_files
-    from jinja2.exceptions import TemplateError
+    from cookiecutter.exceptions import NonTemplatedInputDirException
+    from cookiecutter.find import find_template
+    from jinja2 import FileSystemLoader
 
-    with tempfile.TemporaryDirectory(prefix="pykb-") as folder:
-        try:
-            made = generate_files(source, {"cookiecutter": context}, output_dir=folder, accept_hooks=False)
-        except NonTemplatedInputDirException:
-            message = "the project template has no folder named `{{cookiecutter.project_name}}`"
-            found.add(TEMPLATE_BROKEN.at(None, message, notes=(f"looked in `{source}`",)))
-            return {}
-        except (CookiecutterException, TemplateError, UnicodeDecodeError) as error:
-            found.add(TEMPLATE_BROKEN.at(None, "the project template cannot be rendered", notes=(_one_line(error),)))
-            return {}
-        return dict(_read(Path(made)))
+    from pykb.scaffold.sandbox import environment
+
+    at = "`cookiecutter.json`"
+    files: dict[str, RenderedFile] = {}
+    try:
+        sandbox = environment(declared.get("_jinja2_env_vars", {}))
+        folder = find_template(source, sandbox)
+        sandbox.loader = FileSystemLoader([folder, source / "templates"])
+        context: dict[str, Any] = {**variables}
+        for key, default in declared.items():
+            if key not in variables:
+                at = f"the default of `{key}` in `cookiecutter.json`"
+                context[key] = _default(key, default, context, sandbox)
+        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+            at = f"`{path.relative_to(source).as_posix()}`"
+            files |= _file(path, PurePosixPath(path.relative_to(folder)), context, sandbox)
+    except NonTemplatedInputDirException:
+        message = "the project template has no folder named `{{cookiecutter.project_name}}`"
+        found.add(TEMPLATE_BROKEN.at(None, message, notes=(f"looked in `{source}`",)))
+    except Exception as error:  # noqa: BLE001 - whatever the expressions of a stranger come to
+        what = " ".join(str(error).split())[:300] or type(error).__name__
+        found.add(TEMPLATE_BROKEN.at(None, f"the project template cannot be rendered: {at}", notes=(what,)))
+    else:
+        return files
+    return {}
+
+
+def _default(key: str, default: Any, context: Mapping[str, Any], sandbox: SandboxedEnvironment) -> Any:
+    """The value of a variable that pykb does not know, as cookiecutter has it without asking."""
+    is_private = key.startswith("_")
+    value = default[0] if isinstance(default, list) and default and not is_private else default
+    if not isinstance(value, str) or (is_private and not key.startswith("__")):
+        return value
+    return sandbox.from_string(value).render(cookiecutter=context)
+
+
+def _file(
+    path: Path, name: PurePosixPath, context: Mapping[str, Any], sandbox: SandboxedEnvironment
+) -> dict[str, RenderedFile]:
+    """A file by its rendered name; none where a part of the name renders to nothing."""
+    from cookiecutter.generate import is_copy_only_path
+
+    whole = {"cookiecutter": context}
+    copied = [place for place in (name, *name.parents[:-1]) if is_copy_only_path(str(place), whole)]
+    rendered = copied[-1] if copied else name  # below a folder that is copied names are what they are
+    parts = [sandbox.from_string(part).render(whole) for part in rendered.parts]
+    if not all(parts):
+        return {}
+    target = "/".join((*parts, *name.parts[len(parts) :]))
+    content = path.read_bytes()
+    text = None if copied else _text(content)
+    if text is not None:
+        newline = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
+        content = sandbox.from_string(text).render(whole).replace("\n", newline).encode()
+    return {target: RenderedFile(content, 0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)}
+
+
+def _text(content: bytes) -> str | None:
+    """The text of a file; ``None`` for anything else, which is copied as it is."""
+    try:
+        return None if b"\0" in content else content.decode("utf-8")
+    except UnicodeDecodeError:
+        return None
 
 
 def built_in() -> Path:
@@ -120,47 +177,22 @@ def _clone(source: str, target: Path, found: Diagnostics) -> bool:
     return False
 
 
-def _context(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> dict[str, Any]:
-    """The variables of a template: its defaults, rendered in order as cookiecutter does, ours on top."""
+def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
+    """The variables that a template has, with their defaults."""
     path = source / "cookiecutter.json"
+    message, line, column = "`cookiecutter.json` is no JSON", 1, 1
     try:
         declared = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(declared, dict):
+            return declared
+        message = "`cookiecutter.json` must be an object of names and defaults"
     except FileNotFoundError:
         message = "the project template has no `cookiecutter.json`"
         found.add(TEMPLATE_BROKEN.at(None, message, notes=(f"looked in `{source}`",)))
         return {}
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        line, column = (error.lineno, error.colno) if isinstance(error, json.JSONDecodeError) else (1, 1)
-        found.add(TEMPLATE_BROKEN.at(Span(str(path), line, column), "`cookiecutter.json` is no JSON"))
-        return {}
-    from jinja2 import Environment, StrictUndefined
-    from jinja2.exceptions import TemplateError
-
-    environment = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 - names, not HTML
-    context: dict[str, Any] = {**variables}
-    for key, default in declared.items():
-        if key in variables or key in {"_extensions", "__prompts__"}:
-            continue
-        value = default[0] if isinstance(default, list) and default and not key.startswith("_") else default
-        try:
-            rendered = isinstance(value, str) and not (key.startswith("_") and not key.startswith("__"))
-            context[key] = environment.from_string(value).render(cookiecutter=context) if rendered else value
-        except TemplateError as error:
-            message = f"the default of `{key}` in `cookiecutter.json` cannot be rendered"
-            found.add(TEMPLATE_BROKEN.at(None, message, notes=(_one_line(error),)))
-    return context
-
-
-def _read(folder: Path) -> Iterator[tuple[str, RenderedFile]]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            executable = path.stat().st_mode & stat.S_IXUSR
-            yield path.relative_to(folder).as_posix(), RenderedFile(path.read_bytes(), 0o755 if executable else 0o644)
-
-
-def _one_line(error: Exception) -> str:
-    """What went wrong, without the whole context that cookiecutter puts behind it."""
-    what = getattr(error, "message", None)
-    cause = getattr(error, "error", None)
-    text = f"{what}: {getattr(cause, 'message', cause)}" if what and cause else str(error)
-    return " ".join(text.split())[:300]
+    except json.JSONDecodeError as error:
+        line, column = error.lineno, error.colno
+    except (UnicodeDecodeError, RecursionError):
+        pass
+    found.add(TEMPLATE_BROKEN.at(Span(str(path), line, column), message))
+    return {}

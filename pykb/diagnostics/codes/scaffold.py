@@ -71,8 +71,9 @@ TEMPLATE_BROKEN = Code(
     "template-broken",
     "the project template cannot be rendered",
     "A template for `--template` is a cookiecutter template: a folder with `cookiecutter.json` and one folder named "
-    "`{{cookiecutter.project_name}}`. Hooks and extensions of templates are not run. docs/reference/project.md lists "
-    "the variables that pykb gives.",
+    "`{{cookiecutter.project_name}}`. Hooks and extensions of templates are not run, and "
+    "their expressions have no way to Python's inner attributes. docs/reference/project.md lists the variables that "
+    "pykb gives.",
 )
 
 TEMPLATE_MISSING = Code(
