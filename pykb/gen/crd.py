@@ -90,7 +90,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
         resolver = Resolver(
             sources.declarations,
             diagnostics,
-            Options(options.allow_dangerous_types, options.embedded_metadata, texts),
+            Options(options.allow_dangerous_types, options.embedded_metadata, options.says_bare_metadata, texts),
         )
         crds = assemble(kinds, resolver, diagnostics, converted=converted_kinds(root))
         check(crds, diagnostics)

@@ -27,6 +27,7 @@ class GenerateOptions:
         max_description: The length of a description in bytes; ``None`` for any, 0 for none at all.
         allow_dangerous_types: Whether floats are let through.
         embedded_metadata: Whether an embedded ObjectMeta has its known fields.
+        says_bare_metadata: Whether one without is said, since nobody asked for it.
         compatible_with: The controller-gen version to write into CRDs, as ``v0.23.0``; none by default.
         preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields`` of CRDs, when it must be written.
         builtin_descriptions: A file with the OpenAPI of a cluster, relative to the project; the descriptions of
@@ -44,6 +45,7 @@ class GenerateOptions:
     max_description: int | None = None
     allow_dangerous_types: bool = False
     embedded_metadata: bool = True
+    says_bare_metadata: bool = False
     compatible_with: str | None = None
     preserve_unknown_fields: bool | None = None
     builtin_descriptions: str | None = None

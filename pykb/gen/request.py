@@ -89,6 +89,13 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
         for name, own in (("crd", crd), ("rbac", rbac), ("webhook", webhook))
         if own.header_file
     }
+    embedded_metadata = _first(
+        given.embedded_metadata,
+        crd.generate_embedded_object_meta,
+        settings.get("generate-embedded-object-meta"),
+        default=None,
+    )
+    is_peers = any({*":="} & {*word} for word in given.words)  # controller-gen's words have controller-gen's default
     options = GenerateOptions(
         root=root,
         generators=generators,
@@ -107,12 +114,8 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
             settings.get("allow-dangerous-types"),
             default=False,
         ),
-        embedded_metadata=_first(
-            given.embedded_metadata,
-            crd.generate_embedded_object_meta,
-            settings.get("generate-embedded-object-meta"),
-            default=True,
-        ),
+        embedded_metadata=_first(embedded_metadata, default=not is_peers),
+        says_bare_metadata=embedded_metadata is None and is_peers,
         preserve_unknown_fields=_first(
             given.preserve_unknown_fields,
             crd.preserve_unknown_fields,

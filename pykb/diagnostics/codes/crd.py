@@ -162,6 +162,15 @@ SCHEMA_KEYWORD = Code(
     "`RawSchema` and `SchemaPatch` write keywords word for word. A CRD knows those of JSONSchemaProps, each with a "
     "value of one form. It has no `$ref`, `id`, `definitions`, `dependencies`, `patternProperties`, `additionalItems`.",
 )
+BARE_METADATA = Code(
+    "embedded-metadata",
+    "Embedded metadata has no fields in the schema",
+    "On a command line in controller-gen's words, `generateEmbeddedObjectMeta` is false where nothing else is said, as "
+    "it is there. Then `metadata` inside of a type, for example in a pod template, has no fields in the schema, and "
+    "the API server drops its labels and annotations. Say which of the two you want: "
+    "`crd:generateEmbeddedObjectMeta=true` keeps them.",
+    Severity.WARNING,
+)
 EMPTY_STATUS = Code(
     "status-subresource",
     "The status subresource has no `status` field",

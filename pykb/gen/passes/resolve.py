@@ -8,9 +8,11 @@ from dataclasses import dataclass, field, replace
 from pydantic import BaseModel
 
 from pykb.api import annotations as api
+from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import CustomResource, Object
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.crd import BARE_METADATA
 from pykb.diagnostics.codes.types import RECURSION
 from pykb.gen.builtin_texts import BuiltinTexts
 from pykb.gen.declare import Declarations, NamedType, generic_origin
@@ -41,11 +43,13 @@ class Options:
     Attributes:
         allow_dangerous_types: Whether floats are let through.
         embedded_metadata: Whether an embedded ObjectMeta has its known fields.
+        says_bare_metadata: Whether the first one without is said.
         builtin_texts: The descriptions of built-in types; they have none without.
     """
 
     allow_dangerous_types: bool = False
     embedded_metadata: bool = True
+    says_bare_metadata: bool = False
     builtin_texts: BuiltinTexts | None = None
 
 
@@ -122,7 +126,9 @@ class Resolver:
             members: dict[type, Members] = {}
             if not named.built_in:
                 node = self._fields(python, node, members)
-            elif self.options.builtin_texts is not None:
+            elif self.options.says_bare_metadata and (python is ObjectMeta or issubclass(python, Object)):
+                self._say_bare_metadata()
+            if named.built_in and self.options.builtin_texts is not None:
                 node = self.options.builtin_texts.describe(python, node)
             return self._class(python, named, self._children(node), members)
         node = self.resolve(node)
@@ -130,18 +136,31 @@ class Resolver:
         description = named.declaration.description if named.declaration else None
         return node.put("description", description, named.span) if description else node
 
+    def _say_bare_metadata(self) -> None:
+        """Once a run: the API server drops what has no schema, and no option of the command line says so."""
+        self.options = replace(self.options, says_bare_metadata=False)
+        user = next((named for named in reversed(self._open) if not named.built_in), None)
+        where = f" in `{user.name}`" if user else ""
+        self.diagnostics.add(
+            BARE_METADATA.at(
+                user.span if user else None,
+                f"the embedded `metadata`{where} has no fields, as controller-gen writes it: the API server drops them",
+                help=("crd:generateEmbeddedObjectMeta=true", "or false, where that is what you want"),
+            )
+        )
+
     def _class(
         self, python: type[BaseModel], named: NamedType, node: SchemaNode, members: dict[type, Members]
     ) -> SchemaNode:
         """What the class and its bases say: keywords of the class win, its rules come first, then the last base's."""
-        own: list[list[object]] = []
+        own: dict[type, list[object]] = {}
         for base in reversed([base for base in python.__mro__ if _has_own(base)]):
             before = node.without(_RULES)
             node = self._annotated(base, named, self._own(self.declarations.named(base), before))
             said = node.get(_RULES)
             of_fields = members[base].finish() if base in members else []
-            own.append([*of_fields, *(said if isinstance(said, list) else [])])
-        ordered = [rule for group in (own[-1:], own[:-1]) for base_rules in group for rule in base_rules]
+            own[base] = [*of_fields, *(said if isinstance(said, list) else [])]
+        ordered = [rule for base in _outwards(python) for rule in own.get(base, ())]
         node = node.put(_RULES, ordered, named.span) if ordered else node.without(_RULES)
         declaration = self.declarations.named(generic_origin(python)).declaration
         if declaration is not None and declaration.description:
@@ -239,6 +258,11 @@ def _preserve(node: SchemaNode, marker: Marker, depth: int) -> SchemaNode:
     if depth == 0:
         return node.put(PRESERVE, value=True, span=marker.span, spelling=marker.text)
     return node if node.items is None else replace(node, items=_preserve(node.items, marker, depth - 1))
+
+
+def _outwards(python: type) -> dict[type, None]:
+    """A class, then its bases with theirs, each once and the last base first: the order of rules in a CRD."""
+    return dict.fromkeys((python, *(cls for base in reversed(python.__bases__) for cls in _outwards(base))))
 
 
 def _has_own(base: type) -> bool:

@@ -30,6 +30,42 @@ type Both struct {
 	C string `json:"c,omitempty"`
 }
 
+// Grand is embedded twice removed.
+// +kubebuilder:validation:XValidation:rule="has(self.g)",message="grandparent"
+type Grand struct {
+	G string `json:"g,omitempty"`
+}
+
+// +kubebuilder:validation:XValidation:rule="has(self.p)",message="parent"
+// +kubebuilder:validation:XValidation:rule="self.p != 'x'",message="parent again"
+type Parent struct {
+	Grand `json:",inline"`
+
+	P string `json:"p,omitempty"`
+}
+
+// +kubebuilder:validation:XValidation:rule="has(self.o)",message="other parent"
+type OtherParent struct {
+	First `json:",inline"`
+
+	O string `json:"o,omitempty"`
+}
+
+// +kubebuilder:validation:XValidation:rule="has(self.q)",message="own"
+type Child struct {
+	Parent      `json:",inline"`
+	OtherParent `json:",inline"`
+
+	Q string `json:"q,omitempty"`
+}
+
+// +kubebuilder:validation:XValidation:rule="has(self.r)",message="of the youngest"
+type GrandChild struct {
+	Child `json:",inline"`
+
+	R string `json:"r,omitempty"`
+}
+
 // Wrapped has no text of its own at its use.
 type Wrapped struct {
 	Both Both `json:"both"`
@@ -38,6 +74,9 @@ type Wrapped struct {
 	Lots []First `json:"lots,omitempty"`
 	// +kubebuilder:validation:XValidation:rule="has(self.a)",message="at the field"
 	Other Both `json:"other,omitempty"`
+	Chain *Parent `json:"chain,omitempty"`
+	// +kubebuilder:validation:XValidation:rule="has(self.r)",message="at the field"
+	Tree *GrandChild `json:"tree,omitempty"`
 }
 
 // +kubebuilder:object:root=true

@@ -28,6 +28,34 @@ class Both(First, Second):
     c: str | None = None
 
 
+# +kubebuilder:validation:XValidation:rule="has(self.g)",message="grandparent"
+class Grand(Struct):
+    """Grand is embedded twice removed."""
+
+    g: str | None = None
+
+
+# +kubebuilder:validation:XValidation:rule="has(self.p)",message="parent"
+# +kubebuilder:validation:XValidation:rule="self.p != 'x'",message="parent again"
+class Parent(Grand):
+    p: str | None = None
+
+
+# +kubebuilder:validation:XValidation:rule="has(self.o)",message="other parent"
+class OtherParent(First):
+    o: str | None = None
+
+
+# +kubebuilder:validation:XValidation:rule="has(self.q)",message="own"
+class Child(Parent, OtherParent):
+    q: str | None = None
+
+
+# +kubebuilder:validation:XValidation:rule="has(self.r)",message="of the youngest"
+class GrandChild(Child):
+    r: str | None = None
+
+
 class Wrapped(Struct):
     """Wrapped has no text of its own at its use."""
 
@@ -37,6 +65,9 @@ class Wrapped(Struct):
     lots: list[First] = []
     # +kubebuilder:validation:XValidation:rule="has(self.a)",message="at the field"
     other: Both | None = None
+    chain: Parent | None = None
+    # +kubebuilder:validation:XValidation:rule="has(self.r)",message="at the field"
+    tree: GrandChild | None = None
 
 
 # +kubebuilder:object:root=true

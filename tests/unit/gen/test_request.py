@@ -30,6 +30,29 @@ def test_a_command_line_of_controller_gen_is_understood(tmp_path: Path) -> None:
     assert request.is_whole_project
 
 
+@pytest.mark.parametrize(
+    ("words", "setting", "fields"),
+    [
+        ((), "", True),
+        (("crd",), "", True),
+        (("crd", "paths=./..."), "", False),
+        (("crd", "rbac:roleName=x"), "", False),
+        (("crd:generateEmbeddedObjectMeta=true", "paths=./..."), "", True),
+        (("crd:generateEmbeddedObjectMeta=false",), "generate-embedded-object-meta = true", False),
+        (("crd", "paths=./..."), "generate-embedded-object-meta = true", True),
+        ((), "generate-embedded-object-meta = false", False),
+    ],
+)
+def test_embedded_metadata_has_fields_unless_controller_gen_would_leave_them_out(
+    words: tuple[str, ...], setting: str, fields: bool, tmp_path: Path
+) -> None:
+    """Its words have its default, and what follows from that alone is said."""
+    (tmp_path / "pyproject.toml").write_text(f"[tool.pykb.generate]\n{setting}\n")
+    options = make_request(tmp_path, Given(words=words), Diagnostics()).options
+    assert options.embedded_metadata is fields
+    assert options.says_bare_metadata is (not fields and "Embedded" not in "".join(words) and not setting)
+
+
 def test_the_command_line_wins_over_the_settings(tmp_path: Path) -> None:
     """`[tool.pykb.generate]` holds defaults."""
     (tmp_path / "pyproject.toml").write_text('[tool.pykb.generate]\nrole-name = "theirs"\nmax-desc-len = 5\n')
