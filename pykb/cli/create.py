@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb.cli import console
+from pykb.cli import candidates, console
 from pykb.cli.environment import own_pykb
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report, report_rendered
-from pykb.cli.options import Diff, DryRun, Plugins, listed
+from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes import names as name_codes
 from pykb.diagnostics.render import Format
@@ -30,9 +30,11 @@ if TYPE_CHECKING:
 
 
 def api(
-    group: Annotated[str, typer.Option(help="The part of the API group in front of the domain.")] = "",
-    version: Annotated[str, typer.Option(help="API version: v1, v1beta1, v1alpha1.")] = "",
-    kind: Annotated[str, typer.Option(help="The kind, in PascalCase.")] = "",
+    group: Group = "",
+    version: Annotated[
+        str, typer.Option(help="API version: v1, v1beta1, v1alpha1.", autocompletion=candidates.versions)
+    ] = "",
+    kind: Kind = "",
     plural: Annotated[str, typer.Option(help="Its plural, where the rules give another.")] = "",
     namespaced: Annotated[
         bool | None, typer.Option("--namespaced/--no-namespaced", help="Objects live in namespaces.  [default: yes]")
@@ -46,7 +48,13 @@ def api(
     controller_name: Annotated[str, typer.Option(help="Name of another controller of the same kind.")] = "",
     style: Annotated[Style, typer.Option(help="A Reconciler class, or plain kopf handlers.")] = Style.RECONCILER,
     from_version: Annotated[
-        str, typer.Option("--from", metavar="VERSION", help="Start with the types and the sample of this version.")
+        str,
+        typer.Option(
+            "--from",
+            metavar="VERSION",
+            help="Start with the types and the sample of this version.",
+            autocompletion=candidates.versions,
+        ),
     ] = "",
     external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Module of a type of another package.")] = "",
     external_api_domain: Annotated[

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb.cli import console
+from pykb.cli import candidates, console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
-from pykb.cli.options import Diff, DryRun, Plugins, listed
+from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed
 
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostics
@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
 
 def webhook(
-    group: Annotated[str, typer.Option(help="The part of the API group in front of the domain.")] = "",
-    version: Annotated[str, typer.Option(help="API version; of a conversion it is the hub.")] = "",
-    kind: Annotated[str, typer.Option(help="The kind, in PascalCase.")] = "",
+    group: Group = "",
+    version: Annotated[
+        str, typer.Option(help="API version; of a conversion it is the hub.", autocompletion=candidates.versions)
+    ] = "",
+    kind: Kind = "",
     plural: Annotated[str, typer.Option(help="Its plural, where the rules give another.")] = "",
     defaulting: Annotated[bool, typer.Option("--defaulting", help="Fill in what an object leaves open.")] = False,
     validation: Annotated[
@@ -32,7 +34,11 @@ def webhook(
     conversion: Annotated[bool, typer.Option("--conversion", help="Convert between versions of the kind.")] = False,
     spoke: Annotated[
         list[str] | None,
-        typer.Option(metavar="VERSION", help="A version to convert; may be given again.  [default: all others]"),
+        typer.Option(
+            metavar="VERSION",
+            help="A version to convert; may be given again.  [default: all others]",
+            autocompletion=candidates.versions,
+        ),
     ] = None,
     defaulting_path: Annotated[str, typer.Option(metavar="PATH", help="Where to serve the defaulting.")] = "",
     validation_path: Annotated[str, typer.Option(metavar="PATH", help="Where to serve the validation.")] = "",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from pykb.cli import console
+from pykb.cli import candidates, console
 from pykb.cli.errors import EXIT_USAGE, finish
 
 
@@ -16,6 +16,7 @@ def explain(
         str,
         typer.Argument(
             metavar="[CODE | +MARKER | markers]",
+            autocompletion=candidates.explained,
             help="The word in the brackets, as in error[marker-unknown]; or a marker; or `markers` for all of them.",
         ),
     ] = "",

@@ -145,6 +145,9 @@ def test_completion_scripts_are_printed(pykb, shell: str) -> None:
         ("pykb create ", ["api", "webhook"]),
         ("pykb init --dom", ["--domain"]),
         ("pykb create api --style ", ["reconciler", "handlers"]),
+        ("pykb explain anchor-", ["anchor-missing"]),
+        ("pykb explain +kubebuilder:validation:MinL", ["+kubebuilder:validation:MinLength"]),
+        ("pykb create api --group ", []),
     ],
 )
 def test_words_are_completed(spawn, line: str, expected: list[str]) -> None:

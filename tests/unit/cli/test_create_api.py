@@ -497,3 +497,21 @@ def test_a_version_starts_as_a_copy_of_another(pykb, project: Path) -> None:
     assert written == sample.read_text().replace("infra.sealyun.com/v1", "infra.sealyun.com/v2")
     assert pykb("generate", "--check").code == 1
     assert pykb("generate").code == 0
+
+
+def test_names_of_the_project_are_completed(pykb, spawn, project: Path) -> None:
+    """Groups, versions and kinds that PROJECT lists; a broken PROJECT completes nothing and says nothing."""
+    assert pykb(*MACHINE, *BOTH).code == 0
+
+    def completed(line: str) -> list[str]:
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+        done = spawn([], env={**os.environ, "_PYKB_COMPLETE": "complete_bash", **words}, cwd=project)
+        assert done.stderr == ""
+        return done.stdout.split()
+
+    assert completed("pykb create api --group ") == ["infra"]
+    assert completed("pykb create api --from v") == ["v1"]
+    assert completed("pykb create webhook --kind Ma") == ["Machine"]
+    assert completed("pykb create webhook --version v2") == []
+    (project / "PROJECT").write_text("[[")
+    assert completed("pykb create api --kind ") == []

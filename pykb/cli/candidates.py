@@ -1,0 +1,54 @@
+"""What a shell completes the values of options with: names of the project here, and pykb's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pykb.scaffold.resource import Resource
+
+
+def groups(incomplete: str) -> list[str]:
+    """The API groups of the project."""
+    return _beginning(incomplete, (resource.group for resource in _resources()))
+
+
+def versions(incomplete: str) -> list[str]:
+    """The API versions of the project."""
+    return _beginning(incomplete, (resource.version for resource in _resources()))
+
+
+def kinds(incomplete: str) -> list[str]:
+    """The kinds of the project."""
+    return _beginning(incomplete, (resource.kind for resource in _resources()))
+
+
+def explained(incomplete: str) -> list[str]:
+    """The codes of messages; after a `+` the names of markers."""
+    if incomplete.startswith("+"):
+        from pykb.markers.registry import builtin_registry
+
+        return _beginning(incomplete, (f"+{marker.name}" for marker in builtin_registry()))
+    from pykb.diagnostics.codes import all_codes
+
+    return _beginning(incomplete, iter([*all_codes(), "markers"]))
+
+
+def _beginning(incomplete: str, names: Iterator[str]) -> list[str]:
+    return sorted({name for name in names if name and name.startswith(incomplete)})
+
+
+def _resources() -> tuple[Resource, ...]:
+    """What PROJECT lists; nothing where there is none or it cannot be read: a completion has nobody to tell."""
+    from pykb.cli.project import find_root
+    from pykb.scaffold.project import FILE_NAME, load
+
+    root = find_root()
+    if root is None:
+        return ()
+    try:
+        project, _ = load((root / FILE_NAME).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        return ()
+    return project.resources if project else ()
