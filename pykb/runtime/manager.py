@@ -324,7 +324,9 @@ class Manager:
         self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
         probes = BindAddress.parse(self.options.health_probe_bind_address)
         if probes is not None:
-            self.probe_server = HttpServer("health-probe", probes, health_app(self.healthz, self.readyz))
+            self.probe_server = HttpServer(
+                "health-probe", probes, health_app(self.healthz, self.readyz), clock=self.clock
+            )
             self._servers.add(self.probe_server.run, name="probes")
         metrics = BindAddress.parse(self.options.metrics_bind_address)
         if metrics is not None:
@@ -332,7 +334,7 @@ class Manager:
 
     async def _serve_metrics(self, address: BindAddress) -> None:
         if not self.options.metrics_secure:
-            self.metrics_server = HttpServer("metrics", address, metrics_app(self.metrics))
+            self.metrics_server = HttpServer("metrics", address, metrics_app(self.metrics), clock=self.clock)
             await self.metrics_server.run()
             return
         from pykb.runtime.authorization import ApiAuthorizer
@@ -341,7 +343,7 @@ class Manager:
         certificate = await make_certificate(self.options.metrics_certificate, metrics=self.metrics, clock=self.clock)
         authorizer = ApiAuthorizer(self.api_reader, clock=self.clock)
         app = metrics_app(self.metrics, middlewares=(authorizer.middleware,))
-        self.metrics_server = HttpServer("metrics", address, app, tls=certificate.context)
+        self.metrics_server = HttpServer("metrics", address, app, tls=certificate.context, clock=self.clock)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(certificate.run())
             tasks.create_task(self.metrics_server.run())

@@ -20,6 +20,7 @@ from pykb.meta.gvk import GroupKind
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.certificates import ServingCertificate, make_certificate
 from pykb.runtime.clock import Clock
+from pykb.runtime.connections import Limits
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.serving import HttpServer
@@ -34,6 +35,9 @@ logger = logging.getLogger(__name__)
 
 BODY_LIMIT = 7 * 1024 * 1024
 """Bytes of a review: two objects of etcd's 1.5 MiB grow to no more in JSON."""
+
+LIMITS = Limits(received=16 * 1024 * 1024)
+"""More connections than three API servers make, each of which admits 200 changes at once; and some large reviews."""
 
 LONGEST = timedelta(seconds=30)
 """No call of the API server waits longer; nobody else's request, sent byte by byte, does either."""
@@ -204,6 +208,8 @@ class WebhookServer:
             tls=certificate.context,
             remedy="choose another port or address: `--webhook-port`, `--webhook-bind-host`",
             drain=options.graceful_shutdown_timeout,
+            limits=LIMITS,
+            clock=self._clock,
         )
         self._certificate, self._server = certificate, server
         try:

@@ -1,0 +1,359 @@
+"""Which connections a server keeps: in number, in bytes, in time; and that honest requests are answered in a flood."""
+
+import asyncio
+import contextlib
+import ssl
+import subprocess
+import sys
+from datetime import timedelta
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from benchmarks import flood
+from pykb.runtime.bind import BindAddress
+from pykb.runtime.certificates import ServingCertificate
+from pykb.runtime.clock import VirtualClock
+from pykb.runtime.connections import AHEAD, IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
+from pykb.runtime.options import CertificateOptions
+from pykb.runtime.serving import HEADERS, HttpServer
+
+from .conftest import turn  # noqa: TID252 - shared by this folder only
+
+LOOPBACK = BindAddress("127.0.0.1", 0)
+
+
+class Book:
+    """The bookkeeping alone, and a list of who was cut."""
+
+    def __init__(self, **limits):
+        self.clock = VirtualClock()
+        self.connections = Connections("test", Limits(**limits), self.clock)
+        self.cut = []
+
+    def add(self, name):
+        """A connection that has begun to send, and notes its name when it is cut."""
+        connection = self.connections.add()
+        connection.cut = lambda: self.cut.append(name)
+        self.connections.begun(connection)
+        return connection
+
+    def idle(self, name):
+        """One that has had its answer."""
+        connection = self.add(name)
+        self.connections.complete(connection)
+        self.connections.answered(connection)
+        return connection
+
+    async def let_in(self):
+        """Make room at once, or fail."""
+        await asyncio.wait_for(self.connections.room(), 1)
+
+
+async def test_the_oldest_incomplete_request_goes_for_a_new_one():
+    """Whoever asks as clients do was done long before."""
+    book = Book(incomplete=2)
+    book.connections.complete(book.add("served"))
+    for name in ("a", "b"):
+        book.add(name)
+    assert book.cut == []
+    book.add("c")
+    assert (book.cut, len(book.connections)) == (["a"], 3)
+    again = book.idle("kept")
+    book.connections.received(again, 1)
+    assert book.cut == ["a", "b"]
+
+
+async def test_the_oldest_silent_connection_goes_for_a_new_one():
+    """However many there are that send."""
+    book = Book(incomplete=2)
+    for name in ("sends", "sends too"):
+        book.add(name)
+    for name in ("silent", "later silent"):
+        await book.let_in()
+        book.connections.add().cut = lambda name=name: book.cut.append(name)
+    await book.let_in()
+    assert book.cut == ["silent"]
+
+
+async def test_the_longest_idle_goes_when_all_places_are_taken():
+    """Running requests stay, and so does who has begun to send."""
+    book = Book(connections=4)
+    book.add("new")
+    book.connections.complete(book.add("running"))
+    for name in ("idle", "later idle"):
+        book.idle(name)
+    await book.let_in()
+    assert book.cut == ["idle"]
+
+
+async def test_others_wait_while_all_are_served():
+    """The system keeps them."""
+    book = Book(connections=1)
+    running = book.add("running")
+    book.connections.complete(running)
+    waiting = asyncio.ensure_future(book.connections.room())
+    await turn()
+    assert not waiting.done()
+    book.connections.answered(running)
+    book.clock.advance(WAIT)
+    await asyncio.wait_for(waiting, 1)
+    assert book.cut == ["running"]
+
+
+async def test_bytes_of_incomplete_requests_are_bounded():
+    """The oldest that holds its share goes; those that hold nothing, and complete requests, are left alone."""
+    book = Book(received=1000)
+    silent, served, first, second = (book.add(name) for name in ("silent", "served", "first", "second"))
+    book.connections.received(served, 900)
+    book.connections.complete(served)
+    book.connections.received(silent, 1)
+    book.connections.received(first, 600)
+    assert book.cut == []
+    book.connections.received(second, 600)
+    assert book.cut == ["first"]
+    book.connections.received(first, 600)  # what was on the way counts no more
+    book.connections.answered(second)
+    book.connections.received(second, 990)
+    assert book.cut == ["first"]
+
+
+async def test_who_sends_on_before_an_answer_is_cut():
+    """A few bytes are let pass; requests heaped up behind one that takes long are not."""
+    book = Book()
+    connection = book.add("pipelining")
+    book.connections.complete(connection)
+    book.connections.received(connection, AHEAD)
+    assert book.cut == []
+    book.connections.received(connection, 1)
+    assert book.cut == ["pipelining"]
+
+
+async def test_deadlines_hold_from_the_first_byte_and_from_the_last_answer(running):
+    """Bytes that trickle in prolong nothing; a request that is being served has no deadline here."""
+    book = Book()
+    running(book.connections.watch())
+    await turn()
+    trickling, _, served = book.add("trickling"), book.idle("idle"), book.add("served")
+    book.connections.complete(served)
+    for _ in range(int((IDLE + SWEEP) / SWEEP) + 1):
+        if book.clock.now() < RECEIVE.total_seconds():
+            assert book.cut == []
+        book.connections.received(trickling, 1)
+        book.clock.advance(SWEEP)
+        await turn()
+        if book.clock.now() < IDLE.total_seconds():
+            assert "idle" not in book.cut
+    assert (book.cut, len(book.connections)) == (["trickling", "idle"], 1)
+
+
+async def test_the_log_says_it_once_a_minute(caplog):
+    """A flood of connections is no flood of lines."""
+    book = Book(incomplete=1)
+    for name in ("a", "b", "c"):
+        book.add(name)
+    assert len(caplog.records) == 1
+    book.clock.advance(TOLD)
+    book.add("d")
+    assert [record.server for record in caplog.records] == ["test", "test"]
+    assert book.cut == ["a", "b", "c"]
+
+
+@pytest.fixture
+async def serve(running):
+    """Serve something at `/`, and give the server."""
+
+    async def start(handler, **options):
+        app = web.Application(client_max_size=1 << 22)
+        app.router.add_route("*", "/", handler)
+        server = HttpServer("test", LOOPBACK, app, **options)
+        running(server.run())
+        await asyncio.wait_for(server.listening(), 5)
+        return server
+
+    return start
+
+
+async def ok(request):
+    """Read and answer."""
+    await request.read()
+    return web.Response(text="ok")
+
+
+@pytest.fixture
+async def sent():
+    """Connects to a server and sends something."""
+    writers = []
+
+    async def send(server, content, tls=None):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=tls)
+        writers.append(writer)
+        writer.write(content)
+        await writer.drain()
+        return reader, writer
+
+    yield send
+    for writer in writers:
+        writer.transport.abort()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+async def ended(reader):
+    """Wait until the server has closed, whatever it said before."""
+    with contextlib.suppress(ConnectionError):
+        while await asyncio.wait_for(reader.read(1 << 16), 10):
+            pass
+
+
+HALVES = {
+    "header": b"POST / HTTP/1.1\r\nHost: x\r\n",
+    "body": b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf",
+    "chunk": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhalf",
+    "nothing": b"",
+}
+
+
+@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "tls"])
+async def test_what_is_never_finished_makes_room(serve, sent, half, secure):
+    """Also a TLS handshake that nobody begins; a request is answered while all places are taken."""
+    certificate = ServingCertificate(CertificateOptions())
+    trust = ssl.create_default_context(cadata=certificate.authority.decode()) if secure else None
+    server = await serve(ok, tls=certificate.context if secure else None, limits=Limits(incomplete=4))
+    tls = trust if half != "nothing" else None
+    attackers = [await sent(server, HALVES[half], tls) for _ in range(6)]
+    url = f"http{'s' if secure else ''}://127.0.0.1:{server.port}/"
+    async with aiohttp.ClientSession() as session, session.post(url, data=b"x" * 1000, ssl=trust or True) as answer:
+        assert (answer.status, await answer.text()) == (200, "ok")
+    for reader, _ in attackers[:2]:
+        await ended(reader)
+
+
+@pytest.mark.parametrize("half", HALVES)
+async def test_what_is_not_finished_in_time_is_cut(serve, sent, half):
+    """Header and body have one deadline."""
+    clock = VirtualClock()
+    server = await serve(ok, clock=clock)
+    reader, _ = await sent(server, HALVES[half])
+    closed = asyncio.ensure_future(ended(reader))
+    while not closed.done():
+        clock.advance(SWEEP)
+        await asyncio.sleep(0.001)
+        assert clock.now() < 10_000
+    assert clock.now() >= RECEIVE.total_seconds()
+
+
+async def test_an_idle_connection_is_kept_for_its_time(serve, sent):
+    """It may be asked on again until then."""
+    clock = VirtualClock()
+    server = await serve(ok, clock=clock)
+    reader, writer = await sent(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    for _ in range(2):
+        assert b"200 OK" in await reader.readuntil(b"\r\n\r\n")
+        assert await reader.readexactly(2) == b"ok"
+        clock.advance(IDLE - timedelta(seconds=1))
+        await asyncio.sleep(0.01)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert b"200 OK" in await reader.readuntil(b"ok")
+    clock.advance(IDLE + SWEEP)
+    await ended(reader)
+
+
+async def test_what_is_refused_before_its_body_is_there_frees_its_place(serve, sent):
+    """The rest of the body is nobody's request."""
+
+    async def refuse(request):
+        raise web.HTTPNotFound
+
+    server = await serve(refuse)
+    reader, writer = await sent(server, HALVES["body"])
+    assert b"404" in await reader.readuntil(b"404: Not Found")
+    writer.write(b"x" * 96)
+    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert b"404" in await reader.readuntil(b"404: Not Found")
+    assert (len(server._connections), len(server._connections._idle)) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["".join(f"X-{number}: x\r\n" for number in range(HEADERS + 1)), f"X: {'x' * 8200}\r\n"],
+    ids=["too many fields", "a long field"],
+)
+async def test_a_header_has_bounds(serve, sent, header, caplog):
+    """400, and the connection is closed. The log has no line of it, which anybody could fill."""
+    server = await serve(ok)
+    reader, _ = await sent(server, f"GET / HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
+    assert b" 400 Bad Request" in await asyncio.wait_for(reader.read(), 10)
+    assert caplog.records == []
+
+
+async def test_who_has_gone_is_worked_for_no_more(serve, sent):
+    """Requests of clients that have gone would pile up."""
+    begun, broken_off = asyncio.Event(), asyncio.Event()
+
+    async def slow(request):
+        begun.set()
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            broken_off.set()
+
+    server = await serve(slow)
+    _, writer = await sent(server, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    await begun.wait()
+    writer.transport.abort()
+    await asyncio.wait_for(broken_off.wait(), 10)
+
+
+def test_memory_of_connections_that_were_cut_is_free_at_once():
+    """Nothing waits for the garbage collector, which does not see how large the buffers of TLS are."""
+    program = """
+import asyncio, gc, ssl, uvloop
+from aiohttp import web
+from pykb.runtime.bind import BindAddress
+from pykb.runtime.certificates import ServingCertificate
+from pykb.runtime.connections import Limits
+from pykb.runtime.options import CertificateOptions
+from pykb.runtime.serving import HttpServer, _Handler
+
+async def main():
+    certificate = ServingCertificate(CertificateOptions())
+    trust = ssl.create_default_context(cadata=certificate.authority.decode())
+    async def read(request):
+        await request.read()
+    app = web.Application()
+    app.router.add_post("/", read)
+    server = HttpServer("test", BindAddress("127.0.0.1", 0), app, tls=certificate.context, limits=Limits(incomplete=4))
+    serving = asyncio.create_task(server.run())
+    await server.listening()
+    gc.collect()
+    gc.disable()
+    clients = []
+    for _ in range(40):
+        _, writer = await asyncio.open_connection("127.0.0.1", server.port, ssl=trust)
+        writer.write(b"POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 100\\r\\n\\r\\nhalf")
+        clients.append(writer)
+    await asyncio.sleep(0.5)
+    print(sum(isinstance(each, _Handler) for each in gc.get_objects()))
+    for each in clients:
+        each.transport.abort()
+    serving.cancel()
+    await asyncio.wait({serving})
+
+with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+    runner.run(main())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(done.stdout) <= 5
+
+
+@pytest.mark.parametrize("attack", ["header", "body"])
+def test_a_flood_does_not_end_a_manager(attack):
+    """One that runs as a process: its memory is bounded, honest requests and probes are answered."""
+    found = flood.run(attack, connections=600, seconds=3)
+    assert found.failures == set()
+    assert found.honest.fresh.seconds
+    assert found.held <= Limits().incomplete
+    assert found.peak - found.before < 120
