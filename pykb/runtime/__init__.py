@@ -100,7 +100,8 @@ if TYPE_CHECKING:
         default_rate_limiter,
     )
     from pykb.runtime.reconcile import Reconciler, Request, Result, TerminalError
-    from pykb.runtime.recorder import EventRecorder
+    from pykb.runtime.recorder import EventRecorder, reference_to
+    from pykb.runtime.retry import retry_on_conflict
     from pykb.runtime.runnables import Runnable
     from pykb.runtime.selector import LabelSelector
     from pykb.runtime.source import Channel, ChannelSource, FuncSource, KindSource, Source
@@ -201,7 +202,8 @@ _NAMES_BY_MODULE = {
         "set_controller_reference",
         "set_owner_reference",
     ),
-    "recorder": ("EventRecorder",),
+    "recorder": ("EventRecorder", "reference_to"),
+    "retry": ("retry_on_conflict",),
     "field_error": ("FieldError", "FieldErrorType"),
     "webhook.admission": (
         "AdmissionRequest",
@@ -342,9 +344,11 @@ __all__ = [
     "is_controlled_by",
     "merge_from",
     "patch_status",
+    "reference_to",
     "release_finalizer",
     "remove_finalizer",
     "remove_owner_reference",
+    "retry_on_conflict",
     "set_controller_reference",
     "set_owner_reference",
 ]

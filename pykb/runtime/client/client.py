@@ -12,7 +12,7 @@ from pykb.runtime.client.endpoint import Exchange
 from pykb.runtime.client.options import ClientOptions, OptionChanges
 from pykb.runtime.client.pending import settle
 from pykb.runtime.client.reader import Reader
-from pykb.runtime.client.subresource import StatusWriter, SubresourceClient
+from pykb.runtime.client.subresource import ScaleClient, StatusWriter, SubresourceClient
 from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.client.writer import Writer
@@ -62,6 +62,8 @@ class Client(Reader, Writer):
         Writer.__init__(self, exchange)
         self.status = StatusWriter(exchange)
         """Writes the status subresource."""
+        self.scale = ScaleClient(exchange)
+        """Reads and writes the scale subresource."""
 
     @classmethod
     def from_environment(

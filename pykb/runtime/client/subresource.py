@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from pykb.api.unstructured import Unstructured
 from pykb.runtime.client.codec import AnyObject, AnyObjectT, Key, Kind, key_of, replace_content, to_wire
 from pykb.runtime.client.connection import Method
 from pykb.runtime.client.endpoint import Exchange
-from pykb.runtime.client.patches import Patch
+from pykb.runtime.client.patches import MergePatch, Patch
 from pykb.runtime.client.writer import apply_at, object_endpoint, patch_at, update_at
+
+if TYPE_CHECKING:
+    from pykb.api.autoscaling.v1 import Scale
 
 
 class StatusWriter:
@@ -125,3 +130,47 @@ class SubresourceClient:
         if answer.get("kind") == wire.get("kind"):
             replace_content(body, answer)
         return body
+
+
+class ScaleClient:
+    """Reads and writes the scale of whatever has one: Deployments, StatefulSets, kinds with ``subresource:scale``."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._subresource = SubresourceClient(exchange, "scale")
+
+    async def get(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Scale:
+        """Read it.
+
+        Raises:
+            NotFound: The object does not exist, or its kind has no scale.
+            ApiError: The server refused.
+        """
+        return _scale(await self._subresource.get(kind, key, namespace=namespace))
+
+    async def update(
+        self, parent: AnyObject, scale: Scale, *, field_manager: str | None = None, dry_run: bool = False
+    ) -> Scale:
+        """Replace it; afterwards ``scale`` is what the server answered.
+
+        Raises:
+            Conflict: The parent has changed since ``scale`` was read.
+            ApiError: The server refused.
+        """
+        return await self._subresource.update(parent, scale, field_manager=field_manager, dry_run=dry_run)
+
+    async def set_replicas(
+        self, parent: AnyObject, replicas: int, *, field_manager: str | None = None, dry_run: bool = False
+    ) -> Scale:
+        """Have so many replicas, whatever the number was.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        patch = MergePatch({"spec": {"replicas": replicas}})
+        return _scale(await self._subresource.patch(parent, patch, field_manager=field_manager, dry_run=dry_run))
+
+
+def _scale(answer: Unstructured) -> Scale:
+    from pykb.api.autoscaling.v1 import Scale
+
+    return Scale.from_wire(answer.data)

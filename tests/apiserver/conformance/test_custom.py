@@ -152,6 +152,20 @@ async def test_scale_is_read_and_written(client, namespace, widgets):
     assert (await client.get(widgets.gvk, parent)).data["spec"]["replicas"] == 5
 
 
+async def test_a_scale_is_typed(client, namespace, widgets):
+    """Read, replaced and set: the answer is a Scale of autoscaling/v1; an old one is refused."""
+    parent = await client.create(widgets.make(namespace))
+    scale = await client.scale.get(widgets.Kind, parent)
+    assert scale.spec.replicas == 1
+    stale = await client.scale.get(widgets.Kind, parent)
+    scale.spec.replicas = 3
+    assert (await client.scale.update(parent, scale)).spec.replicas == 3
+    with pytest.raises(Conflict):
+        await client.scale.update(parent, stale)
+    assert (await client.scale.set_replicas(parent, 5)).spec.replicas == 5
+    assert (await client.get(widgets.gvk, parent)).data["spec"]["replicas"] == 5
+
+
 async def test_a_deployment_has_a_scale(client, namespace):
     """Built-in kinds too, and their generation counts."""
     labels = {"app": "x"}

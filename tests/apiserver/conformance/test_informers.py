@@ -87,6 +87,19 @@ async def test_one_mirror_serves_everybody_who_asks_for_a_kind(client, namespace
         await late.wait_for_sync()
 
 
+async def test_an_index_has_typed_objects(client, namespace):
+    """`index_field` gives the function an object of the class; one value, several, or none."""
+    await client.create(config_map(namespace, "x", colour="red"))
+    await client.create(config_map(namespace, "y"))
+    async with InformerCache.of(client, only(namespace)) as informers:
+        informers.index_field(ConfigMap, "colour", lambda found: (found.data or {}).get("colour"))
+        informers.index_field(ConfigMap, "letters", lambda found: list(found.metadata.name or ""))
+        cached = client.with_cache(informers)
+        await informers.wait_for_sync()
+        assert names(await cached.list(ConfigMap, fields={"colour": "red"})) == ["x"]
+        assert names(await cached.list(ConfigMap, fields={"letters": "y"})) == ["y"]
+
+
 async def test_a_client_reads_followed_kinds_from_memory(client, namespace):
     """`with_cache`: get and list of such kinds are no requests; `live`, and other kinds, are."""
     await client.create(config_map(namespace, "x", colour="red"))
