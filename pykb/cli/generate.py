@@ -40,7 +40,7 @@ def generate(
         bool, typer.Option("--check", help="Write nothing; exit 1 with a diff when a file is out of date.")
     ] = False,
     prune: Annotated[
-        bool, typer.Option("--prune/--no-prune", help="Remove CRD files of the project's kinds that are gone.")
+        bool, typer.Option("--prune/--no-prune", help="Remove what was generated for kinds and markers that are gone.")
     ] = True,
     role_name: Annotated[
         str | None, typer.Option("--role-name", metavar="NAME", help="Name of the role.  [default: manager-role]")
@@ -158,14 +158,10 @@ def generate(
         console.say("nothing was written")
         raise typer.Exit(EXIT_FINDINGS)
     changes = output.plan_changes(root, result.artifacts, request.rules, result.diagnostics)
-    if prune and request.is_whole_project and "crd" in result.artifacts:
-        from pykb.gen.defaults import project_groups
-        from pykb.gen.prune import stale_crds
+    if prune and request.is_whole_project:
+        from pykb.gen.prune import stale_files
 
-        names = [artifact.path for artifact in result.artifacts["crd"]]
-        folder = request.rules.folders["crd"]
-        if "crd" not in request.rules.printed | request.rules.discarded:
-            changes += stale_crds(root, folder, names, lambda: result.groups | project_groups(root))
+        changes += stale_files(root, options, request.rules, result, result.diagnostics)
     finish(result.diagnostics)
     if check:
         diff, stale = output.check(changes)

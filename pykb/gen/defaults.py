@@ -74,12 +74,16 @@ def converted_kinds(root: Path) -> frozenset[GroupKind]:
 
 def project_groups(root: Path) -> frozenset[str]:
     """The API groups that the project scaffolded, whether they still have kinds or not."""
-    project = read_project(root)
-    found: set[str] = set()
-    for resource in project.get("resources") or ():
+    return frozenset(group for group, _ in project_kinds(root))
+
+
+def project_kinds(root: Path) -> frozenset[tuple[str, str]]:
+    """The groups and kinds that the project scaffolded."""
+    found: set[tuple[str, str]] = set()
+    for resource in read_project(root).get("resources") or ():
         if isinstance(resource, dict):
             parts = (resource.get("group") or "", resource.get("domain") or "")
-            found.add(".".join(str(part) for part in parts if part))
+            found.add((".".join(str(part) for part in parts if part), str(resource.get("kind"))))
     return frozenset(found)
 
 

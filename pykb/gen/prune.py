@@ -1,15 +1,136 @@
-"""Stale CRD files: those that a generator wrote for kinds that are gone. A user's own file is never one of them."""
+"""Stale files: what a generator wrote for kinds and markers that are gone. A user's own file is never one of them.
+
+A CRD is removed. Roles and webhook configurations stay and are emptied: kustomizations and bindings name them, and a
+cluster keeps what it was given until something else is applied.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
+from pykb.diagnostics.codes.generate import KIND_GONE, MARKERS_GONE
+from pykb.gen.defaults import project_groups, project_kinds
 from pykb.gen.emit.yaml import dump_document
-from pykb.gen.output import Change, read_text
+from pykb.gen.options import GenerateOptions
+from pykb.gen.output import Change, OutputRules, read_text
+from pykb.gen.run import GenerateResult
+from pykb.gen.webhook.generate import FILE_NAME
 
+_LISTS = {
+    "ClusterRole": "rules",
+    "Role": "rules",
+    "MutatingWebhookConfiguration": "webhooks",
+    "ValidatingWebhookConfiguration": "webhooks",
+}
+_EFFECTS = {"rbac": "its roles allow nothing", "webhook": "it lists no webhook"}
 _NAME = re.compile(r"(?P<group>[a-z0-9.-]+)_(?P<plural>[a-z0-9-]+)\.yaml")
+
+
+def stale_files(
+    root: Path, options: GenerateOptions, rules: OutputRules, result: GenerateResult, diagnostics: Diagnostics
+) -> list[Change]:
+    """What a run over the whole project changes beside the files that it makes.
+
+    Args:
+        root: The project.
+        options: What was asked for.
+        rules: Where files go; what is printed or discarded has none.
+        result: What was made.
+        diagnostics: Gets what is lost by it.
+    """
+    own = {name for name in result.artifacts if name not in rules.printed | rules.discarded}
+    found: list[Change] = []
+    if "crd" in own:
+        names = [artifact.path for artifact in result.artifacts["crd"]]
+        gone = stale_crds(root, rules.folders["crd"], names, lambda: result.groups | project_groups(root))
+        diagnostics.extend(_gone(root, change) for change in gone)
+        found += gone
+    for generator, name in (("rbac", options.rbac_file_name), ("webhook", FILE_NAME)):
+        if generator in own and not result.artifacts[generator]:
+            change = emptied(root, f"{rules.folders[generator].rstrip('/')}/{name}")
+            if change is not None:
+                diagnostics.add(_emptied(generator, change))
+                found.append(change)
+    return found
+
+
+def emptied(root: Path, path: str) -> Change | None:
+    """A manifest of roles or webhooks without what they held; ``None`` where a generator did not write all of it."""
+    text = read_text(root / path) or ""
+    header, *bodies = re.split(r"^---\n", text, flags=re.MULTILINE)
+    documents = [_generated(body) for body in bodies]
+    kept = [document for document in documents if document is not None]
+    if not kept or len(kept) < len(documents):
+        return None
+    after = header + "".join(f"---\n{dump_document(document)}" for document in kept)
+    return Change(path, text, after) if after != text else None
+
+
+def _generated(body: str) -> dict[str, object] | None:
+    """A document as a generator writes it, emptied."""
+    import yaml
+
+    from pykb.gen.manifest import load_manifest
+
+    try:
+        document = load_manifest(body)
+    except yaml.YAMLError:
+        return None
+    if not isinstance(document, dict) or dump_document(document) != body:
+        return None
+    key = _LISTS.get(str(document.get("kind")), "")
+    metadata = document.get("metadata")
+    if set(document) != {"apiVersion", "kind", "metadata", key} or not isinstance(metadata, dict):
+        return None
+    return {**document, key: []} if set(metadata) <= {"name", "namespace"} else None
+
+
+def _emptied(generator: str, change: Change) -> Diagnostic:
+    return MARKERS_GONE.at(
+        Span(change.path, 1, 1),
+        f"no file has a `+kubebuilder:{generator}` marker any more, so `{change.path}` is emptied: "
+        f"{_EFFECTS[generator]}",
+        notes=("a cluster keeps what was applied before until this is applied: `make deploy`",),
+        help=("put the markers back", "or `--no-prune`, which leaves the file as it is"),
+    )
+
+
+def _gone(root: Path, change: Change) -> Diagnostic:
+    from pykb.gen.manifest import load_manifest
+
+    document = load_manifest((change.before or "").rpartition("---\n")[2])
+    spec = document.get("spec") if isinstance(document, dict) else None
+    names, group = (spec["names"], str(spec["group"])) if isinstance(spec, dict) else ({}, "")
+    kind, plural = str(names.get("kind")), str(names.get("plural"))
+    users = ", ".join(f"`{path}`" for path in _users(root, change.path, group, kind, plural))
+    return KIND_GONE.at(
+        None,
+        f"no class makes the kind `{kind}` of `{group}` any more, so `{change.path}` is removed",
+        notes=(
+            "where a CRD is deleted from a cluster, all objects of its kind are deleted with it",
+            *((f"still named in {users}",) if users else ()),
+        ),
+        help=(
+            f"to keep the kind: class {kind}(CustomResource, group_version=GROUP_VERSION)",
+            "a kind cannot be renamed: for a new one, `pykb create api`; then take the old one out of the files above",
+            "to keep the file: `--no-prune`",
+        ),
+    )
+
+
+def _users(root: Path, own: str, group: str, kind: str, plural: str) -> Iterator[str]:
+    """The files of the project that name a kind, besides its CRD."""
+    if (group, kind) in project_kinds(root):
+        yield "PROJECT"
+    word = re.compile(rf"(?<![A-Za-z0-9-])(?:{re.escape(kind)}|{re.escape(plural)})(?![A-Za-z0-9-])")
+    for path in sorted((root / "config").rglob("*.yaml")):
+        shown = path.relative_to(root).as_posix()
+        text = read_text(path) or ""
+        if shown != own and group in text and word.search(text):
+            yield shown
 
 
 def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: Callable[[], frozenset[str]]) -> list[Change]:

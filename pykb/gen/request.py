@@ -140,7 +140,7 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
                 help=("leave out `--check`, or `--stdout`",),
             ),
         )
-    return Request(options, rules, is_whole_project=_is_whole(root, asked))
+    return Request(options, rules, is_whole_project=_is_whole(root, paths))
 
 
 @dataclass(frozen=True, slots=True)

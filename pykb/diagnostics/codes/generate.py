@@ -41,6 +41,25 @@ OUT_OF_DATE = Code(
     "A generated file differs from what the types say",
     "`pykb generate --check` compares without writing. Run `pykb generate` and commit the result.",
 )
+KIND_GONE = Code(
+    "kind-gone",
+    "A CRD has no kind any more",
+    "The class of a kind was removed or renamed, so its CRD is not generated and its file is removed. Nothing changes "
+    "in a cluster until its CRD is deleted there. Tools that delete what a repository no longer has do that, and all "
+    "objects of the kind go with it. A kind cannot be renamed: a class with another name is another kind, without "
+    "objects. To move, make the new kind beside the old one, copy the objects, and remove the old one last. Its roles, "
+    "samples and tests and its entries in kustomizations and in PROJECT are yours to remove: the message names the "
+    "files.",
+    Severity.WARNING,
+)
+MARKERS_GONE = Code(
+    "markers-gone",
+    "A manifest has no markers any more",
+    "The last marker for a manifest was removed. Roles and webhook configurations are emptied and not deleted: "
+    "kustomizations and bindings name them, and a cluster goes by what was applied last. A role of rules that nobody "
+    "asks for any more would go on to allow all of them, and a webhook that nobody serves would refuse requests.",
+    Severity.WARNING,
+)
 HEADER_FILE = Code(
     "header-file",
     "The header file cannot be read",

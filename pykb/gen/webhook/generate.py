@@ -15,6 +15,7 @@ from pykb.markers.source import SourceFile
 from pykb.meta.names import is_subdomain
 
 WEBHOOK = "kubebuilder:webhook"
+FILE_NAME = "manifests.yaml"
 CONFIGURATION = "kubebuilder:webhookconfiguration"
 _API_VERSION = "admissionregistration.k8s.io/v1"
 _KINDS = {True: "MutatingWebhookConfiguration", False: "ValidatingWebhookConfiguration"}
@@ -28,7 +29,7 @@ _SPELLINGS = {
 def generate_webhook(
     sources: Sequence[SourceFile],
     *,
-    file_name: str = "manifests.yaml",
+    file_name: str = FILE_NAME,
     header: str = "",
     diagnostics: Diagnostics,
 ) -> list[Artifact]:

@@ -10,7 +10,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.gen import output
 from pykb.gen.artifact import Artifact
 from pykb.gen.output import Change, OutputRules, plan_changes, write
-from pykb.gen.prune import stale_crds
+from pykb.gen.prune import emptied, stale_crds
 
 CRD = """\
 ---
@@ -134,3 +134,62 @@ def test_only_files_that_a_generator_wrote_are_stale(
     found = stale_crds(tmp_path, "crds", [], lambda: frozenset(groups))
     assert [c.path for c in found] == ([f"crds/{name}"] if is_stale else [])
     assert stale_crds(tmp_path, "crds", [name], lambda: frozenset(groups)) == []
+
+
+ROLE = """\
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: manager-role
+rules:
+- apiGroups:
+  - ""
+  resources:
+  - pods
+  verbs:
+  - get
+"""
+NONE = ROLE.partition("rules:")[0] + "rules: []\n"
+IN_NAMESPACE = ROLE.replace("ClusterRole", "Role").replace("manager-role", "manager-role\n  namespace: system")
+HOOKS = """\
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata:
+  name: validating-webhook-configuration
+webhooks:
+- name: vbox.kb.io
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        (ROLE, NONE),
+        ("# A header.\n" + ROLE, "# A header.\n" + NONE),
+        (
+            ROLE + IN_NAMESPACE,
+            NONE + NONE.replace("ClusterRole", "Role").replace("role\n", "role\n  namespace: system\n"),
+        ),
+        (HOOKS, HOOKS.partition("webhooks:")[0] + "webhooks: []\n"),
+        (NONE, None),
+        ("", None),
+        (ROLE.replace("name: manager-role", "name:  manager-role"), None),  # edited
+        (ROLE + "# mine\n", None),
+        (ROLE.replace("metadata:\n", "metadata:\n  labels:\n    a: b\n"), None),  # no generator writes labels
+        (ROLE + "---\nkind: Other\n", None),
+        (ROLE + "aggregationRule: {}\n", None),
+        ("---\n{", None),
+    ],
+)
+def test_only_what_a_generator_wrote_is_emptied(text: str, after: str | None, tmp_path: Path) -> None:
+    """Names and namespaces stay, so that bindings and kustomizations that name them still hold."""
+    (tmp_path / "role.yaml").write_text(text)
+    change = emptied(tmp_path, "role.yaml")
+    assert (change.after if change else None) == after
+
+
+def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    """Nothing is emptied where nothing was."""
+    assert emptied(tmp_path, "role.yaml") is None

@@ -164,6 +164,37 @@ def test_only_generated_files_of_kinds_that_are_gone_are_removed(project: Path) 
     }
 
 
+def test_roles_and_webhooks_without_markers_are_emptied(project: Path) -> None:
+    """What was granted is taken back, also where everything is in order with the rest."""
+    assert pykb(project, "generate").returncode == 0
+    before = generated(project)
+    (project / "shop/controller.py").unlink()
+    assert pykb(project, "generate", "--paths", "shop/api").returncode == 0
+    assert pykb(project, "generate", "--no-prune").returncode == 0
+    assert generated(project) == before
+    checked = pykb(project, "generate", "--check")
+    assert checked.returncode == 1
+    assert checked.stderr.count("warning[markers-gone]") == 2
+    assert pykb(project, "generate", "crd").returncode == 0
+    assert generated(project) == before, "the generators that were not asked for change nothing"
+    done = pykb(project, "generate")
+    assert (done.returncode, done.stderr.count("warning[markers-gone]")) == (0, 2)
+    after = generated(project)
+    assert after["config/rbac/role.yaml"].endswith(b"  name: manager-role\nrules: []\n")
+    assert after["config/webhook/manifests.yaml"].endswith(b"webhooks: []\n")
+    clean = pykb(project, "generate", "--check")
+    assert (clean.returncode, clean.stderr) == (0, "")
+
+
+def test_settings_that_name_a_part_of_the_project_take_nothing_back(project: Path) -> None:
+    """What stands elsewhere is not seen by such a run."""
+    assert pykb(project, "generate").returncode == 0
+    before = generated(project)
+    (project / "pyproject.toml").write_text('[tool.pykb.generate]\npaths = ["shop/api"]\n', encoding="utf-8")
+    assert pykb(project, "generate").returncode == 0
+    assert generated(project) == before
+
+
 def test_a_makefile_line_of_a_go_project_works_as_it_is(project: Path) -> None:
     """The words that kubebuilder's Makefile passes to controller-gen."""
     done = pykb(
