@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pykb
-from pykb.scaffold.locate import PACKAGE, checkout, templates
+from pykb.scaffold.locate import PACKAGE, checkout, is_bytecode, templates
 
 NAME = "pykubebuilder"
 WHEELS = ".pykb/wheels"
@@ -58,9 +58,9 @@ def _package() -> Iterator[tuple[str, bytes]]:
 
 def _files(folder: Path, prefix: str, *, skip: str = "") -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*")):
-        parts = path.relative_to(folder).parts
-        if path.is_file() and "__pycache__" not in parts and parts[0] != skip and path.suffix not in {".pyc", ".pyo"}:
-            yield "/".join((prefix, *parts)), path.read_bytes()
+        inside = path.relative_to(folder)
+        if path.is_file() and inside.parts[0] != skip and not is_bytecode(inside):
+            yield f"{prefix}/{inside.as_posix()}", path.read_bytes()
 
 
 def _described() -> dict[str, bytes] | None:

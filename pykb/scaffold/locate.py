@@ -26,3 +26,8 @@ def checkout() -> Path | None:
     """The checkout that this pykb runs from, or ``None`` when it is installed."""
     root = PACKAGE.parent
     return root if (root / "pyproject.toml").is_file() and (root / "templates").is_dir() else None
+
+
+def is_bytecode(path: Path) -> bool:
+    """Whether Python made this file of another one. Installers compile templates, too, and name their own paths in it."""
+    return path.parent.name == "__pycache__" or path.suffix in {".pyc", ".pyo"}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import TEMPLATE_BROKEN, TEMPLATE_MISSING
-from pykb.scaffold.locate import templates
+from pykb.scaffold.locate import is_bytecode, templates
 
 if TYPE_CHECKING:
     from jinja2.sandbox import SandboxedEnvironment
@@ -58,7 +58,7 @@ def render(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> di
             if key not in variables:
                 at = f"the default of `{key}` in `cookiecutter.json`"
                 context[key] = _default(key, default, context, sandbox)
-        for path in sorted(each for each in folder.rglob("*") if each.is_file()):
+        for path in sorted(each for each in folder.rglob("*") if each.is_file() and not is_bytecode(each)):
             at = f"`{path.relative_to(source).as_posix()}`"
             files |= _file(path, PurePosixPath(path.relative_to(folder)), context, sandbox)
     except NonTemplatedInputDirException:

@@ -47,6 +47,12 @@ def test_modes_and_missing_last_newlines_are_kept(make_tree: Callable[..., Path]
     assert (files["run.sh"].mode, files["run.sh"].content, files["plain"].mode) == (0o755, b"#!/bin/sh", 0o644)
 
 
+def test_bytecode_is_no_part_of_a_template(make_tree: Callable[..., Path]) -> None:
+    """Pip compiles the templates of an installed pykb, and people run the scripts of their own."""
+    source = make_tree(template({"hack/a.py": "", "hack/__pycache__/a.cpython-311.pyc": "/home/me", "old.pyc": "x"}))
+    assert list(tree.render(source, VARIABLES, Diagnostics())) == ["hack/a.py"]
+
+
 def test_hooks_and_extensions_of_a_template_are_not_run(make_tree: Callable[..., Path], tmp_path: Path) -> None:
     """A template of a stranger runs no code of theirs."""
     proof = tmp_path / "ran"
