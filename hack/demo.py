@@ -90,7 +90,7 @@ def main() -> None:
         try:
             scaffold(demo)
             edit_types(demo)
-            demo.run("pykb cluster up")
+            demo.run("pykb cluster up --no-controller-manager")
             demo.use_kubectl_of_the_control_plane()
             demo.run("make")
             demo.run("make install")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -63,6 +64,8 @@ def up(
         assets = get_assets(wanted, reporter=reporter)
         status = cluster.up(assets, controller_manager=controller_manager, port=port, reporter=reporter)
         console.out(export_line(status.kubeconfig))
+        if shutil.which("kubectl") is None and assets.kubectl is None:
+            get_assets(wanted, kubectl=True, reporter=reporter)
         if controller_manager and not status.has_controller_manager:
             _add_controller_manager(cluster, wanted, reporter)
 
@@ -71,9 +74,7 @@ def _add_controller_manager(cluster: Cluster, version: str, reporter: Reporter) 
     """Get the program while the control plane can be used already; Ctrl-C leaves it as it is."""
     from pykb.envtest.assets import get_assets
 
-    reporter.note(
-        "the control plane can be used already; kube-controller-manager is got meanwhile (Ctrl-C to go without)"
-    )
+    reporter.note("the control plane can be used already; next comes kube-controller-manager (Ctrl-C to go without)")
     try:
         assets = get_assets(version, controller_manager=True, reporter=reporter)
     except KeyboardInterrupt:

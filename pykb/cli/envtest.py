@@ -45,7 +45,7 @@ def use(version: Version = "", controller_manager: ControllerManager = True, out
 
     with ProgressReporter() as reporter:
         assets = get_assets(
-            parse_version(version or KUBERNETES), controller_manager=controller_manager, reporter=reporter
+            parse_version(version or KUBERNETES), kubectl=True, controller_manager=controller_manager, reporter=reporter
         )
     _print(str(assets.folder), output)
 

@@ -17,7 +17,7 @@ import yaml
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_CHECKSUM
 from pykb.envtest.cache import platform_name
-from pykb.envtest.components import CONTROLLER_MANAGER
+from pykb.envtest.components import CONTROLLER_MANAGER, KUBECTL
 from pykb.envtest.reporter import Reporter, Step
 from pykb.envtest.sources import SourceUnusable
 from pykb.envtest.versions import is_exact, sort_key
@@ -105,7 +105,9 @@ class Archive:
 
 
 def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path) -> None:
-    """Write the named programs of an archive, whatever folders it keeps them in, and nothing else of it.
+    """Write the programs of an archive, whatever folders it keeps them in, and nothing else of it.
+
+    The named ones have to be there. kubectl is taken along, so that whoever wants it next need not download again.
 
     Raises:
         SourceUnusable: One is not there, or the file is no archive.
@@ -115,7 +117,8 @@ def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path) -> None:
         with tarfile.open(fileobj=file, mode="r:gz") as archive:
             for member in archive:
                 name = Path(member.name).name
-                content = archive.extractfile(member) if name in missing and member.isfile() else None
+                known = name in {*programs, KUBECTL} and not (folder / name).exists()
+                content = archive.extractfile(member) if known and member.isfile() else None
                 if content is None:
                     continue
                 target = folder / name  # only our own names become paths

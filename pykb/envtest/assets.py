@@ -9,16 +9,14 @@ from pathlib import Path
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_INCOMPLETE, ASSETS_MISSING
 from pykb.envtest.cache import Cache
-from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD
+from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.sources import Source, SourceUnusable
 from pykb.envtest.versions import KUBERNETES
 
 VARIABLE = "KUBEBUILDER_ASSETS"
-KUBECTL = "kubectl"
 REQUIRED = (ETCD, APISERVER)
-WANTED = (ETCD, APISERVER, KUBECTL)
-PROGRAMS = (*WANTED, CONTROLLER_MANAGER)
+PROGRAMS = (*REQUIRED, KUBECTL, CONTROLLER_MANAGER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +103,7 @@ def find_assets(version: str = KUBERNETES, *, cache: Cache | None = None) -> Ass
 def get_assets(
     version: str = KUBERNETES,
     *,
+    kubectl: bool = False,
     controller_manager: bool = False,
     reporter: Reporter | None = None,
     cache: Cache | None = None,
@@ -116,8 +115,8 @@ def get_assets(
 
     Args:
         version: Kubernetes version, exact or a minor.
-        controller_manager: Whether to get kube-controller-manager too. It is never a reason to fail: look at the
-            result.
+        kubectl: Whether to get kubectl too. It is never a reason to fail: look at the result.
+        controller_manager: Whether to get kube-controller-manager too; nor is that.
         reporter: Is told of the steps.
         cache: Where they are kept; the user's own cache when not given.
         sources: Where they come from, in order; the official archive, then Go modules, when not given.
@@ -130,14 +129,15 @@ def get_assets(
     sources = sources if sources is not None else default_sources()
     found = find_assets(version, cache=cache)
     if found is None:
-        found = _get(version, WANTED, reporter=reporter, cache=cache, sources=sources)
-    wanted = controller_manager and found.kube_controller_manager is None
-    if wanted and found.folder.parent == cache.folder:
-        exact = cache.version_of(found.folder)
-        try:
-            _get(exact, (CONTROLLER_MANAGER,), reporter=reporter, cache=cache, sources=sources)
-        except EnvironmentProblem as problem:
-            reporter.note(f"kube-controller-manager is not to be had: {problem}")
+        found = _get(version, REQUIRED, reporter=reporter, cache=cache, sources=sources)
+    optional = ((KUBECTL, kubectl), (CONTROLLER_MANAGER, controller_manager))
+    for program in (name for name, wanted in optional if wanted and not is_program(found.folder / name)):
+        if found.folder.parent == cache.folder:
+            exact = cache.version_of(found.folder)
+            try:
+                _get(exact, (program,), reporter=reporter, cache=cache, sources=sources)
+            except EnvironmentProblem as problem:
+                reporter.note(f"{program} is not to be had: {problem}")
     return found
 
 

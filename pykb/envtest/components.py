@@ -17,6 +17,7 @@ from pykb.envtest.ports import LOOPBACK
 ETCD = "etcd"
 APISERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
+KUBECTL = "kubectl"
 
 SERVICE_RANGE = "10.0.0.0/24"
 ISSUER = "https://kubernetes.default.svc.cluster.local"

@@ -10,8 +10,6 @@ from pykb.diagnostics.codes.environment import ASSETS_VERSION
 KUBERNETES = "1.36.1"
 """The default; in step with the built-in types of ``pykb.api``."""
 
-ETCD = "3.6.16"
-
 _EXACT = re.compile(r"v?(\d+\.\d+\.\d+)")
 _MINOR = re.compile(r"v?(\d+\.\d+)")
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.envtest import ControlPlane
+from pykb.envtest import ControlPlane, get_assets
 
 PATIENCE = 60.0
 """Seconds after which something that should happen counts as not happening."""
@@ -189,7 +189,7 @@ def deployed(shell: Shell, cluster: ControlPlane, project: str) -> Iterator[Proc
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[ControlPlane]:
     """A control plane of these tests' own: they install and delete what they like."""
-    with ControlPlane() as running:
+    with ControlPlane(assets=get_assets(kubectl=True)) as running:
         yield running
 
 

@@ -52,7 +52,7 @@ def test_the_deployed_manager_goes_on_converting(tmp_path: Path, control_plane: 
         yaml.safe_dump(definition("ropes", "Rope", service("shop-webhook-service", "shop-system")))
     )
     (default / "kustomization.yaml").write_text("resources:\n- deployed.yaml\n")
-    kubectl = get_assets().kubectl
+    kubectl = get_assets(kubectl=True).kubectl
     assert kubectl is not None
     target = RealTarget("a cluster", control_plane.kubeconfig, Kubectl(kubectl, control_plane.kubeconfig))
     assert target.install(bases) == ["knots.real.example.com", "ropes.real.example.com"]

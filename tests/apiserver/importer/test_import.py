@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pykb.diagnostics import Diagnostics
+from pykb.envtest import get_assets
 from pykb.importer.definition import find_definitions
 from pykb.importer.package import package_files
 from pykb.importer.source import read_sources
@@ -160,7 +161,7 @@ def test_crds_of_a_cluster_are_imported(generated, install, control_plane) -> No
         "clusterautoscalers.scale.example.com",
     ):
         install(generated[name])
-    kubectl = Kubectl.find(kubeconfig=control_plane.kubeconfig, folders=[control_plane.assets.kubectl.parent])
+    kubectl = Kubectl.find(kubeconfig=control_plane.kubeconfig, folders=[get_assets(kubectl=True).folder])
 
     def kinds(source: str) -> list[str]:
         found = Diagnostics()

@@ -98,6 +98,13 @@ def test_an_archive_is_unpacked_flat_and_executable(publisher: Publisher, tmp_pa
     assert all(path.stat().st_mode & 0o777 == 0o755 for path in tmp_path.iterdir())
 
 
+def test_kubectl_is_taken_along(publisher: Publisher, tmp_path: Path) -> None:
+    """One download is enough, whoever wants what; nothing else of the archive is kept."""
+    publisher.publish("1.36.1", tarball(dict.fromkeys((*PROGRAMS, "other"), b"")))
+    get(publisher.source, tmp_path, ("etcd", "kube-apiserver"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(PROGRAMS)
+
+
 def test_another_checksum_stops_everything(publisher: Publisher, tmp_path: Path) -> None:
     """Nothing of it is kept, and no other source covers it up."""
     publisher.publish("1.36.1", WHOLE, digest="0" * 128)

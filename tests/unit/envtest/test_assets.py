@@ -70,7 +70,7 @@ def test_every_source_that_failed_is_named_with_its_reason(tmp_path: Path, monke
     with pytest.raises(EnvironmentProblem) as caught:
         get_assets("1.36.1", cache=Cache(tmp_path), sources=(Unreachable(),))
     diagnostic = caught.value.diagnostic
-    assert diagnostic.message == "found no etcd, kube-apiserver, kubectl for Kubernetes 1.36.1"
+    assert diagnostic.message == "found no etcd, kube-apiserver for Kubernetes 1.36.1"
     assert diagnostic.notes == ("official envtest archive: cannot be reached: no route to host",)
     assert "KUBEBUILDER_ASSETS" in diagnostic.help[0]
     assert "install Go" in diagnostic.help[1]

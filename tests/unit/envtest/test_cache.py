@@ -75,7 +75,7 @@ def test_an_exact_version_is_got_once(cache: Cache) -> None:
     first = get_assets("1.36.1", cache=cache, sources=(shelf,))
     assert first == get_assets("1.36.1", cache=cache, sources=(shelf,))
     assert first.folder == cache.folder / f"1.36.1-{platform_name()}"
-    assert first.kubectl is not None
+    assert first.kubectl is None
     assert [version for version, _ in shelf.calls] == ["1.36.1"]
 
 
@@ -94,18 +94,19 @@ def test_the_next_source_is_asked_where_one_fails(cache: Cache) -> None:
     """What the first left half done does not show."""
     shelf = Shelf()
     assets = get_assets("1.36.1", cache=cache, sources=(Nothing(), shelf))
-    assert sorted(path.name for path in assets.folder.iterdir()) == ["etcd", "kube-apiserver", "kubectl"]
+    assert sorted(path.name for path in assets.folder.iterdir()) == ["etcd", "kube-apiserver"]
     assert not list(cache.folder.glob(".draft-*"))
 
 
-def test_the_controller_manager_joins_what_is_there(cache: Cache) -> None:
-    """It is got separately, into the same folder."""
+def test_what_is_wanted_later_joins_what_is_there(cache: Cache) -> None:
+    """It is got separately, into the same folder: a control plane starts without kubectl and controllers."""
     shelf = Shelf()
     without = get_assets("1.36.1", cache=cache, sources=(shelf,))
     assert without.kube_controller_manager is None
-    assert get_assets("1.36.1", controller_manager=True, cache=cache, sources=(shelf,)) == without
+    assert get_assets("1.36.1", kubectl=True, controller_manager=True, cache=cache, sources=(shelf,)) == without
     assert without.kube_controller_manager is not None
-    assert [programs for _, programs in shelf.calls][1] == ("kube-controller-manager",)
+    assert without.kubectl is not None
+    assert [programs for _, programs in shelf.calls] == [REQUIRED, ("kubectl",), ("kube-controller-manager",)]
 
 
 def test_a_controller_manager_that_is_not_to_be_had_is_no_failure(cache: Cache) -> None:

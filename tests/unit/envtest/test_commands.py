@@ -59,8 +59,8 @@ def test_the_folder_is_the_only_thing_on_stdout(home: Path, arguments: tuple[str
 
 def test_print_env_is_for_the_shell(home: Path) -> None:
     """As setup-envtest does it."""
-    done = pykb(home, "envtest", "use", "1.35.4", "--no-controller-manager", "--print", "env")
-    assert done.stdout == f"export KUBEBUILDER_ASSETS={folder(home, '1.35.4')}\n"
+    done = pykb(home, "envtest", "use", "1.36.1", "--no-controller-manager", "--print", "env")
+    assert done.stdout == f"export KUBEBUILDER_ASSETS={folder(home, '1.36.1')}\n"
 
 
 def test_list_names_versions_and_programs(home: Path) -> None:

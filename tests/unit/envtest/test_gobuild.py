@@ -17,6 +17,7 @@ go 1.26.0
 
 require (
 	github.com/other/thing v1.0.0
+	go.etcd.io/etcd/server/v3 v3.6.8 // indirect
 	k8s.io/api v0.0.0
 	k8s.io/client-go v0.0.0
 )
@@ -109,12 +110,25 @@ def test_staging_modules_are_replaced_by_their_published_versions(tmp_path: Path
     install(tmp_path / "path" / "go", GO)
     out = build(tmp_path, ("kube-apiserver", "kubectl"))
     assert (record / "go-go.mod").read_text() == (
-        "module local\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes v1.36.1\n\nreplace (\n"
+        "module local\n\ngo 1.26.0\n\n"
+        "require (\n\tgo.etcd.io/etcd/server/v3 v3.6.8\n\tk8s.io/kubernetes v1.36.1\n)\n\nreplace (\n"
         "\tk8s.io/api => k8s.io/api v0.36.1\n"
         "\tk8s.io/client-go => k8s.io/client-go v0.36.1\n"
         "\tk8s.io/kubectl => k8s.io/kubectl v0.36.1\n)\n"
     )
     assert sorted(path.name for path in out.iterdir()) == ["kube-apiserver", "kubectl"]
+
+
+def test_etcd_is_the_one_of_this_kubernetes(tmp_path: Path, record: Path) -> None:
+    """All programs are built from one module, so that what they share is compiled once."""
+    install(tmp_path / "path" / "go", GO)
+    build(tmp_path, ("etcd", "kube-apiserver"))
+    assert (record / "arguments").read_text().split()[-2:] == ["./cmd/etcd", "./cmd/kube-apiserver"]
+    (record / "upstream.mod").write_text("module k8s.io/kubernetes\n\ngo 1.26.0\n")
+    (tmp_path / "out").rename(tmp_path / "before")
+    install(tmp_path / "wheel" / "go" / "bin" / "go", "#!/bin/sh\nexit 1\n")
+    with pytest.raises(SourceUnusable, match=r"the go.mod of Kubernetes has no line .*etcd"):
+        build(tmp_path, ("etcd",))
 
 
 def test_the_version_is_stamped_in(tmp_path: Path, record: Path) -> None:
@@ -133,12 +147,7 @@ def test_progress_counts_modules_and_packages(tmp_path: Path, record: Path) -> N
     reporter = Recorder()
     build(tmp_path, ("etcd", "kubectl"), reporter)
     assert reporter.lines == [
-        "build etcd 3.6.16 (`go` on PATH)",
-        "  load the modules",
-        "  1 modules downloaded",
-        "  1 of at most 3 packages compiled",
-        "  done",
-        "build kubectl 1.36.1 (`go` on PATH)",
+        "build etcd, kubectl of Kubernetes 1.36.1 (`go` on PATH)",
         "  load the modules",
         "  1 modules downloaded",
         "  1 of at most 3 packages compiled",

@@ -49,7 +49,7 @@ def grow(tmp_path_factory: pytest.TempPathFactory) -> Grow:
 
 def kubectl() -> Path:
     """The kubectl of pykb's own control plane."""
-    found = get_assets().kubectl
+    found = get_assets(kubectl=True).kubectl
     assert found is not None
     return found
 

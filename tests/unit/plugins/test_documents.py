@@ -111,7 +111,7 @@ def test_what_is_commented_out_in_config_can_be_switched_on(root: Path) -> None:
     """ServiceMonitor, NetworkPolicy and a certificate of one's own: kustomize builds the operator with all of them."""
     from pykb.envtest import get_assets
 
-    kubectl = get_assets().kubectl
+    kubectl = get_assets(kubectl=True).kubectl
     assert kubectl is not None
     subprocess.run([sys.executable, "-m", "pykb", "generate"], cwd=root, check=True, capture_output=True)
     for folder in ("default", "prometheus"):

@@ -186,6 +186,6 @@ def kubectl() -> Path:
     """The kubectl of pykb's own control plane."""
     from pykb.envtest import get_assets
 
-    found = get_assets().kubectl
+    found = get_assets(kubectl=True).kubectl
     assert found is not None
     return found
