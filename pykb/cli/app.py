@@ -9,6 +9,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ def _run(args: list[str]) -> int:
     console.configure(args)
     _open_streams()
     try:
+        _restore_wheel(args)
         result: Any = root().main(args=args, prog_name="pykb", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, BrokenPipeError):
@@ -72,6 +74,26 @@ def _open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _restore_wheel(args: Sequence[str]) -> None:
+    """Bring the wheel that a project pins into a copy that came without; a command that only looks writes nothing."""
+    from pykb.cli import console
+    from pykb.cli.project import find_root
+    from pykb.diagnostics import EnvironmentProblem
+    from pykb.scaffold.locate import WHEEL, is_from_index
+
+    if {"--check", "--diff", "--dry-run"}.intersection(args):
+        return
+    with suppress(EnvironmentProblem):  # whoever needs it will say so
+        root = find_root()
+        if root is None or is_from_index() or (root / WHEEL).exists():
+            return
+        from pykb.scaffold.distribution import restore
+
+        restored = restore(root)
+        if restored is not None:
+            console.say(f"note: restored {restored}: no package index has this pykb")
 
 
 def _interrupted() -> int:

@@ -53,6 +53,7 @@ def init(
     from pykb.cli.changes import carry_out
     from pykb.cli.project import settle
     from pykb.plugins.new_project import NewProject, plan_project
+    from pykb.scaffold.locate import WHEEL
 
     if project_version != "3":
         from pykb.diagnostics.codes.names import FLAG_CONFLICT
@@ -79,6 +80,8 @@ def init(
         raise typer.Exit(EXIT_FINDINGS if in_the_way else EXIT_USAGE)
     report(found)
     if carry_out(plan, dry_run=dry_run, diff=diff):
+        if (root / WHEEL).exists():
+            console.say(f"\nnote: no package index has this pykb; commit {WHEEL}, so that a clone can install it")
         console.say("\nNext: add a kind")
         console.say("  pykb create api --group infra --version v1 --kind Machine")
 

@@ -23,6 +23,7 @@ from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import DEFAULT, resolve
 from pykb.plugins.request import InitRequest
 from pykb.scaffold import distribution, license, naming, project, tree  # noqa: A004 - our module of that name
+from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import Plan, PlanBuilder
 
 PYTHON_VERSION = "3.11"
@@ -127,8 +128,8 @@ def _run(chain: Sequence[Plugin], request: InitRequest, plan: PlanBuilder) -> No
 
 
 def _pin(plan: PlanBuilder, found: Diagnostics) -> None:
-    """Where no index has this pykb, its wheel goes into the project, into a folder that git ignores."""
-    if distribution.is_from_index():
+    """Where no index has this pykb, its wheel goes into the project, and with it to all who clone that."""
+    if is_from_index():
         return
     content = distribution.wheel()
     if content is None:
@@ -136,8 +137,7 @@ def _pin(plan: PlanBuilder, found: Diagnostics) -> None:
         helps = ("install pykb by `pip` or `uv`, or put a wheel of it into `.pykb/wheels`",)
         found.add(WHEEL_UNAVAILABLE.at(None, message, help=helps))
         return
-    path = f"{distribution.WHEELS}/{distribution.wheel_name()}"
-    plan.update(path, content)
+    plan.update(WHEEL, content)
 
 
 def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:

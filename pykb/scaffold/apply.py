@@ -176,7 +176,7 @@ def _prepare(state: Path) -> None:
     state.mkdir(exist_ok=True)
     ignore = state / ".gitignore"
     if not os.path.lexists(ignore):
-        durable.write(ignore, b"*\n", mode=0o644)
+        durable.write(ignore, b"*\n!/wheels/\n!/wheels/*\n", mode=0o644)
 
 
 def _stage(plan: Plan, folder: Path) -> list[Step]:

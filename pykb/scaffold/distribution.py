@@ -1,6 +1,5 @@
 """The wheel of the pykb that runs, for projects of a pykb that no package index has.
 
-PEP 610: an installation from a folder, an archive or a repository has ``direct_url.json``; one from an index has none.
 The wheel is written directly: the package, its templates and its metadata, zipped with fixed dates and order. So it
 needs no network and no build tool, and the same pykb gives the same bytes.
 """
@@ -18,23 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pykb
-from pykb.scaffold.locate import PACKAGE, checkout, is_bytecode, templates
-
-NAME = "pykubebuilder"
-WHEELS = ".pykb/wheels"
-
-
-def is_from_index() -> bool:
-    """Whether this pykb was installed from a package index, so that its version says everything."""
-    try:
-        return metadata.distribution(NAME).read_text("direct_url.json") is None and checkout() is None
-    except metadata.PackageNotFoundError:
-        return False
-
-
-def wheel_name() -> str:
-    """The file name of the wheel."""
-    return f"{NAME}-{pykb.__version__}-py3-none-any.whl"
+from pykb.scaffold.apply import apply
+from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, checkout, is_bytecode, templates
+from pykb.scaffold.plan import PlanBuilder
 
 
 def wheel() -> bytes | None:
@@ -49,6 +34,30 @@ def wheel() -> bytes | None:
     records = [f"{path},{_record(content)}" for path, content in members.items()]
     members[f"{info}/RECORD"] = "\n".join([*records, f"{info}/RECORD,,", ""]).encode()
     return _zip(members)
+
+
+def restore(root: Path) -> str | None:
+    """Put the wheel back into a copy of a project that came without; its path, or ``None`` when it would not do.
+
+    A project that pins another version has no use for the wheel of this one.
+
+    Raises:
+        EnvironmentProblem: Another command writes to the project, or the system refuses.
+    """
+    content = wheel() if _pins_this(root) else None
+    if content is None:
+        return None
+    plan = PlanBuilder(root)
+    plan.update(WHEEL, content)
+    return WHEEL if apply(plan.build()) is None else None
+
+
+def _pins_this(root: Path) -> bool:
+    try:
+        text = (root / "pyproject.toml").read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return f'"{NAME}=={pykb.__version__}"' in text
 
 
 def _package() -> Iterator[tuple[str, bytes]]:
@@ -124,6 +133,3 @@ def _zip(members: dict[str, bytes]) -> bytes:
             entry.create_system = 3
             archive.writestr(entry, content)
     return stream.getvalue()
-
-
-__all__ = ["NAME", "WHEELS", "is_from_index", "wheel", "wheel_name"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -47,13 +48,31 @@ def test_a_project_is_written_and_the_next_step_said(pykb, here: Path) -> None:
 
 
 def test_a_pykb_of_no_index_brings_its_wheel(pykb, here: Path) -> None:
-    """PEP 610: the checkout that runs these tests is on no index, so its wheel goes where git does not look."""
-    assert pykb("init", "--domain", "example.com").code == 0
+    """PEP 610: the checkout that runs these tests is on no index, so its wheel is committed with the project."""
+    ended = pykb("init", "--domain", "example.com")
+    assert "commit .pykb/wheels/pykubebuilder-" in ended.err
     (wheel,) = (here / ".pykb/wheels").iterdir()
     assert wheel.name == f"pykubebuilder-{package.__version__}-py3-none-any.whl"
     subprocess.run(["git", "init", "-q"], cwd=here, check=True)
     shown = subprocess.run(["git", "status", "-uall", "--short"], cwd=here, check=True, capture_output=True, text=True)
-    assert ".pykb" not in shown.stdout
+    assert [line for line in shown.stdout.splitlines() if ".pykb" in line] == [f"?? .pykb/wheels/{wheel.name}"]
+
+
+def test_a_copy_without_the_wheel_gets_it_from_any_command(pykb, here: Path) -> None:
+    """The same bytes, and said; where another version is pinned, or there is no project, nothing is written."""
+    assert pykb("init", "--domain", "example.com").code == 0
+    (wheel,) = (here / ".pykb/wheels").iterdir()
+    content = wheel.read_bytes()
+    shutil.rmtree(here / ".pykb")
+    ended = pykb("envtest", "list")
+    assert f"note: restored .pykb/wheels/{wheel.name}" in ended.err
+    assert wheel.read_bytes() == content
+    assert "restored" not in pykb("envtest", "list").err
+    shutil.rmtree(here / ".pykb")
+    pinned = (here / "pyproject.toml").read_text()
+    (here / "pyproject.toml").write_text(pinned.replace(f"=={package.__version__}", "==0.0.0"))
+    assert "restored" not in pykb("envtest", "list").err
+    assert not wheel.exists()
 
 
 def test_the_same_options_give_the_same_bytes(pykb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
