@@ -45,5 +45,5 @@ def is_from_index() -> bool:
 
 
 def is_bytecode(path: Path) -> bool:
-    """Whether Python made this file of another one. Installers compile templates, too, and name their own paths in it."""
+    """Whether Python made this file of another. Installers compile templates, too, and name their own paths in it."""
     return path.parent.name == "__pycache__" or path.suffix in {".pyc", ".pyo"}

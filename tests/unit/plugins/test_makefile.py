@@ -15,7 +15,7 @@ from pykb.plugins.new_project import NewProject
 from tests.unit.plugins.conftest import Grow, kubectl, make
 
 PACKAGES = "hack/requirements.py pykb"
-TOOLS = "hack/requirements.py dev"
+TOOLS = "Adding linters and tests"
 
 
 @pytest.fixture(scope="module")
