@@ -351,7 +351,7 @@ class Manager:
     def _own_client(self) -> Client:
         limits = TransportOptions(max_connections=self.options.max_connections)
         transport = Transport(self._credentials, limits, observer=self.metrics.observe_request)
-        return Client(transport, options=self.options.client)
+        return Client(transport, options=self.options.client_options())
 
     def _cache_options(self) -> CacheOptions:
         cache = self.options.cache

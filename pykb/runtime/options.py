@@ -6,13 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self
 
 from pykb.runtime.bind import BindAddress
-from pykb.runtime.client.options import ClientOptions
+from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, program_name
 from pykb.runtime.informer_cache import CacheOptions
 from pykb.runtime.logging import LogFormat
 
@@ -55,7 +55,7 @@ class ManagerOptions:
         webhook_bind_host: The address that it listens at; every one when empty.
         webhook_certificate: The certificate of the webhook server.
         leader_elect: Whether at most one replica works at a time.
-        leader_election_id: The name of the lease.
+        leader_election_id: The name of the lease; also the field manager of the writes.
         leader_election_namespace: Its namespace; that of the pod when empty.
         lease_duration: How long a standby waits before it takes over a silent leader's lease.
         renew_deadline: How long the leader tries to renew before it gives up.
@@ -101,6 +101,12 @@ class ManagerOptions:
     master: str | None = None
     log_level: str = "info"
     log_format: LogFormat = LogFormat.TEXT
+
+    def client_options(self) -> ClientOptions:
+        """Those of ``client``; its writes are recorded under the election's id, unless a name was chosen."""
+        if self.client.field_manager != program_name() or self.leader_election_id == DEFAULT_LEADER_ELECTION_ID:
+            return self.client
+        return replace(self.client, field_manager=self.leader_election_id[:FIELD_MANAGER_LENGTH])
 
     @classmethod
     def from_args(

@@ -10,6 +10,7 @@ from pykb.api.core.v1 import ConfigMap, Namespace, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
+from pykb.runtime.client.options import program_name
 from pykb.runtime.errors import (
     AlreadyExists,
     ApiError,
@@ -47,7 +48,7 @@ async def test_create_fills_in_the_metadata(client, namespace):
     assert obj.metadata.uid
     assert int(obj.metadata.resource_version) > 0
     assert obj.metadata.creation_timestamp is not None
-    assert [(entry.manager, entry.operation) for entry in obj.metadata.managed_fields] == [("pykb", "Update")]
+    assert [(entry.manager, entry.operation) for entry in obj.metadata.managed_fields] == [(program_name(), "Update")]
 
 
 async def test_create_ignores_what_only_the_server_sets(client, namespace):

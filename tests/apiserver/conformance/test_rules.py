@@ -4,6 +4,7 @@ import pytest
 
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client import JsonPatch, MergePatch
+from pykb.runtime.client.options import program_name
 from pykb.runtime.errors import BadRequest, Invalid
 
 from .makings import config_map, deployment, pod_template, service, widget  # noqa: TID252 - shared by this folder only
@@ -278,7 +279,8 @@ async def test_a_scale_is_written_by_who_asks_and_is_not_negative(client, namesp
     found = await client.get(DEPLOYMENT if of == "built-in" else WIDGET, obj)
     assert found.data["spec"]["replicas"] == 5
     entries = [entry for entry in found.metadata["managedFields"] if entry.get("subresource") == "scale"]
-    assert [(entry["manager"], entry["fieldsV1"]) for entry in entries] == [("pykb", {"f:spec": {"f:replicas": {}}})]
+    written = [(entry["manager"], entry["fieldsV1"]) for entry in entries]
+    assert written == [(program_name(), {"f:spec": {"f:replicas": {}}})]
     with pytest.raises(Invalid, match=r"spec.replicas: Invalid value: -5"):
         await scale.patch(obj, MergePatch({"spec": {"replicas": -5}}))
 

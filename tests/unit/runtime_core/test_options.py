@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pykb.runtime.bind import BindAddress
+from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.logging import LogFormat
 from pykb.runtime.options import CertificateOptions, ManagerOptions
 
@@ -138,3 +139,32 @@ def test_help_says_how_the_program_is_called(tmp_path: Path, words: list[str], p
     done = subprocess.run([sys.executable, *words, "--help"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.startswith(f"usage: {program} [flag ...]\n")
     assert f"  {program} --log-level debug\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (["-m", "sealvm"], "sealvm"),
+        (["-m", "sealvm.other"], "sealvm.other"),
+        (["run.py"], "run"),
+        (["-c", ""], "python"),
+    ],
+)
+def test_writes_are_recorded_under_the_name_of_the_program(tmp_path: Path, words: list[str], name: str):
+    """So that two programs that apply the same object keep their fields apart."""
+    text = "from pykb.runtime import ClientOptions\nprint(ClientOptions().field_manager)\n"
+    (tmp_path / "sealvm").mkdir()
+    for path in ("sealvm/__main__.py", "sealvm/other.py", "run.py"):
+        (tmp_path / path).write_text(text)
+    words = [word or text for word in words]
+    done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == name
+
+
+def test_a_manager_writes_under_the_id_of_its_election():
+    """It is the project's; a name that was chosen counts more. The API server takes at most 128 characters."""
+    assert ManagerOptions(leader_election_id="fleet.example.com").client_options().field_manager == "fleet.example.com"
+    assert len(ManagerOptions(leader_election_id="x" * 200).client_options().field_manager) == 128
+    chosen = ManagerOptions(leader_election_id="fleet.example.com", client=ClientOptions(field_manager="mine"))
+    assert chosen.client_options().field_manager == "mine"
+    assert ManagerOptions().client_options() == ClientOptions()
