@@ -51,7 +51,7 @@ class ControllerOptions:
 
     Attributes:
         max_concurrent_reconciles: Requests worked on at once; never two for one object.
-        rate_limiter: Makes the limiter of the queue; 5 ms to 1000 s per request and 10 a second overall when ``None``.
+        rate_limiter: Makes the limiter of the queue; 5 ms to 1000 s per request when ``None``.
         timeout: The longest one call may take; an error then, as any other.
         max_retries: How often a failing request is tried again before it is given up until its object changes;
             ``None`` for ever.

@@ -81,7 +81,7 @@ class WorkQueue(Generic[K]):
         observer: QueueObserver | None = None,
     ) -> None:
         self._clock: Clock = clock or SystemClock()
-        self._limiter = rate_limiter or default_rate_limiter(clock=self._clock)
+        self._limiter = rate_limiter or default_rate_limiter()
         self._observer = observer
         self._sequence = count()
         # Every waiting key has one entry here. The heaps may hold outdated tuples besides the valid one: a tuple is

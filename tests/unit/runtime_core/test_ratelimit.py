@@ -1,5 +1,6 @@
 """Delays after failures: client-go's numbers."""
 
+import heapq
 from datetime import timedelta
 
 import pytest
@@ -47,14 +48,37 @@ def test_the_bucket_fills_up_with_time_but_not_beyond_its_burst():
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.floats(0, 5)), max_size=200))
-def test_the_default_is_never_shorter_than_either_limit(steps):
-    """The longer of the two delays counts, whatever happened before."""
+def test_of_several_limits_the_longest_counts(steps):
+    """Whatever happened before."""
     clock = VirtualClock()
-    default = default_rate_limiter(clock=clock)
-    item, bucket = ItemExponentialLimiter(), BucketLimiter(clock=clock)
+    item, bucket, other = ItemExponentialLimiter(), BucketLimiter(clock=clock), BucketLimiter(clock=clock)
+    both = MaxOfLimiter(ItemExponentialLimiter(), other)
     for key, pause in steps:
         clock.advance(timedelta(seconds=pause))
-        assert default.when(key) == max(item.when(key), bucket.when(key))
+        assert both.when(key) == max(item.when(key), bucket.when(key))
+
+
+def tries(limiter, *, objects: int, outage: float) -> tuple[list[float], float]:
+    """When each of many failing objects is tried, and when the last one succeeds after an outage."""
+    due = [(0.0, item) for item in range(objects)]
+    tried: list[float] = []
+    while due[0][0] < outage:
+        now, item = heapq.heappop(due)
+        tried.append(now)
+        heapq.heappush(due, (now + limiter.when(item).total_seconds(), item))
+    return tried, max(now for now, _ in due)
+
+
+def test_thousands_of_failures_recover_soon_after_an_outage():
+    """No object waits longer than the outage took, and a little: no debt of the others is paid."""
+    _, recovered = tries(default_rate_limiter(), objects=2_000, outage=20)
+    assert recovered <= 2 * 20 + 1
+
+
+def test_a_long_outage_is_not_hammered():
+    """In its tenth minute two thousand objects together cost fewer than ten tries a second."""
+    tried, _ = tries(default_rate_limiter(), objects=2_000, outage=600)
+    assert sum(1 for moment in tried if moment >= 300) < 10 * 300
 
 
 @pytest.mark.parametrize(
