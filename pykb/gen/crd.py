@@ -92,7 +92,7 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
             diagnostics,
             Options(options.allow_dangerous_types, options.embedded_metadata, options.says_bare_metadata, texts),
         )
-        crds = assemble(kinds, resolver, diagnostics, converted=converted_kinds(root))
+        crds = assemble(kinds, resolver, diagnostics, converted=converted_kinds(root, diagnostics))
         check(crds, diagnostics)
         if len(modules) == len(loaded):
             check_placement(sources.files, sources.declarations, kinds, diagnostics)

@@ -14,6 +14,7 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OPTION
+from pykb.diagnostics.codes.project import PROJECT_SYNTAX, RESTORE
 from pykb.diagnostics.suggest import closest
 from pykb.meta.gvk import GroupKind
 
@@ -37,8 +38,13 @@ _TABLES = ("generate",)
 _NOUNS = {str: "text", int: "a whole number", bool: "`true` or `false`", list: "a list of texts"}
 
 
-def read_project(root: Path) -> Mapping[str, Any]:
-    """PROJECT as plain data; empty when there is none, or it is no YAML (other commands say so)."""
+def read_project(root: Path, diagnostics: Diagnostics | None = None) -> Mapping[str, Any]:
+    """PROJECT as plain data; empty when there is none, or it is no YAML.
+
+    Args:
+        root: The project.
+        diagnostics: Gets that it is no YAML, where something depends on what it says.
+    """
     text = _project_text(root)
     if not text:
         return {}
@@ -46,7 +52,12 @@ def read_project(root: Path) -> Mapping[str, Any]:
 
     try:
         found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
-    except yaml.YAMLError:
+    except yaml.YAMLError as error:
+        if diagnostics is not None:
+            mark = getattr(error, "problem_mark", None)
+            place = Span("PROJECT", mark.line + 1, mark.column + 1) if mark else Span("PROJECT", 1, 1)
+            problem = getattr(error, "problem", None) or "it cannot be read"
+            diagnostics.add(PROJECT_SYNTAX.at(place, f"PROJECT is no YAML: {problem}", help=(RESTORE,)))
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -58,11 +69,11 @@ def _project_text(root: Path) -> str:
         return ""
 
 
-def converted_kinds(root: Path) -> frozenset[GroupKind]:
-    """The kinds that have a conversion webhook."""
+def converted_kinds(root: Path, diagnostics: Diagnostics) -> frozenset[GroupKind]:
+    """The kinds that have a conversion webhook; what cannot be read is said, since their CRDs depend on it."""
     if "conversion" not in _project_text(root):  # hardly any project; to load a YAML parser for it takes longer
         return frozenset()
-    project = read_project(root)
+    project = read_project(root, diagnostics)
     found: set[GroupKind] = set()
     for resource in project.get("resources") or ():
         webhooks = resource.get("webhooks") if isinstance(resource, dict) else None

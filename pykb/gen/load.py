@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_OUTSIDE
+from pykb.diagnostics.suggest import closest
 from pykb.gen.module_name import RESERVED, module_name
 from pykb.markers.collect import syntax_error
 
@@ -219,20 +220,37 @@ def _import_failure(error: BaseException, path: Path, root: Path) -> Diagnostic:
         place,
         f"importing `{_shown(str(path), root)}` fails: {kind}: {_first_line(error)}",
         label="raised here",
-        help=_remedy(error, root),
+        help=_remedy(error, path, root),
     )
 
 
-def _remedy(error: BaseException, root: Path) -> tuple[str, ...]:
+def _remedy(error: BaseException, path: Path, root: Path) -> tuple[str, ...]:
     if isinstance(error, ImportError | AttributeError) and "circular import" in str(error):
         return ("move what both modules need into a third one, which imports neither",)
     missing = error.name if isinstance(error, ModuleNotFoundError) else None
     if not missing:
-        return ()
+        return _renamed(error, root)
+    folders = [folder for folder in path.parents if folder.is_relative_to(root / missing.partition(".")[0])]
+    bare = [folder for folder in reversed(folders) if not (folder / "__init__.py").exists()]
+    if bare:  # the file was imported by a shorter name, since a folder above it is no package
+        return tuple(f"touch {_shown(str(folder), root)}/__init__.py" for folder in bare)
     package = sys.modules.get(missing.partition(".")[0])
     if package is not None and _lies_in(package, root):
         return (f"create the module `{missing}`, or correct the import",)
     return (f"install the distribution that has `{missing}` into the project's environment",)
+
+
+def _renamed(error: BaseException, root: Path) -> tuple[str, ...]:
+    """A name that a module of the project does not have: a class was renamed, and its package still imports it."""
+    match = re.fullmatch(r"cannot import name '(\w+)' from '([\w.]+)' .*", str(error))
+    if match is None or not isinstance(error, ImportError):
+        return ()
+    module = sys.modules.get(match[2])
+    if module is None or not _lies_in(module, root):
+        return ()
+    near = closest(match[1], [name for name in vars(module) if not name.startswith("_")])
+    say = f"import `{near}`" if near else "import the name that it has now"
+    return (f"`{match[2]}` has no `{match[1]}`: {say}, or give it back",)
 
 
 def _place(

@@ -11,7 +11,7 @@ import ast
 import re
 import warnings
 
-from pykb.diagnostics import Diagnostic, Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.markers import MARKER_DETACHED, MARKER_SYNTAX, SOURCE_SYNTAX
 from pykb.markers.comments import MARKER_LIKE, Comment, CommentBlock, find_comments, is_comment, split_lines
 from pykb.markers.consistency import check_consistency
@@ -29,6 +29,7 @@ __all__ = ["FieldDeclaration", "SourceFile", "TypeDeclaration", "TypeKind", "col
 
 
 _NAMESPACES = ("+kubebuilder:", "+k8s:")
+_WITHOUT_PLUS = re.compile(r"[ \t]*(?:kubebuilder|k8s):[A-Za-z][\w:-]*(?:=|[ \t]*$)")
 _IN_DOCSTRING = re.compile(
     r"""^[ \t]*(?:[rR]?(?:"{3}|'{3}|"|'))?[ \t]*(\+(?:kubebuilder|k8s):[^\n\r]*?)[ \t]*(?:"{3}|'{3})?[ \t]*$""",
     re.MULTILINE,
@@ -124,7 +125,7 @@ class _Attachment:
         for comment in self._comments.trailing:
             if comment.marker_offset is not None and is_comment(self._text, comment):
                 self._trailing(comment)
-        self._documentation()
+        self._near_misses()
         self._docstrings()
         package = tuple(sorted(self._package, key=lambda m: (m.span.line, m.span.column)))
         check_consistency([m for m in package if not m.definition.anywhere], self._diagnostics)
@@ -242,25 +243,41 @@ class _Attachment:
                 )
             )
 
-    def _documentation(self) -> None:
-        """Markers in comments for Sphinx (``#: text``) are text; whoever wrote one there meant it to count."""
-        comments = [*(c for b in self._comments.blocks for c in b.comments), *self._comments.trailing]
-        for comment in comments:
-            text = comment.text[1:].strip()
-            if not comment.text.startswith(":") or not text.startswith("+"):
-                continue
-            if not text.startswith(_NAMESPACES) and resolve(text, self._registry)[0] is None:
-                continue
-            if not comment.own_line and not is_comment(self._text, comment):
-                continue
-            self._diagnostics.add(
-                MARKER_SYNTAX.at(
-                    Span(self._path, comment.line, comment.column, comment.line, comment.column + 2),
-                    "expected `#` before a marker, found `#:`",
-                    label="text of the documentation",
-                    help=(f"write `# {text}`",),
-                )
+    def _near_misses(self) -> None:
+        """Comments that are text, and that whoever wrote them meant to count."""
+        for comment in [*(c for b in self._comments.blocks for c in b.comments), *self._comments.trailing]:
+            if comment.text.startswith(":"):
+                self._documentation(comment)
+            elif _WITHOUT_PLUS.match(comment.text) and (comment.own_line or is_comment(self._text, comment)):
+                self._without_plus(comment)
+
+    def _without_plus(self, comment: Comment) -> None:
+        text = comment.text.strip()
+        column = comment.column + 1 + comment.text.index(text)
+        self._diagnostics.add(
+            MARKER_SYNTAX.at(
+                Span(self._path, comment.line, column, comment.line, column + len(text)),
+                "expected `+` before the name of a marker",
+                label="text of the description",
+                help=(f"write `# +{text}`",),
+                severity=Severity.WARNING,
             )
+        )
+
+    def _documentation(self, comment: Comment) -> None:
+        """Markers in comments for Sphinx (``#: text``)."""
+        text = comment.text[1:].strip()
+        known = text.startswith(_NAMESPACES) or (text.startswith("+") and resolve(text, self._registry)[0] is not None)
+        if not known or (not comment.own_line and not is_comment(self._text, comment)):
+            return
+        self._diagnostics.add(
+            MARKER_SYNTAX.at(
+                Span(self._path, comment.line, comment.column, comment.line, comment.column + 2),
+                "expected `#` before a marker, found `#:`",
+                label="text of the documentation",
+                help=(f"write `# {text}`",),
+            )
+        )
 
     def _docstrings(self) -> None:
         """Markers inside docstrings are text; whoever wrote one there meant it to count."""

@@ -13,7 +13,7 @@ import tokenize
 from bisect import bisect_right
 from dataclasses import dataclass
 
-MARKER_LIKE = re.compile(r"#:?[ \t]*\+[ \t]*\w")
+MARKER_LIKE = re.compile(r"#:?[ \t]*(?:\+[ \t]*\w|(?:kubebuilder|k8s):\w)")
 """Found in every file that can have a marker: the cheap test that most files of a tree fail."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")

@@ -19,7 +19,7 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
-from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_SYNTAX, PROJECT_VERSION
+from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_SYNTAX, PROJECT_VERSION, RESTORE
 from pykb.meta.plural import pluralize
 from pykb.scaffold.resource import Resource
 from pykb.scaffold.webhooks import Webhooks
@@ -121,10 +121,11 @@ def load(text: str) -> tuple[Project | None, Diagnostics]:
         if mark is not None and error.context_mark is not None and mark.line >= len(text.splitlines()):
             mark = error.context_mark  # what was left open says more than the end of the file
         span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else Span(FILE_NAME, 1, 1)
-        found.add(PROJECT_SYNTAX.at(span, f"PROJECT is no YAML: {_problem(error)}"))
+        found.add(PROJECT_SYNTAX.at(span, f"PROJECT is no YAML: {_problem(error)}", help=(RESTORE,)))
         return None, found
     if not isinstance(document, CommentedMap):
-        found.add(PROJECT_SYNTAX.at(Span(FILE_NAME, 1, 1), "PROJECT must be a mapping of keys to values"))
+        message = "PROJECT must be a mapping of keys to values"
+        found.add(PROJECT_SYNTAX.at(Span(FILE_NAME, 1, 1), message, help=(RESTORE,)))
         return None, found
     reader = _Reader(found)
     version = document.get("version")

@@ -88,7 +88,8 @@ LIST_TOPOLOGY = Code(
 DEFAULT_VALUE = Code(
     "default-value",
     "A default does not fit the field's schema",
-    "The API server validates defaults against the schema, and refuses the CRD when one does not fit.",
+    "The API server validates defaults against the schema, and refuses the CRD when one does not fit. A default in "
+    "Python that fits the schema but not the type (`None` for an `int`, a time without a zone) is a warning.",
 )
 ENUM_VALUE = Code(
     "enum-value",

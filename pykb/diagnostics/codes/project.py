@@ -24,6 +24,7 @@ PROJECT_EXISTS = Code(
     "`pykb init` starts a project once. To start over, remove the files; to add a kind, use `pykb create api`.",
 )
 
+RESTORE = "correct the line, or go back to the last commit: `git checkout PROJECT`"
 PROJECT_SYNTAX = Code(
     "project-syntax",
     "PROJECT is no YAML",

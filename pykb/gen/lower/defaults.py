@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
+import types
 import typing
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +13,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from pykb.diagnostics import Diagnostic, Severity
+from pykb.diagnostics.codes.crd import DEFAULT_VALUE
 from pykb.diagnostics.codes.types import DEFAULT_NOT_JSON
 
 if TYPE_CHECKING:
@@ -38,12 +42,16 @@ def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[o
         )
         return None, ""
     if value is PydanticUndefined or value is None:
+        if value is None:
+            _check_none(info.annotation, place, lowering)
         return None, ""
     if isinstance(value, _EMPTY) and not value:
         return None, ""
     if isinstance(value, BaseModel) and not value.model_fields_set:
         return None, ""
     shown = f"= {value!r}"
+    if isinstance(value, dt.datetime) and value.tzinfo is None:
+        lowering.diagnostics.add(_naive(value, place))
     try:
         return _encode(value), shown
     except (TypeError, ValueError) as error:
@@ -56,6 +64,35 @@ def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[o
             ),
         )
         return None, ""
+
+
+def _check_none(annotation: Any, place: Place, lowering: Lowering) -> None:
+    """Say that a plain type has no ``None``; what an alias or a type variable stands for may have it."""
+    plain = typing.get_origin(annotation) or annotation
+    if not isinstance(plain, type) or plain in {Any, object, types.NoneType, types.UnionType}:
+        return
+    name = annotation.__name__ if isinstance(annotation, type) and annotation is plain else str(annotation)
+    lowering.diagnostics.add(
+        DEFAULT_VALUE.at(
+            place.span,
+            f"the default of {place.what} is `None`, which is no `{name}`",
+            notes=(
+                "in the schema the field is optional and has no default; your code finds `None` where it is absent",
+            ),
+            help=(f"{name} | None = None", "or leave the default out: then the field is required"),
+            severity=Severity.WARNING,
+        ),
+    )
+
+
+def _naive(value: dt.datetime, place: Place) -> Diagnostic:
+    return DEFAULT_VALUE.at(
+        place.span,
+        f"the default of {place.what}, `{value}`, has no time zone: it is taken for UTC",
+        notes=("times of an API server have one, and Python compares the two kinds with an error",),
+        help=("datetime(..., tzinfo=UTC)", "with `from datetime import UTC`"),
+        severity=Severity.WARNING,
+    )
 
 
 def _value_of(info: FieldInfo) -> Any:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pykb.api.struct import Struct
+from pykb.diagnostics import Severity
 from pykb.diagnostics.codes.types import UNION
 from pykb.gen.cel.types import type_of_schema
 from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
@@ -39,10 +40,37 @@ def lower_struct_union(classes: list[type[Struct]], place: Place, lowering: Lowe
     }
     union = SchemaNode({"type": Keyword("object", place.span)}, span=place.span, properties=properties)
     if tag is None:
+        _say_lost(nodes, classes, properties, place, lowering)
         return union
     properties[tag] = replace(merged[tag], schema=merged[tag].schema.without("default"), required=True)
     rules = list(_rules(tag, nodes, properties))
     return union.put("x-kubernetes-validations", rules, place.span) if rules else union
+
+
+def _say_lost(
+    nodes: Sequence[SchemaNode],
+    classes: Sequence[type[Struct]],
+    properties: Mapping[str, PropertyNode],
+    place: Place,
+    lowering: Lowering,
+) -> None:
+    """Nothing tells the members apart, so that what only some of them require is required of no object."""
+    lost = [
+        f"`{name}` of `{cls.__name__}`"
+        for cls, node in zip(classes, nodes, strict=True)
+        for name, prop in (node.properties or {}).items()
+        if prop.required and not properties[name].required
+    ]
+    if lost:
+        lowering.diagnostics.add(
+            UNION.at(
+                place.span,
+                f"nothing tells the members of the union at {place.what} apart, so no object needs {', '.join(lost)}",
+                notes=("an object that fits no member is stored, and your code cannot read it",),
+                help=('give each member a field that tells them apart: `kind: Literal["..."]`',),
+                severity=Severity.WARNING,
+            ),
+        )
 
 
 def _tag(nodes: Sequence[SchemaNode]) -> str | None:
