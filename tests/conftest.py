@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -30,3 +31,19 @@ def full_control_plane() -> Iterator[ControlPlane]:
         if not running.has_controller_manager:
             pytest.fail("kube-controller-manager is not to be had: `pykb envtest use`", pytrace=False)
         yield running
+
+
+@pytest.fixture
+def make_tree(tmp_path: Path) -> Callable[[Mapping[str, str | bytes]], Path]:
+    """Makes a folder `project` with the files that a test names."""
+
+    def make(files: Mapping[str, str | bytes], folder: str = "project") -> Path:
+        root = tmp_path / folder
+        root.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            path = root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return root
+
+    return make

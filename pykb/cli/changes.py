@@ -6,8 +6,8 @@ import typer
 
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, report
-from pykb.scaffold.apply import apply, backups
-from pykb.scaffold.plan import Action, Plan
+from pykb.files.apply import apply, backups
+from pykb.files.plan import Action, Plan
 
 
 def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
@@ -20,15 +20,26 @@ def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
             console.out(line)
         console.say("nothing was written (--dry-run)")
         return False
-    problem = apply(plan)
-    if problem is not None:
-        report([problem])
-        raise typer.Exit(EXIT_FINDINGS)
+    _apply(plan)
     for line in summary(plan):
         console.say(line)
     for path, copy in backups(plan).items():
         console.say(f"the old `{path}` is kept as `{copy}`")
     return not plan.is_empty
+
+
+def write(plan: Plan) -> None:
+    """Apply a plan of generated files, and say what became of each."""
+    _apply(plan)
+    for change in plan.changes:
+        console.say(f"{change.action.removesuffix('e')}ed {change.path}")
+
+
+def _apply(plan: Plan) -> None:
+    problem = apply(plan)
+    if problem is not None:
+        report([problem])
+        raise typer.Exit(EXIT_FINDINGS)
 
 
 def summary(plan: Plan) -> list[str]:

@@ -23,8 +23,8 @@ from pykb.diagnostics.render import Format
 from pykb.plugins.style import Style
 
 if TYPE_CHECKING:
+    from pykb.files.plan import Plan
     from pykb.plugins.new_api import ApiPlan, NewApi
-    from pykb.scaffold.plan import Plan
     from pykb.scaffold.project import Project
     from pykb.scaffold.resource import Resource
 

@@ -110,6 +110,7 @@ def generate(
       pykb generate --check
       pykb generate rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
     """
+    from pykb.cli.changes import write
     from pykb.cli.environment import hand_over
     from pykb.cli.project import find_root, settle
 
@@ -161,17 +162,16 @@ def generate(
     if prune and request.is_whole_project:
         from pykb.gen.prune import stale_files
 
-        changes += stale_files(root, options, request.rules, result, result.diagnostics)
+        gone = stale_files(root, options, request.rules, result, result.diagnostics)
+        changes += output.changes_to(root, gone, result.diagnostics)
     finish(result.diagnostics)
     if check:
-        diff, stale = output.check(changes)
+        diff, differing = output.check(changes)
         if diff:
             console.out(diff.rstrip("\n"))
-        finish(stale)
+        finish(differing)
         return
     text = output.printed(result.artifacts, request.rules)
     if text:
         console.out(text.removesuffix("\n"))
-    for change in output.write(root, changes):
-        verb = "removed" if change.after is None else "created" if change.before is None else "updated"
-        console.say(f"{verb} {change.path}")
+    write(output.to_plan(root, changes))

@@ -50,6 +50,7 @@ def docs(
       pykb generate docs --format html --output site/reference.html
       pykb generate docs --check
     """
+    from pykb.cli.changes import write
     from pykb.cli.environment import hand_over
     from pykb.cli.project import find_root, settle
 
@@ -74,12 +75,13 @@ def docs(
         console.say("nothing was written")
         raise typer.Exit(EXIT_FINDINGS)
     report(diagnostics)
-    changes = [files.Change(targets[name], files.read_text(root / targets[name]), text) for name, text in texts.items()]
+    unplaced = Diagnostics()
+    changes = files.changes_to(root, {targets[name]: text for name, text in texts.items()}, unplaced)
+    finish(unplaced)
     if check:
         diff, stale = files.check(changes, command="pykb generate docs")
         if diff:
             console.out(diff.rstrip("\n"))
         finish(stale)
         return
-    for change in files.write(root, changes):
-        console.say(f"{'created' if change.before is None else 'updated'} {change.path}")
+    write(files.to_plan(root, changes))

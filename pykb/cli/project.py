@@ -52,7 +52,7 @@ def settle(root: Path, *, writes: bool) -> None:
     """
     if not any(root.glob(".pykb/transaction*")):  # do not load the rest for nothing
         return
-    from pykb.scaffold.apply import pending, recover
+    from pykb.files.apply import pending, recover
 
     note = recover(root) if writes else pending(root)
     if note is not None:

@@ -23,7 +23,7 @@ from pykb.envtest.crds import install_crds, read_crds
 from pykb.envtest.existing import ExistingCluster
 from pykb.envtest.reporter import Reporter
 from pykb.envtest.rest import Rest
-from pykb.scaffold.durable import lock
+from pykb.files.durable import lock
 from pykb.tools.kubectl import Kubectl
 
 CRD_TIMEOUT = timedelta(seconds=60)

@@ -21,8 +21,8 @@ from pykb.envtest.ports import LOOPBACK
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving, WebhookManifest
 from pykb.envtest.webhooks import install_webhooks, installed_with, remove_webhooks
+from pykb.files.durable import lock
 from pykb.meta.gvk import GroupKind
-from pykb.scaffold.durable import lock
 
 PREFIX = "pykb-dev-"
 """What the names of the configurations begin with: stable, so that the next loop replaces what a killed one left."""

@@ -15,7 +15,7 @@ from pykb.diagnostics.codes.generate import KIND_GONE, MARKERS_GONE
 from pykb.gen.defaults import project_groups, project_kinds
 from pykb.gen.emit.yaml import dump_document
 from pykb.gen.options import GenerateOptions
-from pykb.gen.output import Change, OutputRules, read_text
+from pykb.gen.output import OutputRules
 from pykb.gen.run import GenerateResult
 from pykb.gen.webhook.generate import FILE_NAME
 
@@ -31,8 +31,8 @@ _NAME = re.compile(r"(?P<group>[a-z0-9.-]+)_(?P<plural>[a-z0-9-]+)\.yaml")
 
 def stale_files(
     root: Path, options: GenerateOptions, rules: OutputRules, result: GenerateResult, diagnostics: Diagnostics
-) -> list[Change]:
-    """What a run over the whole project changes beside the files that it makes.
+) -> dict[str, str | None]:
+    """What a run over the whole project changes beside the files that it makes: their texts, none for one that goes.
 
     Args:
         root: The project.
@@ -42,31 +42,40 @@ def stale_files(
         diagnostics: Gets what is lost by it.
     """
     own = {name for name in result.artifacts if name not in rules.printed | rules.discarded}
-    found: list[Change] = []
+    found: dict[str, str | None] = {}
     if "crd" in own:
         names = [artifact.path for artifact in result.artifacts["crd"]]
         gone = stale_crds(root, rules.folders["crd"], names, lambda: result.groups | project_groups(root))
-        diagnostics.extend(_gone(root, change) for change in gone)
-        found += gone
+        diagnostics.extend(_gone(root, path) for path in gone)
+        found |= dict.fromkeys(gone)
     for generator, name in (("rbac", options.rbac_file_name), ("webhook", FILE_NAME)):
         if generator in own and not result.artifacts[generator]:
-            change = emptied(root, f"{rules.folders[generator].rstrip('/')}/{name}")
-            if change is not None:
-                diagnostics.add(_emptied(generator, change))
-                found.append(change)
+            path = f"{rules.folders[generator].rstrip('/')}/{name}"
+            text = emptied(root, path)
+            if text is not None:
+                diagnostics.add(_emptied(generator, path))
+                found[path] = text
     return found
 
 
-def emptied(root: Path, path: str) -> Change | None:
+def emptied(root: Path, path: str) -> str | None:
     """A manifest of roles or webhooks without what they held; ``None`` where a generator did not write all of it."""
-    text = read_text(root / path) or ""
+    text = _text(root / path)
     header, *bodies = re.split(r"^---\n", text, flags=re.MULTILINE)
     documents = [_generated(body) for body in bodies]
     kept = [document for document in documents if document is not None]
     if not kept or len(kept) < len(documents):
         return None
     after = header + "".join(f"---\n{dump_document(document)}" for document in kept)
-    return Change(path, text, after) if after != text else None
+    return after if after != text else None
+
+
+def _text(path: Path) -> str:
+    """The text of a file; nothing where there is none, or a link, which no generator makes."""
+    try:
+        return "" if path.is_symlink() else path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def _generated(body: str) -> dict[str, object] | None:
@@ -88,27 +97,26 @@ def _generated(body: str) -> dict[str, object] | None:
     return {**document, key: []} if set(metadata) <= {"name", "namespace"} else None
 
 
-def _emptied(generator: str, change: Change) -> Diagnostic:
+def _emptied(generator: str, path: str) -> Diagnostic:
     return MARKERS_GONE.at(
-        Span(change.path, 1, 1),
-        f"no file has a `+kubebuilder:{generator}` marker any more, so `{change.path}` is emptied: "
-        f"{_EFFECTS[generator]}",
+        Span(path, 1, 1),
+        f"no file has a `+kubebuilder:{generator}` marker any more, so `{path}` is emptied: {_EFFECTS[generator]}",
         notes=("a cluster keeps what was applied before until this is applied: `make deploy`",),
         help=("put the markers back", "or `--no-prune`, which leaves the file as it is"),
     )
 
 
-def _gone(root: Path, change: Change) -> Diagnostic:
+def _gone(root: Path, path: str) -> Diagnostic:
     from pykb.gen.manifest import load_manifest
 
-    document = load_manifest((change.before or "").rpartition("---\n")[2])
+    document = load_manifest(_text(root / path).rpartition("---\n")[2])
     spec = document.get("spec") if isinstance(document, dict) else None
     names, group = (spec["names"], str(spec["group"])) if isinstance(spec, dict) else ({}, "")
     kind, plural = str(names.get("kind")), str(names.get("plural"))
-    users = ", ".join(f"`{path}`" for path in _users(root, change.path, group, kind, plural))
+    users = ", ".join(f"`{user}`" for user in _users(root, path, group, kind, plural))
     return KIND_GONE.at(
         None,
-        f"no class makes the kind `{kind}` of `{group}` any more, so `{change.path}` is removed",
+        f"no class makes the kind `{kind}` of `{group}` any more, so `{path}` is removed",
         notes=(
             "where a CRD is deleted from a cluster, all objects of its kind are deleted with it",
             *((f"still named in {users}",) if users else ()),
@@ -128,17 +136,17 @@ def _users(root: Path, own: str, group: str, kind: str, plural: str) -> Iterator
     word = re.compile(rf"(?<![A-Za-z0-9-])(?:{re.escape(kind)}|{re.escape(plural)})(?![A-Za-z0-9-])")
     for path in sorted((root / "config").rglob("*.yaml")):
         shown = path.relative_to(root).as_posix()
-        text = read_text(path) or ""
+        text = _text(path)
         if shown != own and group in text and word.search(text):
             yield shown
 
 
-def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: Callable[[], frozenset[str]]) -> list[Change]:
-    """Files to remove from the directory of CRDs.
+def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: Callable[[], frozenset[str]]) -> list[str]:
+    """Files to remove from the directory of CRDs, by their paths.
 
     A file is stale when all of this holds: no kind generates it any more; it is named ``<group>_<plural>.yaml`` for the
     CRD in it; the group is one of the project's; and every byte of the document is as a generator writes it, so that
-    a file which somebody wrote or edited by hand stays.
+    a file which somebody wrote or edited by hand stays. So does a link, which no generator makes.
 
     Args:
         root: The project.
@@ -149,14 +157,13 @@ def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: Callable[[]
     names = frozenset(kept)
     others = [path for path in sorted((root / folder).glob("*.yaml")) if path.name not in names]
     own = groups() if others else frozenset()
-    found: list[Change] = []
+    found: list[str] = []
     for path in others:
         match = _NAME.fullmatch(path.name)
         if match is None or match["group"] not in own or not path.is_file():
             continue
-        text = read_text(path) or ""
-        if _is_generated(text, match["group"], match["plural"]):
-            found.append(Change(f"{folder.rstrip('/')}/{path.name}", text, None))
+        if _is_generated(_text(path), match["group"], match["plural"]):
+            found.append(f"{folder.rstrip('/')}/{path.name}")
     return found
 
 

@@ -8,10 +8,11 @@ from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.importer import FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
+from pykb.files.plan import Plan
 from pykb.importer.definition import Definition
 from pykb.importer.package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
 from pykb.importer.verify import verify
-from pykb.scaffold.plan import OnExists, Plan, PlanBuilder
+from pykb.scaffold.plan import OnExists, PlanBuilder
 
 
 def plan_import(

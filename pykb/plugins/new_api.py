@@ -12,6 +12,7 @@ from pykb.diagnostics.codes.create_webhook import CONVERTER_MISSING
 from pykb.diagnostics.codes.names import KIND_TAKEN
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.diagnostics.model import Severity
+from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.plugins import against_project
@@ -21,7 +22,7 @@ from pykb.plugins.registry import resolve
 from pykb.plugins.request import ApiContext, ApiRequest
 from pykb.plugins.style import Style
 from pykb.scaffold import naming
-from pykb.scaffold.plan import Plan, PlanBuilder
+from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.project import FILE_NAME, Project
 from pykb.scaffold.resource import BUILTIN_GROUPS, Resource, merge, sample_name
 

@@ -18,13 +18,14 @@ from pykb.diagnostics.codes.scaffold import (
     FILE_EXISTS,
     WHEEL_UNAVAILABLE,
 )
+from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import DEFAULT, resolve
 from pykb.plugins.request import InitRequest
 from pykb.scaffold import distribution, license, naming, project, tree  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
-from pykb.scaffold.plan import Plan, PlanBuilder
+from pykb.scaffold.plan import PlanBuilder
 
 PYTHON_VERSION = "3.11"
 """The oldest Python that a project supports: pykb's own."""

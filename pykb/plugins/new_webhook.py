@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.create_webhook import CORE_WEBHOOK
+from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
 from pykb.plugins import against_webhooks
 from pykb.plugins.boilerplate import boilerplate
@@ -16,7 +17,7 @@ from pykb.plugins.registry import resolve
 from pykb.plugins.request import Spoke, WebhookContext, WebhookRequest
 from pykb.plugins.webhook_target import find_target
 from pykb.scaffold import naming
-from pykb.scaffold.plan import Plan, PlanBuilder
+from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.project import FILE_NAME, Project
 from pykb.scaffold.resource import Resource, merge
 from pykb.scaffold.webhooks import Webhooks, admission_path

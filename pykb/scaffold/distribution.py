@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pykb
-from pykb.scaffold.apply import apply
+from pykb.files.apply import apply
 from pykb.scaffold.locate import NAME, PACKAGE, WHEEL, checkout, is_bytecode, templates
 from pykb.scaffold.plan import PlanBuilder
 

@@ -1,28 +1,19 @@
-"""A plan: every change that a command would make, rendered and checked in memory, before one of them is made."""
+"""What a scaffolding command would write, gathered from plugins into a plan, and checked before it is made."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, NOT_A_FILE
+from pykb.files.plan import Action, Change, Plan
+from pykb.files.workspace import OutsideError, Snapshot, Workspace
 from pykb.scaffold.check import check
 from pykb.scaffold.insert import Fragment, insert, missing
 from pykb.scaffold.project import FILE_NAME
-from pykb.scaffold.workspace import OutsideError, Snapshot, Workspace
-
-
-class Action(StrEnum):
-    """What happens to a file, in the words that are shown."""
-
-    CREATE = "create"
-    UPDATE = "update"
-    OVERWRITE = "overwrite"
-    KEEP = "keep"
 
 
 class OnExists(StrEnum):
@@ -31,39 +22,6 @@ class OnExists(StrEnum):
     REFUSE = "refuse"
     KEEP = "keep"
     OVERWRITE = "overwrite"
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One file before and after."""
-
-    snapshot: Snapshot
-    after: bytes
-    action: Action
-    mode: int
-
-    @property
-    def path(self) -> str:
-        """Where, relative to the project."""
-        return self.snapshot.path
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The changes of one command in the order in which they are made: PROJECT last, so it never claims too much."""
-
-    root: Path
-    changes: tuple[Change, ...]
-    kept: tuple[str, ...] = ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
-        return not self.changes
-
-    def diff(self) -> str:
-        """All changes as one unified diff, as ``git diff`` would show them."""
-        return "".join(_diff(change) for change in self.changes)
 
 
 class PlanBuilder:
@@ -158,12 +116,13 @@ class PlanBuilder:
             self.update(path, change(before.decode("utf-8")).encode())
 
     def build(self) -> Plan:
-        """The plan. Only to be applied when ``diagnostics`` has no errors."""
+        """The plan, PROJECT last, so it never claims too much. To be applied only when there are no errors."""
         paths = sorted(self._after, key=lambda path: (path == FILE_NAME, path))
-        changes = tuple(
+        changes = (
             Change(self.workspace.read(path), self._after[path], self._action[path], self._mode[path]) for path in paths
         )
-        return Plan(self.workspace.root, changes, tuple(sorted(self._kept)))
+        needed = tuple(change for change in changes if change.is_needed)
+        return Plan(self.workspace.root, needed, tuple(sorted(self._kept)))
 
     def _set(self, path: str, content: bytes, action: Action, mode: int) -> None:
         self._after[path] = content
@@ -187,21 +146,3 @@ def _as_on_disk(problem: Diagnostic, planned: str, on_disk: bytes) -> Diagnostic
     if line not in lines:
         return problem
     return replace(problem, span=Span(problem.span.path, lines.index(line) + 1, problem.span.column))
-
-
-def _diff(change: Change) -> str:
-    old, new = change.snapshot.content, change.after
-    path = change.path
-    head = f"diff --git a/{path} b/{path}\n"
-    if old is None:
-        head += f"new file mode 100{change.mode:o}\n"
-    if b"\0" in new or b"\0" in (old or b""):
-        return head + f"Binary files {'/dev/null' if old is None else f'a/{path}'} and b/{path} differ\n"
-    lines = difflib.unified_diff(
-        (old or b"").decode("utf-8", "backslashreplace").splitlines(keepends=True),
-        new.decode("utf-8", "backslashreplace").splitlines(keepends=True),
-        "/dev/null" if old is None else f"a/{path}",
-        f"b/{path}",
-    )
-    body = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
-    return head + body

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from pykb.cli import app
-from pykb.scaffold import apply as applying
-from pykb.scaffold import distribution, durable
+from pykb.files import apply as applying
+from pykb.files import durable
+from pykb.scaffold import distribution
 
 DISK = (
     "create",

@@ -375,7 +375,7 @@ def test_the_project_is_as_before_when_it_cannot_be_written(
     pykb, project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Interrupted in the middle: what was written is undone."""
-    from pykb.scaffold import durable
+    from pykb.files import durable
 
     before = contents(project)
     move, calls = durable.move_below, []

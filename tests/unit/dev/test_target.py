@@ -9,7 +9,7 @@ import pytest
 from pykb.dev.target import open_target
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.reporter import Silent
-from pykb.scaffold.durable import lock
+from pykb.files.durable import lock
 
 
 def test_a_second_loop_of_a_project_takes_nothing_away_from_the_first(tmp_path: Path) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import Diagnostics, EnvironmentProblem
+from pykb.files.apply import apply
 from pykb.gen import output
 from pykb.gen.artifact import Artifact
-from pykb.gen.output import Change, OutputRules, plan_changes, write
+from pykb.gen.output import OutputRules, changes_to, plan_changes, to_plan
 from pykb.gen.prune import emptied, stale_crds
 
 CRD = """\
@@ -30,35 +32,58 @@ def artifacts(text: str = "x") -> dict[str, tuple[Artifact, ...]]:
     return {"crd": (Artifact("a.yaml", ({"k": text},)),)}
 
 
+def write(root: Path, texts: dict[str, str | None]) -> list[str]:
+    """Give files these texts; the paths of those that changed."""
+    found = Diagnostics()
+    plan = to_plan(root, changes_to(root, texts, found))
+    assert not found
+    assert apply(plan) is None
+    return [change.path for change in plan.changes]
+
+
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     """The same artifacts need no change, and the file is not touched."""
     rules = OutputRules({"crd": "out"})
-    assert [c.path for c in write(tmp_path, plan_changes(tmp_path, artifacts(), rules, Diagnostics()))] == [
-        "out/a.yaml"
-    ]
-    before = (tmp_path / "out/a.yaml").stat().st_mtime_ns
-    assert write(tmp_path, plan_changes(tmp_path, artifacts(), rules, Diagnostics())) == []
-    assert (tmp_path / "out/a.yaml").stat().st_mtime_ns == before
+    plan = to_plan(tmp_path, plan_changes(tmp_path, artifacts(), rules, Diagnostics()))
+    assert [change.path for change in plan.changes] == ["out/a.yaml"]
+    apply(plan)
+    assert to_plan(tmp_path, plan_changes(tmp_path, artifacts(), rules, Diagnostics())).is_empty
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a.yaml"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out"]
 
 
-def test_nothing_is_written_when_one_file_cannot_be(tmp_path: Path) -> None:
-    """A directory in the way of the second file leaves the first as it was."""
-    (tmp_path / "b").write_text("a file where a directory is needed")
+def test_nothing_is_written_when_a_folder_appears_in_the_place_of_a_file(tmp_path: Path) -> None:
+    """One in the place of the second file leaves the first as it was."""
     (tmp_path / "a.yaml").write_text("before")
-    changes = [Change("a.yaml", "before", "after"), Change("b/c.yaml", None, "after")]
-    with pytest.raises(OSError, match="b"):
-        write(tmp_path, changes)
+    plan = to_plan(tmp_path, changes_to(tmp_path, {"a.yaml": "after", "b.yaml": "after"}, Diagnostics()))
+    (tmp_path / "b.yaml").mkdir()
+    with pytest.raises(EnvironmentProblem, match=r"b\.yaml"):
+        apply(plan)
     assert (tmp_path / "a.yaml").read_text() == "before"
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.yaml", "b"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.yaml", "b.yaml"]
+
+
+def test_a_link_to_a_file_of_another_project_is_not_written_through(tmp_path: Path) -> None:
+    """Nor replaced: it is said."""
+    (tmp_path / "mine").write_text("before")
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p/a.yaml").symlink_to("../mine")
+    found = Diagnostics()
+    assert changes_to(tmp_path / "p", {"a.yaml": "after"}, found) == []
+    assert [d.code.slug for d in found] == ["path-outside"]
 
 
 def test_the_mode_of_a_file_is_kept(tmp_path: Path) -> None:
     """A replaced file is as readable as before, a new one as the umask says."""
     (tmp_path / "a.yaml").write_text("before")
     (tmp_path / "a.yaml").chmod(0o640)
-    write(tmp_path, [Change("a.yaml", "before", "after")])
+    before = os.umask(0o027)
+    try:
+        write(tmp_path, {"a.yaml": "after", "b.yaml": "after"})
+    finally:
+        os.umask(before)
     assert (tmp_path / "a.yaml").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "b.yaml").stat().st_mode & 0o777 == 0o640
 
 
 def test_output_cannot_leave_the_project(tmp_path: Path) -> None:
@@ -86,20 +111,15 @@ def test_what_stands_in_the_way_is_said_before_anything_is_written(tmp_path: Pat
     assert [d.message for d in found] == [message]
 
 
-def test_no_temporary_file_stays_behind_when_the_replacing_fails(tmp_path: Path) -> None:
-    """A folder that appeared meanwhile, say."""
-    (tmp_path / "a.yaml").mkdir()
-    with pytest.raises(OSError, match=r"a\.yaml"):
-        write(tmp_path, [Change("a.yaml", None, "after"), Change("b.yaml", None, "after")])
-    assert [p.name for p in tmp_path.iterdir()] == ["a.yaml"]
-
-
 def test_check_shows_the_difference_and_names_the_file(tmp_path: Path) -> None:
     """A unified diff, and one finding a file."""
     rules = OutputRules({"crd": "out"})
-    write(tmp_path, plan_changes(tmp_path, artifacts("old"), rules, Diagnostics()))
+    write(tmp_path, {"out/a.yaml": "---\nk: old\n"})
     diff, found = output.check(plan_changes(tmp_path, artifacts("new"), rules, Diagnostics()))
-    assert diff == "--- a/out/a.yaml\n+++ b/out/a.yaml\n@@ -1,2 +1,2 @@\n ---\n-k: old\n+k: new\n"
+    assert (
+        diff
+        == "diff --git a/out/a.yaml b/out/a.yaml\n--- a/out/a.yaml\n+++ b/out/a.yaml\n@@ -1,2 +1,2 @@\n ---\n-k: old\n+k: new\n"
+    )
     assert [d.message for d in found] == ["`out/a.yaml` is not what the types say"]
 
 
@@ -132,7 +152,7 @@ def test_only_files_that_a_generator_wrote_are_stale(
     (tmp_path / "crds").mkdir()
     (tmp_path / "crds" / name).write_text(text)
     found = stale_crds(tmp_path, "crds", [], lambda: frozenset(groups))
-    assert [c.path for c in found] == ([f"crds/{name}"] if is_stale else [])
+    assert found == ([f"crds/{name}"] if is_stale else [])
     assert stale_crds(tmp_path, "crds", [name], lambda: frozenset(groups)) == []
 
 
@@ -186,10 +206,20 @@ webhooks:
 def test_only_what_a_generator_wrote_is_emptied(text: str, after: str | None, tmp_path: Path) -> None:
     """Names and namespaces stay, so that bindings and kustomizations that name them still hold."""
     (tmp_path / "role.yaml").write_text(text)
-    change = emptied(tmp_path, "role.yaml")
-    assert (change.after if change else None) == after
+    assert emptied(tmp_path, "role.yaml") == after
 
 
 def test_a_file_that_is_not_there_is_not_made(tmp_path: Path) -> None:
     """Nothing is emptied where nothing was."""
+    assert emptied(tmp_path, "role.yaml") is None
+
+
+def test_a_link_is_never_stale(tmp_path: Path) -> None:
+    """No generator makes one."""
+    (tmp_path / "crds").mkdir()
+    (tmp_path / "real.yaml").write_text(CRD)
+    (tmp_path / "crds/example.com_olds.yaml").symlink_to("../real.yaml")
+    assert stale_crds(tmp_path, "crds", [], lambda: frozenset({"example.com"})) == []
+    (tmp_path / "role").write_text(ROLE)
+    (tmp_path / "role.yaml").symlink_to("role")
     assert emptied(tmp_path, "role.yaml") is None

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics
+from pykb.files.apply import apply
 from pykb.importer.plan import plan_import
-from pykb.scaffold.apply import apply
 
 MODULE = "ext/example_com/v1.py"
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from pykb.envtest import ControlPlane, get_assets
+from pykb.files.apply import apply
+from pykb.files.plan import Plan
 from pykb.plugins.new_api import NewApi, plan_api
 from pykb.plugins.new_project import NewProject, plan_project
 from pykb.plugins.new_webhook import NewWebhook, plan_webhook
 from pykb.scaffold import project
-from pykb.scaffold.apply import apply
-from pykb.scaffold.plan import Plan
 
 Grow = Callable[..., Path]
 

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pykb.scaffold.apply import apply
+from pykb.files.apply import apply
+from pykb.files.plan import Action
 from pykb.scaffold.insert import Fragment, FragmentKind
-from pykb.scaffold.plan import Action, OnExists, PlanBuilder
+from pykb.scaffold.plan import OnExists, PlanBuilder
 
 MakeTree = Callable[..., Path]
 

@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from pykb.scaffold import durable
-from pykb.scaffold.workspace import OutsideError, locate
+from pykb.files import durable
+from pykb.files.workspace import OutsideError, locate
 
 UNDO = "undo"
 _RECORD = "changes.json"
@@ -28,7 +28,7 @@ _MOST_STEPS, _MOST_BYTES = 10_000, 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file of a transaction. Hashes are SHA-256; an empty ``before`` means that there was no file.
+    """One file of a transaction. Hashes are SHA-256; an empty one means that there was, or will be, no file.
 
     ``path`` and ``made_folders`` are real: no part of them is a link.
     """
@@ -121,7 +121,7 @@ def _step(entry: object) -> Step:
     modes = (mode, before_mode)
     if not all(isinstance(text, str) for text in texts) or not all(type(m) is int and 0 <= m <= 0o777 for m in modes):
         raise UnusableError(f"`{_RECORD}` has a change of another form")
-    if not _DIGEST.fullmatch(before) or not _DIGEST.fullmatch(after):
+    if not _DIGEST.fullmatch(before) or not _DIGEST.fullmatch(after) or before == after:
         raise UnusableError(f"`{_RECORD}` has a hash that is none")
     return Step(path, before, after, mode, before_mode, tuple(made))
 
@@ -145,8 +145,8 @@ def _check(root: Path, folder: Path, number: int, step: Step) -> None:
 
 def _staged(root: Path, number: int, step: Step) -> Iterator[tuple[str, str, bool]]:
     """Each file of a step with its hash, and whether the step cannot do without."""
-    not_done = digest(content_of(root / step.path)) == step.before != step.after
-    yield f"{number}.after", step.after, not_done
+    not_done = digest(content_of(root / step.path)) == step.before
+    yield f"{number}.after", step.after, not_done and bool(step.after)
     yield f"{number}.before", step.before, bool(step.before)
 
 

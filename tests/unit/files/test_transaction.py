@@ -9,13 +9,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from scaffold_killing import FAILED, FINISHED, run_and_break
-from scaffold_trees import read_tree
+from files_killing import FAILED, FINISHED, run_and_break
+from files_trees import Tree, read_tree
 
-from pykb.diagnostics import EnvironmentProblem
-from pykb.scaffold import durable
-from pykb.scaffold.apply import apply, recover
-from pykb.scaffold.plan import OnExists, Plan, PlanBuilder
+from pykb.diagnostics import Diagnostics, EnvironmentProblem
+from pykb.files import durable
+from pykb.files.apply import apply, recover
+from pykb.files.plan import Plan
+from pykb.gen.output import changes_to, to_plan
+from pykb.scaffold.plan import OnExists, PlanBuilder
 
 BEFORE = {
     "PROJECT": "version: old\n",
@@ -35,6 +37,15 @@ AFTER = {
 def _fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kill loses nothing that the kernel has, so waiting for the disk shows nothing here."""
     monkeypatch.setattr(os, "fsync", lambda _: None)
+
+
+def generated(root: Path) -> Plan:
+    """What `pykb generate` makes of it: a new file, another text, and one that is stale."""
+    texts: dict[str, str | None] = {"app/__main__.py": None, "app/edited_types.py": "x", "config/crd/bases/a.yaml": "a"}
+    return to_plan(root, changes_to(root, texts, Diagnostics()))
+
+
+GENERATED = {"PROJECT": b"version: old\n", "app/edited_types.py": b"x", "config/crd/bases/a.yaml": b"a"}
 
 
 def plan_of(root: Path) -> Plan:
@@ -76,20 +87,23 @@ def test_a_plan_makes_its_changes_with_project_last(tmp_path: Path) -> None:
     assert not (root / ".pykb/transaction").exists()
 
 
-def test_killed_at_any_change_of_the_file_system_the_project_is_as_before_or_as_after(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("make", "expected"), [(plan_of, AFTER), (generated, GENERATED)], ids=["create", "generate"])
+def test_killed_at_any_change_of_the_file_system_the_project_is_as_before_or_as_after(
+    tmp_path: Path, make: Callable[[Path], Plan], expected: Tree
+) -> None:
     """For every N: a process killed at its Nth change leaves what the next command makes whole, in one direction."""
     root = tmp_path / "p"
     outcomes: list[bool] = []
     for at in range(500):
-        plan = plan_of(fresh(root))
+        plan = make(fresh(root))
         end = run_and_break(lambda plan=plan: apply(plan), at, how="kill")
         if end == FINISHED:
             break
         assert end == "killed"
         recover(root)
         tree = read_tree(root)
-        assert tree in (as_before(), AFTER), f"mixed after a kill at change {at}"
-        outcomes.append(tree == AFTER)
+        assert tree in (as_before(), expected), f"mixed after a kill at change {at}"
+        outcomes.append(tree == expected)
         assert recover(root) is None
     else:
         pytest.fail("the child never finished")
@@ -115,20 +129,23 @@ def test_a_recovery_that_is_killed_itself_is_recovered_by_the_next(tmp_path: Pat
                 break
 
 
+@pytest.mark.parametrize(("make", "expected"), [(plan_of, AFTER), (generated, GENERATED)], ids=["create", "generate"])
 @pytest.mark.parametrize("how", ["raise", "interrupt"])
-def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(tmp_path: Path, how: str) -> None:
+def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(
+    tmp_path: Path, how: str, make: Callable[[Path], Plan], expected: Tree
+) -> None:
     """For every N: when the Nth change fails (disk full, Ctrl-C), the project is as before, or as after, at once."""
     root = tmp_path / "p"
     failures = 0
     for at in range(500):
-        plan = plan_of(fresh(root))
+        plan = make(fresh(root))
         end = run_and_break(lambda plan=plan: apply(plan), at, how=how)
         tree = read_tree(root)
-        assert tree in (as_before(), AFTER), f"mixed after a failure at change {at}"
+        assert tree in (as_before(), expected), f"mixed after a failure at change {at}"
         failures += end == FAILED
         recover(root)
-        assert read_tree(root) in (as_before(), AFTER)
-        if end == FINISHED and tree == AFTER and at > 100:
+        assert read_tree(root) in (as_before(), expected)
+        if end == FINISHED and tree == expected and at > 100:
             break
     assert failures > 30
 

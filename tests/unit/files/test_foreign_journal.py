@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scaffold_killing import run_and_break
-from scaffold_trees import Tree, read_tree
+from files_killing import run_and_break
+from files_trees import Tree, read_tree
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.scaffold import journal
-from pykb.scaffold.apply import apply, pending, recover
-from pykb.scaffold.journal import digest
+from pykb.files import journal
+from pykb.files.apply import apply, pending, recover
+from pykb.files.journal import digest
+from pykb.files.workspace import OutsideError, locate
 from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.workspace import OutsideError, locate
 
 Make = Callable[..., Path]
 STEP = {"path": "a.txt", "before": "", "after": digest(b"new"), "mode": 0o644, "before_mode": 0, "made_folders": []}
@@ -276,7 +276,7 @@ def test_a_record_with_random_damage_is_followed_or_refused(root: Path) -> None:
 
 def test_a_folder_that_becomes_a_link_between_the_look_and_the_write_is_not_followed(root: Path) -> None:
     """Somebody else who may write into the project swaps a folder at the worst moment."""
-    from pykb.scaffold import durable
+    from pykb.files import durable
 
     target = locate(root, "real/file")
     (root / "staged").write_bytes(b"new")

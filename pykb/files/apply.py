@@ -25,10 +25,10 @@ from pykb.diagnostics.codes.scaffold import (
     TRANSACTION_UNUSABLE,
     WRITE_FAILED,
 )
-from pykb.scaffold import durable, journal
-from pykb.scaffold.journal import Step, UnusableError, content_of, digest
-from pykb.scaffold.plan import Action, Plan
-from pykb.scaffold.workspace import STATE, OutsideError, locate
+from pykb.files import durable, journal
+from pykb.files.journal import Step, UnusableError, content_of, digest
+from pykb.files.plan import Action, Plan
+from pykb.files.workspace import STATE, OutsideError, locate
 
 _NEW, _DECIDED, _DONE = "transaction.new", "transaction", "transaction.done"
 
@@ -187,7 +187,8 @@ def _stage(plan: Plan, folder: Path) -> list[Step]:
     steps: list[Step] = []
     for number, change in enumerate(plan.changes):
         snapshot = change.snapshot
-        durable.write(folder / f"{number}.after", change.after, mode=change.mode)
+        if change.after is not None:
+            durable.write(folder / f"{number}.after", change.after, mode=change.mode)
         if snapshot.content is not None:
             durable.write(folder / f"{number}.before", snapshot.content, mode=snapshot.mode or change.mode)
         if change.path in kept:
@@ -242,7 +243,7 @@ def _forward_or_undo(root: Path, state: Path, steps: list[Step]) -> None:
 
 
 def _forward(root: Path, staged: Path, step: Step) -> None:
-    """Rename one new file into place. Done already: nothing. Edited by another: an error."""
+    """Rename one new file into place, or remove one. Done already: nothing. Edited by another: an error."""
     target = locate(root, step.path)
     now = digest(content_of(target))
     if now == step.after:
@@ -257,7 +258,10 @@ def _forward(root: Path, staged: Path, step: Step) -> None:
             )
         )
     try:
-        durable.move_below(root, staged, target)
+        if step.after:
+            durable.move_below(root, staged, target)
+        else:
+            durable.unlink_below(root, target)
     except OSError as error:
         if error.errno != errno.EXDEV:  # a folder of the project is another file system
             raise

@@ -50,7 +50,8 @@ class Workspace:
         except (FileNotFoundError, NotADirectoryError):
             return Snapshot(path, target, None, None)
         if not stat.S_ISREG(status.st_mode):
-            raise OutsideError(NOT_A_FILE.at(None, f"`{path}` is no file", notes=("nothing was written",)))
+            what = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
+            raise OutsideError(_in_the_way(f"`{path}` is {what}, but must be a file"))
         return Snapshot(path, target, target.read_bytes(), stat.S_IMODE(status.st_mode))
 
 
@@ -101,10 +102,12 @@ def locate(root: Path, path: str) -> Path:
             break
         if parent.exists() and not parent.is_dir():
             shown = parent.relative_to(root).as_posix()
-            raise OutsideError(
-                NOT_A_FILE.at(None, f"`{shown}` is a file, but must be a folder", notes=("nothing was written",))
-            )
+            raise OutsideError(_in_the_way(f"`{shown}` is a file, but must be a folder"))
     return real
+
+
+def _in_the_way(message: str) -> Diagnostic:
+    return NOT_A_FILE.at(None, message, notes=("nothing was written",), help=("move it away",))
 
 
 def _is_reserved(parts: tuple[str, ...]) -> bool:
