@@ -1,5 +1,9 @@
 """The manager's servers against a real API server, which decides who may read the metrics."""
 
+import os
+import subprocess
+import sys
+
 import aiohttp
 import pytest
 
@@ -67,3 +71,76 @@ async def test_metrics_are_served_by_tls_to_those_who_may_read_them(widgets, nam
             assert 'workqueue_depth{controller="widget",name="widget",priority="0"}' in text
             with pytest.raises(aiohttp.ClientError):
                 await session.get(url.replace("https", "http"))
+
+
+READ_ONLY = """
+import os, sys
+
+def refuse(event, arguments):
+    if event == "open" and isinstance(arguments[0], (str, bytes)):
+        path, _, flags = arguments
+        writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and not os.fsdecode(path).startswith(("/dev/", "/proc/"))
+    else:
+        writes = event in ("os.mkdir", "os.rename", "tempfile.mkstemp", "tempfile.mkdtemp")
+    if writes:
+        os.write(2, f"WRITES {event} {arguments}\\n".encode())
+        raise OSError(30, "Read-only file system")
+
+sys.addaudithook(refuse)
+"""
+
+MANAGER = """
+import asyncio, sys
+import kopf
+from pykb.api.core.v1 import ConfigMap
+from pykb.runtime import ControllerBuilder, Manager, ManagerOptions, Reconciler
+from pykb.runtime.webhook import allowed
+
+manager = Manager(ManagerOptions.from_args())
+
+class Idle(Reconciler):
+    async def reconcile(self, request):
+        pass
+
+async def judge(request):
+    return allowed()
+
+@kopf.on.event("v1", "secrets")
+def seen(**_):
+    pass
+
+async def stop_when_all_runs():
+    await manager.webhook_server.listening()
+    while manager.cache.unsynced or manager.metrics_server is None:
+        await asyncio.sleep(0.05)
+    await manager.metrics_server.listening()
+    await manager.probe_server.listening()
+    print("all runs")
+    manager.stop()
+
+ControllerBuilder(manager).for_(ConfigMap).complete(Idle(manager.client))
+manager.webhook_server.register("/judge", judge)
+manager.add(stop_when_all_runs)
+manager.run()
+"""
+
+
+def test_a_manager_writes_no_file(widgets, tmp_path):
+    """Its root file system is read-only in a pod, and no volume is there to write to: such a volume blocks a drain."""
+    (tmp_path / "sitecustomize.py").write_text(READ_ONLY, encoding="utf-8")
+    flags = (
+        *("--kubeconfig", widgets.kubeconfig, "--leader-elect", "--leader-election-namespace", "default"),
+        *("--metrics-bind-address", "127.0.0.1:0", "--health-probe-bind-address", "127.0.0.1:0"),
+        *("--webhook-port", "0", "--webhook-bind-host", "127.0.0.1"),
+    )
+    environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", MANAGER, *flags],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "WRITES" not in done.stderr, done.stderr
+    assert (done.returncode, done.stdout) == (0, "all runs\n"), done.stderr

@@ -125,7 +125,7 @@ def test_what_is_commented_out_in_config_can_be_switched_on(root: Path) -> None:
     assert {"ServiceMonitor", "NetworkPolicy"} <= objects.keys()
     assert objects["ServiceMonitor"]["spec"]["endpoints"][0]["tlsConfig"]["insecureSkipVerify"] is False
     pod = objects["Deployment"]["spec"]["template"]["spec"]
-    assert [volume["name"] for volume in pod["volumes"]] == ["tmp", "metrics-certs"]
+    assert [volume["name"] for volume in pod["volumes"]] == ["metrics-certs"]
     (container,) = pod["containers"]
-    assert {mount["name"] for mount in container["volumeMounts"]} == {"tmp", "metrics-certs"}
+    assert {mount["name"] for mount in container["volumeMounts"]} == {"metrics-certs"}
     assert any(argument.startswith("--metrics-cert-path=") for argument in container["args"])
