@@ -6,6 +6,7 @@ Source: https://kubernetes.io/docs/reference/using-api/api-concepts/ (resource U
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import total_ordering
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -107,12 +108,29 @@ class GroupVersionResource:
         return f"{self.group_version.api_version} {self.resource}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@total_ordering
+@dataclass(frozen=True, slots=True, eq=False)
 class NamespacedName:
-    """Where an object is: its namespace (empty for cluster-scoped kinds) and its name."""
+    """Where an object is: its namespace (empty for cluster-scoped kinds) and its name.
+
+    Two that name the same place are equal, also where one is of a subclass (a reconciler's ``Request``).
+    """
 
     namespace: str
     name: str
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, NamespacedName):
+            return NotImplemented
+        return self.name == other.name and self.namespace == other.namespace
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, NamespacedName):
+            return NotImplemented
+        return (self.namespace, self.name) < (other.namespace, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.namespace, self.name))
 
     @classmethod
     def parse(cls, text: str) -> NamespacedName:

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from pykb.runtime.recorder import EventRecorder
 
 
-@dataclass(frozen=True, slots=True, order=True)
 class Request(NamespacedName):
     """Which object to look at: its identity and nothing else.
 
     It says neither what happened nor what the object looks like: many events become one request, and by the time it is
-    worked on the object may have changed again, or be gone.
+    worked on the object may have changed again, or be gone. It equals the :func:`~pykb.api.object_key` of the object.
     """
+
+    __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,15 @@ class Writer:
             AlreadyExists: An object of this name is there.
             Invalid: It breaks its schema or a rule.
             ApiError: The server refused.
+            ValueError: It has no namespace, and its kind lives in namespaces.
         """
-        endpoint = await self._exchange.endpoint(obj, namespace=namespace_of(obj))
+        mapping, namespace = await self._exchange.mapping(obj), namespace_of(obj)
+        if mapping.namespaced and not self._exchange.effective_namespace(namespace):
+            kind = mapping.gvk.kind
+            raise ValueError(
+                f"`{kind}` lives in namespaces: set `metadata.namespace`, or take `client.namespaced(...)`"
+            )
+        endpoint = await self._exchange.endpoint(obj, namespace=namespace)
         query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
         replace_content(obj, await self._exchange.send("POST", endpoint, query=query, body=to_wire(obj)))
         return obj
