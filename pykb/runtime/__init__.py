@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pykb.api.unreadable import UnreadableObject
-    from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
+    from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, patch_status
     from pykb.runtime.builder import ControllerBuilder
     from pykb.runtime.cleanup import CleanUp, Finalizers
     from pykb.runtime.client import (
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
         merge_from,
     )
     from pykb.runtime.clock import Clock, SystemClock, VirtualClock
+    from pykb.runtime.controlled import ensure_deleted, list_controlled, prune
     from pykb.runtime.controller import Controller, ControllerOptions, ReconcileTimeout
+    from pykb.runtime.ensure import ensure_applied
     from pykb.runtime.errors import (
         AlreadyExists,
         ApiError,
@@ -73,6 +75,7 @@ if TYPE_CHECKING:
     from pykb.runtime.owner import (
         AlreadyOwned,
         CrossNamespaceOwner,
+        NotControlled,
         controller_of,
         is_controlled_by,
         remove_owner_reference,
@@ -189,13 +192,16 @@ _NAMES_BY_MODULE = {
     "runnables": ("Runnable",),
     "selector": ("LabelSelector",),
     "source": ("Channel", "ChannelSource", "FuncSource", "KindSource", "Source"),
-    "apply": ("OperationResult", "create_or_patch", "create_or_update", "ensure_applied", "patch_status"),
+    "apply": ("OperationResult", "create_or_patch", "create_or_update", "patch_status"),
+    "controlled": ("ensure_deleted", "list_controlled", "prune"),
+    "ensure": ("ensure_applied",),
     "cleanup": ("CleanUp", "Finalizers"),
     "finalizer": ("add_finalizer", "ensure_finalizer", "has_finalizer", "release_finalizer", "remove_finalizer"),
     "leader": ("LeaderElectionOptions", "LeaderElector", "LeadershipLost"),
     "owner": (
         "AlreadyOwned",
         "CrossNamespaceOwner",
+        "NotControlled",
         "controller_of",
         "is_controlled_by",
         "remove_owner_reference",
@@ -293,6 +299,7 @@ __all__ = [
     "NamespaceSelection",
     "NoKindMatch",
     "Not",
+    "NotControlled",
     "NotFound",
     "Operation",
     "OperationResult",
@@ -339,11 +346,14 @@ __all__ = [
     "default_rate_limiter",
     "discover_credentials",
     "ensure_applied",
+    "ensure_deleted",
     "ensure_finalizer",
     "has_finalizer",
     "is_controlled_by",
+    "list_controlled",
     "merge_from",
     "patch_status",
+    "prune",
     "reference_to",
     "release_finalizer",
     "remove_finalizer",

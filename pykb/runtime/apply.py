@@ -1,4 +1,4 @@
-"""Bringing an object to what is wanted, with the fewest writes: create or update, create or patch, apply, status."""
+"""Bringing an object to what is wanted, with the fewest writes: create or update, create or patch, status."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any
 
 from pykb.api.object import Object
-from pykb.runtime.applied import contains, memory_of
+from pykb.runtime.applied import memory_of
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import (
     AnyObject,
@@ -19,10 +19,10 @@ from pykb.runtime.client.codec import (
     replace_content,
     resource_version_of,
     to_wire,
-    uid_of,
 )
 from pykb.runtime.client.patches import MergeFrom, MergePatch, merge_diff
-from pykb.runtime.fieldset import holds_exactly
+from pykb.runtime.controlled import check_controlled
+from pykb.runtime.owner import controller_of, set_controller_reference
 
 Mutate = Callable[[], None] | Callable[[], Awaitable[None]]
 """Brings the object to what is wanted; called once, after the object was read."""
@@ -42,7 +42,9 @@ class OperationResult(StrEnum):
     UPDATED = "updated"
 
 
-async def create_or_update(client: Client, obj: AnyObjectT, mutate: Mutate) -> tuple[AnyObjectT, OperationResult]:
+async def create_or_update(
+    client: Client, obj: AnyObjectT, mutate: Mutate, *, owner: AnyObject | None = None, adopt: bool = False
+) -> tuple[AnyObjectT, OperationResult]:
     """Create an object, or bring the one that is there to what is wanted.
 
     ::
@@ -50,22 +52,31 @@ async def create_or_update(client: Client, obj: AnyObjectT, mutate: Mutate) -> t
         deployment = Deployment(metadata=ObjectMeta(name=foo.spec.deployment_name, namespace=foo.metadata.namespace))
 
         def want() -> None:
-            set_controller_reference(foo, deployment)
             ...
 
-        _, result = await create_or_update(client, deployment, want)
+        _, result = await create_or_update(client, deployment, want, owner=foo)
 
     ``obj`` needs nothing but its name; it becomes the object that is there before ``mutate`` is called. Nothing is sent
     when ``mutate`` changed nothing. Where ``mutate`` drops what the server fills in by default, that is found out
     once: a write that changed nothing is reported as unchanged, and is not sent again while neither side changes.
 
+    Args:
+        client: The client.
+        obj: The object, by its name.
+        mutate: Brings it to what is wanted.
+        owner: Who controls it. An object of this name that the owner does not control is refused. The same holds
+            where ``mutate`` calls ``set_controller_reference``.
+        adopt: Whether to take an object that nobody controls.
+
     Raises:
+        AlreadyOwned: Another object controls it.
+        NotControlled: It exists already, and nobody controls it.
         AlreadyExists: Another client created it at the same moment; a cached read may not have seen it yet.
         Conflict: It changed between reading and writing.
         ValueError: ``mutate`` changed its name or namespace.
         ApiError: The server refused.
     """
-    before = await _read(client, obj, mutate)
+    before = await _read(client, obj, mutate, owner, adopt=adopt)
     if before is None:
         return await client.create(obj), OperationResult.CREATED
     if to_wire(obj) == before:
@@ -73,61 +84,29 @@ async def create_or_update(client: Client, obj: AnyObjectT, mutate: Mutate) -> t
     return obj, await _bring(client, obj, before, lambda: client.update(obj))
 
 
-async def create_or_patch(client: Client, obj: AnyObjectT, mutate: Mutate) -> tuple[AnyObjectT, OperationResult]:
+async def create_or_patch(
+    client: Client, obj: AnyObjectT, mutate: Mutate, *, owner: AnyObject | None = None, adopt: bool = False
+) -> tuple[AnyObjectT, OperationResult]:
     """As :func:`create_or_update`, sending only what changed, so that it does not conflict with other writers.
 
-    The status is left alone: :func:`patch_status` writes that.
+    The status is left alone: :func:`patch_status` writes that. An object with a controller is patched only as it was
+    read.
 
     Raises:
+        AlreadyOwned: Another object controls it.
+        NotControlled: It exists already, and nobody controls it.
         AlreadyExists: Another client created it at the same moment; a cached read may not have seen it yet.
+        Conflict: It has a controller, and changed between reading and writing.
         ValueError: ``mutate`` changed its name or namespace.
         ApiError: The server refused.
     """
-    before = await _read(client, obj, mutate)
+    before = await _read(client, obj, mutate, owner, adopt=adopt)
     if before is None:
         return await client.create(obj), OperationResult.CREATED
-    patch = MergeFrom(before, None, optimistic_lock=False)
+    patch = MergeFrom(before, None, optimistic_lock=controller_of(obj) is not None)
     if patch.body_for(obj) is None:
         return obj, OperationResult.UNCHANGED
     return obj, await _bring(client, obj, before, lambda: client.patch(obj, patch))
-
-
-async def ensure_applied(
-    client: Client, obj: AnyObjectT, *, field_manager: str | None = None, force: bool = True
-) -> tuple[AnyObjectT, OperationResult]:
-    """Apply an object (server-side) unless the cluster already holds what it wants; afterwards it is what is stored.
-
-    What is there is read first, from the cache where the kind is watched. Nothing is sent when every field that ``obj``
-    sets has this value already and this manager owns those fields and no others; what the server or other managers
-    added does not count. A cache knows of no owners: there, each process applies once, and then on drift. (A quantity
-    that the server spells otherwise, ``1000m`` for ``1``, is applied each time; the server then finds that nothing
-    changes.)
-
-    Args:
-        client: The client.
-        obj: What is wanted, and nothing else.
-        field_manager: Who wants it; the client's own manager when ``None``.
-        force: Whether fields that other managers own are taken over, as a controller does.
-
-    Raises:
-        Conflict: Another manager owns a field, and ``force`` is not set.
-        ApiError: The server refused.
-    """
-    found = await _find(client, obj)
-    manager = field_manager or client.options.field_manager
-    desired = to_wire(obj)
-    if found is not None and _is_applied(client, found, desired, manager):
-        replace_content(obj, found)
-        return obj, OperationResult.UNCHANGED
-    await client.apply(obj, field_manager=manager, force=force)
-    memory, uid = memory_of(client), uid_of(obj)
-    # What was created a moment ago may not have reached the cache yet.
-    unseen = found is None and memory.is_last(uid, manager, desired)
-    if not client.options.dry_run:
-        memory.remember(uid, manager, desired)
-    if found is None:
-        return obj, OperationResult.UNCHANGED if unseen else OperationResult.CREATED
-    return obj, _result(found, obj)
 
 
 async def patch_status(
@@ -162,19 +141,39 @@ async def patch_status(
     return OperationResult.UPDATED
 
 
-async def _read(client: Client, obj: AnyObject, mutate: Mutate) -> dict[str, Any] | None:
+async def _read(
+    client: Client, obj: AnyObject, mutate: Mutate, owner: AnyObject | None, *, adopt: bool
+) -> dict[str, Any] | None:
     """Make ``obj`` the object that is there, and mutate it; gives what was there."""
-    found = await _find(client, obj)
+    found = await find_stored(client, obj)
     if found is not None:
         replace_content(obj, found)
     before = copy.deepcopy(to_wire(obj))
+    if owner is not None:
+        set_controller_reference(owner, obj)
+        await _check(client, obj, found, adopt=adopt)
+    await _mutate(obj, mutate)
+    if owner is not None:
+        set_controller_reference(owner, obj)
+    else:
+        await _check(client, obj, found, adopt=adopt)
+    return None if found is None else before
+
+
+async def _check(client: Client, obj: AnyObject, found: dict[str, Any] | None, *, adopt: bool) -> None:
+    """Refuse to become the controller of what is there."""
+    controller = controller_of(obj)
+    if found is not None and controller is not None:
+        await check_controlled(client, found, controller, adopt=adopt)
+
+
+async def _mutate(obj: AnyObject, mutate: Mutate) -> None:
     key = key_of(obj)
     outcome = mutate()
     if inspect.isawaitable(outcome):
         await outcome
     if key_of(obj) != key:
         raise ValueError(f"`mutate` must not rename the object: it was `{key}`, and is `{key_of(obj)}`")
-    return None if found is None else before
 
 
 async def _bring(
@@ -187,7 +186,7 @@ async def _bring(
         replace_content(obj, before)
         return OperationResult.UNCHANGED
     await write()
-    result = _result(before, obj)
+    result = result_of(before, obj)
     if result is OperationResult.UNCHANGED and not client.options.dry_run:
         memory.remember(uid, _WITHOUT_EFFECT, change)
     return result
@@ -205,19 +204,17 @@ def _change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     return {"before": content(before), "after": content(after)}
 
 
-async def _find(client: Client, obj: AnyObject) -> dict[str, Any] | None:
+async def find_stored(client: Client, obj: AnyObject) -> dict[str, Any] | None:
+    """The object of this kind and name that is there, in wire form."""
     kind = type(obj) if isinstance(obj, Object) else gvk_of(obj)
     found = await client.find(kind, key_of(obj))
     return None if found is None else to_wire(found)
 
 
-def _is_applied(client: Client, found: dict[str, Any], desired: dict[str, Any], manager: str) -> bool:
-    if found["metadata"].get("managedFields"):
-        return holds_exactly(found, desired, manager)
-    return memory_of(client).is_last(found["metadata"]["uid"], manager, desired) and contains(found, desired)
+def result_of(before: dict[str, Any], obj: AnyObject) -> OperationResult:
+    """What a write did to an object.
 
-
-def _result(before: dict[str, Any], obj: AnyObject) -> OperationResult:
-    # The server keeps the version of an object that a write did not change.
+    The server keeps the version of an object that a write did not change.
+    """
     same = resource_version_of(before) == resource_version_of(obj)
     return OperationResult.UNCHANGED if same else OperationResult.UPDATED

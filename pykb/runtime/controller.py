@@ -19,6 +19,7 @@ from pykb.runtime.errors import ApiError, ServerUnreachable
 from pykb.runtime.fence import check_fence
 from pykb.runtime.logging import ReconcileContext, current_reconcile
 from pykb.runtime.metrics import ControllerMetrics, Metrics
+from pykb.runtime.owner import NotControlled
 from pykb.runtime.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.ratelimit import RateLimiter
 from pykb.runtime.reconcile import Request, Result, TerminalError
@@ -242,8 +243,7 @@ class Controller:
             self._metrics.timeouts.inc()
         if isinstance(error, BUGS):
             self._metrics.panics.inc()
-        # What the API server refused is told by its message; a traceback is for what nobody foresaw.
-        trace = None if isinstance(error, (ApiError, ServerUnreachable, ReconcileTimeout, UnreadableObject)) else error
+        trace = None if isinstance(error, _TOLD) else error
         shown: dict[str, object] = {"error": f"{type(error).__name__}: {error}"}
         if isinstance(error, TerminalError):
             self._metrics.terminal.inc()
@@ -259,6 +259,9 @@ class Controller:
         failures = self.queue.failures(work.key)
         logger.error("reconcile failed, will retry", extra={"failures": failures, **shown}, exc_info=trace)
 
+
+_TOLD = (ApiError, ServerUnreachable, NotControlled, ReconcileTimeout, UnreadableObject)
+"""What its message tells; a traceback is for what nobody foresaw."""
 
 _DONE = Result()
 

@@ -7,7 +7,7 @@ field, ``k:`` an element of a list by its keys, ``v:`` an element of a set, ``.`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -17,11 +17,18 @@ def holds_exactly(found: Mapping[str, Any], desired: Mapping[str, Any], manager:
 
     When in doubt, no: then it is applied, and the server finds out.
     """
+    entry = own_entry(found, manager, "Apply")
+    if entry is None or entry.get("apiVersion") != desired.get("apiVersion"):
+        return False
+    return _holds(found, _owned_part(desired), entry.get("fieldsV1") or {})
+
+
+def own_entry(found: Mapping[str, Any], manager: str, operation: str) -> Mapping[str, Any] | None:
+    """What a manager owns of an object itself (not of a subresource) by an operation: an entry of ``managedFields``."""
     for entry in (found.get("metadata") or {}).get("managedFields") or ():
-        if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
-            same_version = entry.get("apiVersion") == desired.get("apiVersion")
-            return same_version and _holds(found, _owned_part(desired), entry.get("fieldsV1") or {})
-    return False
+        if (entry.get("manager"), entry.get("operation")) == (manager, operation) and not entry.get("subresource"):
+            return cast("Mapping[str, Any]", entry)
+    return None
 
 
 def _owned_part(desired: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,8 +62,8 @@ def _holds_list(found: Sequence[Any], desired: Sequence[Any], fields: Mapping[st
                 return False
         elif name.startswith("k:"):
             keys = orjson.loads(name[2:])
-            wanted = _element(desired, keys, defaulted=True)
-            present = _element(found, keys, defaulted=False)
+            wanted = _element(desired, keys)
+            present = _element(found, keys)
             if wanted is None or present is None or not _holds(present, wanted, inner):
                 return False
         elif name != ".":
@@ -64,11 +71,9 @@ def _holds_list(found: Sequence[Any], desired: Sequence[Any], fields: Mapping[st
     return True
 
 
-def _element(items: Sequence[Any], keys: Mapping[str, Any], *, defaulted: bool) -> Mapping[str, Any] | None:
-    # A key that is not applied has its default on the server (the protocol of a port).
+def _element(items: Sequence[Any], keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    # A key that is not applied has its default on the server (the protocol of a port), which one in memory leaves out.
     for item in items:
-        if isinstance(item, Mapping) and all(
-            item[name] == value if name in item else defaulted for name, value in keys.items()
-        ):
+        if isinstance(item, Mapping) and all(item.get(name, value) == value for name, value in keys.items()):
             return item
     return None

@@ -15,16 +15,43 @@ from pykb.meta.gvk import GroupVersion, NamespacedName
 from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, namespace_of, uid_of, untyped_metadata
 
 
-class AlreadyOwned(PykbError):  # noqa: N818 - controller-runtime's name
-    """Another object controls this one; an object has one controller at most."""
+class NotControlled(PykbError):  # noqa: N818 - as its kin
+    """An object of the wanted name exists, and the owner does not control it: it is somebody else's.
 
-    def __init__(self, obj: NamespacedName, owner: OwnerReference) -> None:
-        super().__init__(f"`{obj}` is already controlled by {owner.kind} `{owner.name}`")
+    Attributes:
+        kind: The kind of the object.
+        obj: Its namespace and name.
+        owner: Who wanted to control it.
+    """
+
+    def __init__(self, kind: str, obj: NamespacedName, owner: OwnerReference) -> None:
+        super().__init__(f"{kind} `{obj}` already exists and is not controlled by {owner.kind} `{owner.name}`")
+        self.kind = kind
         self.obj = obj
         self.owner = owner
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self), (self.obj, self.owner))
+        return (type(self), (self.kind, self.obj, self.owner))
+
+
+class AlreadyOwned(NotControlled):
+    """Another object controls this one; an object has one controller at most.
+
+    Attributes:
+        controller: The object that controls it.
+    """
+
+    def __init__(self, kind: str, obj: NamespacedName, owner: OwnerReference, controller: OwnerReference) -> None:
+        super().__init__(kind, obj, owner)
+        self.controller = controller
+
+    def __str__(self) -> str:
+        former = same_owner(self.controller, self.owner)
+        who = f"{self.controller.kind} `{self.controller.name}`"
+        return f"{self.kind} `{self.obj}` is already controlled by {f'a former {who}' if former else who}"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.kind, self.obj, self.owner, self.controller))
 
 
 class CrossNamespaceOwner(PykbError):  # noqa: N818
@@ -47,8 +74,8 @@ def set_controller_reference(owner: AnyObject, obj: AnyObject, *, block_owner_de
     """
     reference = _reference(owner, obj, controller=True, block=block_owner_deletion)
     current = controller_of(obj)
-    if current is not None and current.uid != reference.uid and not _same_owner(current, reference):
-        raise AlreadyOwned(key_of(obj), current)
+    if current is not None and current.uid != reference.uid and not same_owner(current, reference):
+        raise AlreadyOwned(gvk_of(obj).kind, key_of(obj), reference, current)
     _upsert(obj, reference)
 
 
@@ -113,7 +140,7 @@ def _reference(owner: AnyObject, obj: AnyObject, *, controller: bool | None, blo
 def _upsert(obj: AnyObject, reference: OwnerReference) -> None:
     references = owner_references(obj)
     for index, existing in enumerate(references):
-        if existing.uid == reference.uid or _same_owner(existing, reference):
+        if existing.uid == reference.uid or same_owner(existing, reference):
             references[index] = reference
             break
     else:
@@ -121,8 +148,11 @@ def _upsert(obj: AnyObject, reference: OwnerReference) -> None:
     _store(obj, references)
 
 
-def _same_owner(left: OwnerReference, right: OwnerReference) -> bool:
-    # The version may differ: the owner's kind may have been upgraded since.
+def same_owner(left: OwnerReference, right: OwnerReference) -> bool:
+    """Whether both name the same owner, perhaps one that was deleted and made anew.
+
+    The version may differ: the owner's kind may have been upgraded since.
+    """
     groups = [GroupVersion.parse(reference.api_version).group for reference in (left, right)]
     return groups[0] == groups[1] and (left.kind, left.name) == (right.kind, right.name)
 

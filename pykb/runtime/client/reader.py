@@ -55,14 +55,12 @@ class Reader:
         where = key_of(key)
         gvk = gvk_of(kind)
         namespace = where.namespace or namespace or ""
-        if self._cache is not None and self._cache.has(gvk):
-            mapping = await self._exchange.mapping(kind)
-            namespace = self._exchange.effective_namespace(namespace) if mapping.namespaced else ""
-            if self._cache.has(gvk, namespace):
-                found = await self._cache.get(gvk, namespace, where.name)
-                if found is None:
-                    raise _absent(mapping.plural, gvk, where.name)
-                return self._alone(kind, found)
+        if (mirror := await self._mirror(kind, namespace)) is not None:
+            cache, namespace = mirror
+            found = await cache.get(gvk, namespace, where.name)
+            if found is None:
+                raise _absent((await self._exchange.mapping(kind)).plural, gvk, where.name)
+            return self._alone(kind, found)
         endpoint = await self._exchange.endpoint(kind, namespace=namespace, name=where.name)
         answer = await self._exchange.send("GET", endpoint, repeatable=True)
         return self._alone(kind, answer)
@@ -135,14 +133,14 @@ class Reader:
             ApiError: The server refused.
         """
         gvk = gvk_of(kind)
-        cache = self._cache
-        if cache is not None and cache.has(gvk) and continue_token is None and resource_version is None:
-            mapping = await self._exchange.mapping(kind)
-            wanted = self._exchange.effective_namespace(namespace or "") if mapping.namespaced else ""
-            if cache.has(gvk, wanted):
-                found = await _select_cached(cache, gvk, wanted or None, label_query(labels), field_query(fields))
-                items, unreadable = readable(self._parser(kind), found[:limit])
-                return ObjectList(items=items, unreadable=unreadable)
+        mirror = (
+            await self._mirror(kind, namespace or "") if continue_token is None and resource_version is None else None
+        )
+        if mirror is not None:
+            cache, wanted = mirror
+            found = await _select_cached(cache, gvk, wanted or None, label_query(labels), field_query(fields))
+            items, unreadable = readable(self._parser(kind), found[:limit])
+            return ObjectList(items=items, unreadable=unreadable)
         endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
         others = {"limit": limit, "continue": continue_token, "resourceVersion": resource_version}
         query = query_pairs(labels, fields, **others)
@@ -260,6 +258,23 @@ class Reader:
     def _alone(self, kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
         found: Object | Unstructured = alone(self._parser(kind), wire)
         return found
+
+    async def is_cached(self, kind: Kind, *, namespace: str | None = None) -> bool:
+        """Whether reads of a kind (in a namespace, in all when ``None``) are answered from the cache.
+
+        Raises:
+            NoKindMatch: The server does not serve the kind.
+        """
+        return await self._mirror(kind, namespace or "") is not None
+
+    async def _mirror(self, kind: Kind, namespace: str) -> tuple[CacheReader, str] | None:
+        """The cache that has a kind, and the namespace to read there; ``None`` where a request is needed."""
+        cache, gvk = self._cache, gvk_of(kind)
+        if cache is None or not cache.has(gvk):
+            return None
+        mapping = await self._exchange.mapping(kind)
+        where = self._exchange.effective_namespace(namespace) if mapping.namespaced else ""
+        return (cache, where) if cache.has(gvk, where) else None
 
     def _parser(self, kind: Kind) -> Callable[[dict[str, Any]], Any]:
         return self._exchange.unreadable.parser(kind)

@@ -84,7 +84,13 @@ class Writer:
         return await patch_at(self._exchange, obj, patch, "", field_manager=field_manager, dry_run=dry_run)
 
     async def apply(
-        self, obj: AnyObjectT, *, field_manager: str | None = None, force: bool = False, dry_run: bool = False
+        self,
+        obj: AnyObjectT,
+        *,
+        field_manager: str | None = None,
+        force: bool = False,
+        resource_version: str | None = None,
+        dry_run: bool = False,
     ) -> AnyObjectT:
         """Server-side apply: this manager wants the fields that are set, and no more those it has left out.
 
@@ -92,17 +98,27 @@ class Writer:
         server stored. ``resourceVersion`` and ``managedFields`` are not sent.
 
         Args:
-            obj: What is wanted.
+            obj: What is wanted. With a ``uid``, only the object that has it is changed.
             field_manager: Who wants it; the client's own manager when ``None``.
             force: Whether fields that other managers own are taken over.
+            resource_version: Only if it has not changed since.
             dry_run: Whether it is only tried.
 
         Raises:
-            Conflict: Another manager owns a field, with a cause for each, and ``force`` is not set.
+            Conflict: Another manager owns a field, with a cause for each, and ``force`` is not set; or the object has
+                changed since ``resource_version``.
             Invalid: The result breaks its schema or a rule.
             ApiError: The server refused.
         """
-        return await apply_at(self._exchange, obj, "", field_manager=field_manager, force=force, dry_run=dry_run)
+        return await apply_at(
+            self._exchange,
+            obj,
+            "",
+            field_manager=field_manager,
+            force=force,
+            resource_version=resource_version,
+            dry_run=dry_run,
+        )
 
     @overload
     async def delete(
@@ -241,6 +257,7 @@ async def apply_at(
     field_manager: str | None,
     force: bool,
     dry_run: bool,
+    resource_version: str | None = None,
 ) -> AnyObjectT:
     """Apply an object, or one of its subresources that answers with the object."""
     endpoint = await object_endpoint(exchange, obj, subresource)
@@ -248,6 +265,8 @@ async def apply_at(
     metadata = wire.get("metadata") or {}
     for name in ("resourceVersion", "managedFields"):
         metadata.pop(name, None)
+    if resource_version:
+        metadata["resourceVersion"] = resource_version
     query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
     if force:
         query = (*query, ("force", "true"))

@@ -61,8 +61,8 @@ class Applied:
 def record_update(
     old: Mapping[str, Any] | None, new: dict[str, Any], owner: Owner, structure: Structure, now: str
 ) -> None:
-    """Set the owners of ``new`` after ``owner`` has changed ``old`` into it."""
-    owners = _owners(old)
+    """Set the owners of ``new``, which has those from before, after ``owner`` has changed ``old`` into it."""
+    owners = _owners(new)
     before = _own_fields(old or {}, structure)
     after = _own_fields(new, structure)
     changed = frozenset(path for path, value in after.items() if path not in before or before[path] != value)
@@ -71,7 +71,17 @@ def record_update(
         owners[other] = owners[other] - gone - (changed if other != owner else frozenset())
     mine = (owners.get(owner, frozenset()) | changed) - gone
     owners[owner] = mine
-    _store(new, owners, _times(old), owner if changed or gone else None, now)
+    _store(new, owners, _times(new), owner if changed or gone else None, now)
+
+
+def settle(old: Mapping[str, Any], new: dict[str, Any], *, subresource: bool) -> None:
+    """Let the owners be those that a writer gives, or those from before; one empty entry forgets them all.
+
+    Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields
+    """
+    known = old["metadata"].get("managedFields") or []
+    given = known if subresource else new["metadata"].get("managedFields") or known
+    new["metadata"]["managedFields"] = [] if given == [{}] else given
 
 
 def apply(

@@ -125,6 +125,9 @@ class Writing:
             raise refusal.conflict(resource.plural, resource.gvk.group, route.name, refusal.CHANGED)
         if old is not None:
             _check_uid(resource, old, config)
+        elif uid := config["metadata"].get("uid"):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise refusal.conflict(resource.plural, resource.gvk.group, route.name, why)
         config = without_nulls(config)
         check_applied(resource, config)
         owner = _owner(resource, parameters, "Apply", route.subresource)
@@ -160,7 +163,7 @@ class Writing:
             raise refusal.conflict(resource.plural, group, name, why)
         new = carry_over(resource, old, obj, route.subresource)
         if owner is not None:
-            new["metadata"]["managedFields"] = old["metadata"].get("managedFields") or []
+            ownership.settle(old, new, subresource=bool(route.subresource))
         admit(resource, new, strict=parameters.get("fieldValidation") == "Strict")
         if error := refuse_new_finalizers(resource, old, new):
             raise error

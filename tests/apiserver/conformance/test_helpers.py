@@ -9,8 +9,9 @@ from pykb.api.conditions import set_condition
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, ensure_applied, patch_status
+from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, patch_status
 from pykb.runtime.cleanup import Finalizers
+from pykb.runtime.ensure import ensure_applied
 from pykb.runtime.errors import Conflict
 from pykb.runtime.finalizer import ensure_finalizer, finalizers, release_finalizer
 from pykb.runtime.leader import LeaderElectionOptions, LeaderElector

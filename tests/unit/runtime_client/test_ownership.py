@@ -1,5 +1,7 @@
 """Owners, finalizers, fields that a manager owns, and events that are like others."""
 
+import pickle
+
 import pytest
 
 from pykb.api.apps.v1 import Deployment
@@ -12,6 +14,7 @@ from pykb.runtime.finalizer import add_finalizer, has_finalizer, remove_finalize
 from pykb.runtime.owner import (
     AlreadyOwned,
     CrossNamespaceOwner,
+    NotControlled,
     controller_of,
     is_controlled_by,
     owner_references,
@@ -66,6 +69,19 @@ def test_an_object_has_one_controller(form):
     assert not remove_owner_reference(_owner("other", "u2"), child)
     assert remove_owner_reference(_owner(), child)
     assert owner_references(child) == []
+
+
+def test_what_stands_against_an_owner_survives_another_process():
+    """Worker processes send errors home."""
+    child = _child("typed")
+    set_controller_reference(_owner(), child)
+    with pytest.raises(NotControlled) as caught:
+        set_controller_reference(_owner("other", "u2"), child)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again)) == (AlreadyOwned, str(caught.value))
+    assert (again.kind, again.controller.name, again.owner.name) == ("Deployment", "parent", "other")
+    plain = NotControlled(again.kind, again.obj, again.owner)
+    assert str(pickle.loads(pickle.dumps(plain))) == str(plain)
 
 
 def test_an_owner_that_was_made_anew_replaces_itself():

@@ -7,11 +7,13 @@ from datetime import timedelta
 
 import pytest
 
+from pykb.api.meta.v1 import OwnerReference
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller import Controller, ControllerOptions
 from pykb.runtime.errors import Conflict
 from pykb.runtime.logging import current_reconcile
 from pykb.runtime.metrics import Metrics
+from pykb.runtime.owner import NotControlled
 from pykb.runtime.queue import LOW_PRIORITY
 from pykb.runtime.reconcile import Reconciler, Request, Result, TerminalError
 from pykb.runtime.source import FuncSource
@@ -158,13 +160,23 @@ async def test_a_bug_is_survived_and_counted_as_a_panic(rig, caplog):
     assert caplog.records[0].exc_info is not None
 
 
-async def test_a_refusal_of_the_api_server_is_logged_without_a_traceback(rig, caplog):
-    """A conflict is everyday life."""
-    r = rig(Scripted(Conflict(409, "Conflict", "the object has been modified")))
+APP = OwnerReference(api_version="v1", kind="App", name="web", uid="u1")
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (Conflict(409, "Conflict", "the object has been modified"), "has been modified"),
+        (NotControlled("Service", A, APP), "Service `default/a` already exists and is not controlled by App `web`"),
+    ],
+)
+async def test_a_refusal_is_logged_without_a_traceback(rig, caplog, error, text):
+    """A conflict is everyday life, and so is a name that is taken."""
+    r = rig(Scripted(error))
     r.queue.add(A)
     await turn()
     assert caplog.records[0].exc_info is None
-    assert "has been modified" in caplog.records[0].error
+    assert text in caplog.records[0].error
     assert r.value("controller_runtime_reconcile_panics_total") == 0
 
 

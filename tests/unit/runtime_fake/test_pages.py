@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from pykb.api.apps.v1 import Deployment
-from pykb.api.core.v1 import Pod
+from pykb.api.core.v1 import ConfigMap, Pod, Service
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import Request
 from pykb.runtime.fake import fake_client
 
 PAGES = Path(__file__).resolve().parents[3] / "docs" / "how-to"
@@ -29,7 +31,11 @@ def shown_tests(page: str) -> list[str]:
 
 @pytest.mark.parametrize(
     ("page", "name"),
-    [(page, name) for page in ("use-in-another-program.md", "test-an-operator.md") for name in shown_tests(page)],
+    [
+        (page, name)
+        for page in ("use-in-another-program.md", "test-an-operator.md", "own-objects.md")
+        for name in shown_tests(page)
+    ],
 )
 async def test_the_shown_tests_a_page_pass(page, name):
     """As a reader would run them."""
@@ -61,3 +67,19 @@ async def test_the_programs_of_the_page_on_other_programs_work():
     assert (await client.get(Deployment, "default/day")).spec.replicas == 2
     client = fake_client(pod("web-0", "worker-2", tier="web"), pod("db", "worker-1"), pod("other", "worker-2"))
     assert await names["follow"](client) == ["db", "web-0"]
+
+
+async def test_the_reconciler_of_the_page_on_owned_objects_works():
+    """It makes a Service, renames it, and takes away its own and no other."""
+    names = program("own-objects.md")
+    app = ConfigMap(metadata=ObjectMeta(name="x", namespace="team"), data={"service": "a"})
+    client = fake_client(app, Service(metadata=ObjectMeta(name="web", namespace="team")))
+    request = Request("team", "x")
+    reconciler = names["AppReconciler"](client)
+    await reconciler.reconcile(request)
+    app = await client.get(ConfigMap, request)
+    app.data = {"service": "b"}
+    await client.update(app)
+    await reconciler.reconcile(request)
+    assert await names["withdraw"](client, app)
+    assert [service.metadata.name for service in await client.list(Service)] == ["b", "web"]
