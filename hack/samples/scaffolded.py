@@ -1,5 +1,9 @@
 """Texts of freshly scaffolded files that more than one sample replaces."""
 
+from __future__ import annotations
+
+from hack.samples.steps import Step, replace
+
 SUBRESOURCE = """
 # +kubebuilder:subresource:status
 """
@@ -16,3 +20,17 @@ IMPORTS = """
 from pykb.api import CustomResource, Field, Struct
 from pykb.api.meta.v1 import Condition
 """
+RESYNC = """
+    cache = CacheOptions(default=InformerOptions(resync=timedelta(seconds=30)))
+    manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID, cache=cache))
+"""
+
+
+def resync_every_30_seconds(package: str) -> Step:
+    """Have the manager of a package look at every object twice a minute, as sample-controller does."""
+    return replace(
+        f"{package}/__main__.py",
+        ("import Manager, ManagerOptions\n", "import CacheOptions, InformerOptions, Manager, ManagerOptions\n"),
+        ("from pykb.runtime", "from datetime import timedelta\n\nfrom pykb.runtime"),
+        (MANAGER, RESYNC),
+    )

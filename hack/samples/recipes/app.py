@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hack.samples.scaffolded import CONDITIONS, resync_every_30_seconds
 from hack.samples.steps import create_api, init, own, pykb, replace
 
 APP_EXAMPLE = '''
@@ -41,6 +42,10 @@ class AppSpec(Struct):
     service: AppService
     """How it is reached."""
 '''
+AVAILABLE = '''
+    available_replicas: Int32 = 0
+    """How many replicas of the Deployment are available."""
+'''
 
 STEPS = [
     init("--domain", "k8s.io", "--project-name", "app-operator"),
@@ -50,7 +55,9 @@ STEPS = [
         ("import CustomResource, Field, Struct\n", "import CustomResource, Field, Int32, Struct\n"),
         ("from pykb.api import", "from typing import Annotated\n\nfrom pykb.api import"),
         (APP_EXAMPLE, APP),
+        (CONDITIONS, CONDITIONS + AVAILABLE),
     ),
+    resync_every_30_seconds("app_operator"),
     replace(
         "config/samples/appcontroller_v1_app.yaml",
         (

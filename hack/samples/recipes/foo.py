@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hack.samples.scaffolded import CONDITIONS, MANAGER, SUBRESOURCE
+from hack.samples.scaffolded import CONDITIONS, SUBRESOURCE, resync_every_30_seconds
 from hack.samples.steps import create_api, init, own, pykb, replace
 
 FOO_EXAMPLE = '''
@@ -25,10 +25,6 @@ FOO_COLUMNS = """
 # +kubebuilder:printcolumn:name=Available,type=integer,JSONPath=`.status.availableReplicas`
 # +kubebuilder:subresource:status
 """
-RESYNC = """
-    cache = CacheOptions(default=InformerOptions(resync=timedelta(seconds=30)))
-    manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID, cache=cache))
-"""
 
 STEPS = [
     init("--domain", "k8s.io", "--project-name", "sample-controller"),
@@ -48,12 +44,7 @@ STEPS = [
         "config/samples/samplecontroller_v1alpha1_foo.yaml",
         ("  foo: bar\n", "  deploymentName: example-foo\n  replicas: 1\n"),
     ),
-    replace(
-        "sample_controller/__main__.py",
-        ("import Manager, ManagerOptions\n", "import CacheOptions, InformerOptions, Manager, ManagerOptions\n"),
-        ("from pykb.runtime", "from datetime import timedelta\n\nfrom pykb.runtime"),
-        (MANAGER, RESYNC),
-    ),
+    resync_every_30_seconds("sample_controller"),
     own(
         "sample_controller/controllers/foo_controller.py",
         "sample_controller/report.py",

@@ -84,7 +84,7 @@ from pykb.api.core.v1 import (
     ServiceSpec,
     ServiceStatus,
 )
-from pykb.api.meta.v1 import LabelSelector
+from pykb.api.meta.v1 import Condition, LabelSelector
 from pykb.api.networking.v1 import IngressSpec, IngressStatus
 """
 
@@ -95,7 +95,7 @@ STEPS = [
         "unit_operator/api/v1/unit_types.py",
         (IMPORTS, UNIT_IMPORTS),
         (UNIT_EXAMPLE, UNIT),
-        (CONDITIONS, UNIT_STATUS),
+        (CONDITIONS, UNIT_STATUS + CONDITIONS),
     ),
     own(
         "config/samples/custom_v1_unit.yaml",

@@ -14,7 +14,9 @@
 
 """The manager: one process that runs every controller of app-operator."""
 
-from pykb.runtime import Manager, ManagerOptions
+from datetime import timedelta
+
+from pykb.runtime import CacheOptions, InformerOptions, Manager, ManagerOptions
 
 from app_operator.controllers.app_controller import AppReconciler
 
@@ -31,7 +33,8 @@ def register(manager: Manager) -> None:
 
 def main() -> None:
     """Run until told to stop; `--help` lists the flags."""
-    manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID))
+    cache = CacheOptions(default=InformerOptions(resync=timedelta(seconds=30)))
+    manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID, cache=cache))
     register(manager)
     manager.run()
 

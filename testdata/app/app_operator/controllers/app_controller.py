@@ -15,25 +15,31 @@
 """The controller of App."""
 
 import copy
+from typing import TypeVar
 
 from pykb.api.apps.v1 import Deployment, DeploymentSpec
 from pykb.api.conditions import set_condition
 from pykb.api.core.v1 import Container, ContainerPort, PodSpec, PodTemplateSpec, Service, ServicePort, ServiceSpec
 from pykb.api.meta.v1 import LabelSelector, ObjectMeta
 from pykb.runtime import (
+    ApiError,
     ControllerBuilder,
     Manager,
+    NotControlled,
     OperationResult,
     Reconciler,
     Request,
     Result,
     ensure_applied,
     patch_status,
-    set_controller_reference,
+    prune,
 )
 
 from app_operator.api.v1 import App
 
+AppObject = TypeVar("AppObject", Deployment, Service)
+
+WORKERS = 2
 RETRIES = 10
 PORT = 80
 
@@ -44,33 +50,67 @@ class AppReconciler(Reconciler):
     # +kubebuilder:rbac:groups=appcontroller.k8s.io,resources=apps,verbs=get;list;watch
     # +kubebuilder:rbac:groups=appcontroller.k8s.io,resources=apps/status,verbs=get;update;patch
     # +kubebuilder:rbac:groups=appcontroller.k8s.io,resources=apps/finalizers,verbs=update
-    # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch
-    # +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch
+    # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;patch;delete
+    # +kubebuilder:rbac:groups="",resources=services,verbs=get;list;watch;create;patch;delete
     # +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
     async def reconcile(self, request: Request) -> Result:
-        """Apply both objects; what somebody changed in them by hand is changed back, and said."""
+        """Apply both objects, delete those of former names, and report.
+
+        Raises:
+            NotControlled: The name of one is taken by an object of somebody else, which is left alone.
+            ApiError: The API server refused one.
+        """
         app = await self.client.find(App, request)
         if app is None or app.metadata.deletion_timestamp is not None:
             return Result()
-        for wanted in (deployment_of(app), service_of(app)):
-            _, result = await ensure_applied(self.client, wanted)
-            if result is not OperationResult.UNCHANGED:
-                self.recorder.event(app, "Normal", result.title(), f"{wanted.kind} {wanted.metadata.name} {result}")
-        await self.report(app)
+
+        try:
+            deployment = await self.apply(app, deployment_of(app))
+            await self.apply(app, service_of(app))
+        except (NotControlled, ApiError) as error:
+            reason = "ErrResourceExists" if isinstance(error, NotControlled) else "ApplyFailed"
+            self.recorder.event(app, "Warning", reason, str(error))
+            await self.report(app, applied=False, reason=reason, message=str(error))
+            raise
+
+        await prune(self.client, Deployment, owner=app, keep=[app.spec.deployment.name])
+        await prune(self.client, Service, owner=app, keep=[app.spec.service.name])
+        available = deployment.status.available_replicas if deployment.status else None
+        await self.report(app, applied=True, reason="Applied", available=available or 0)
+        self.recorder.event(app, "Normal", "Synced", "App synced successfully")
         return Result()
 
-    async def report(self, app: App) -> None:
-        """Say in the status that both are there."""
+    async def apply(self, app: App, wanted: AppObject) -> AppObject:
+        """Apply an object; what somebody changed in it by hand is changed back, and said."""
+        found, result = await ensure_applied(self.client, wanted, owner=app)
+        if result is not OperationResult.UNCHANGED:
+            self.recorder.event(app, "Normal", result.title(), f"{found.kind} {found.metadata.name} {result}")
+        return found
+
+    async def report(
+        self, app: App, *, applied: bool, reason: str, message: str = "", available: int | None = None
+    ) -> None:
+        """Write the status, when it changed."""
         before = copy.deepcopy(app)
         app.status.conditions = set_condition(
-            app.status.conditions, "Applied", True, reason="Applied", observed_generation=app.metadata.generation
+            app.status.conditions,
+            "Applied",
+            applied,
+            reason=reason,
+            message=message,
+            observed_generation=app.metadata.generation,
         )
+        if available is not None:
+            app.status.available_replicas = available
         await patch_status(self.client, app, before)
 
     def setup(self, manager: Manager) -> None:
-        """Register with the manager; a change of either object wakes its App, which is tried ten times again."""
+        """Register with the manager: a change of either object wakes its App.
+
+        An App that fails is tried ten times again within five seconds, then at every resync of the manager.
+        """
         controller = ControllerBuilder(manager).for_(App).owns(Deployment).owns(Service)
-        controller.with_options(max_retries=RETRIES).complete(self)
+        controller.with_options(max_concurrent_reconciles=WORKERS, max_retries=RETRIES).complete(self)
 
 
 def labels_of(app: App) -> dict[str, str]:
@@ -85,7 +125,7 @@ def deployment_of(app: App) -> Deployment:
         image=app.spec.deployment.image,
         ports=[ContainerPort(container_port=PORT)],
     )
-    deployment = Deployment(
+    return Deployment(
         metadata=ObjectMeta(name=app.spec.deployment.name, namespace=app.metadata.namespace),
         spec=DeploymentSpec(
             replicas=app.spec.deployment.replicas,
@@ -96,18 +136,14 @@ def deployment_of(app: App) -> Deployment:
             ),
         ),
     )
-    set_controller_reference(app, deployment)
-    return deployment
 
 
 def service_of(app: App) -> Service:
     """The Service that an App asks for, and no field more."""
-    service = Service(
+    return Service(
         metadata=ObjectMeta(name=app.spec.service.name, namespace=app.metadata.namespace),
         spec=ServiceSpec(
             selector=labels_of(app),
             ports=[ServicePort(port=PORT, target_port=PORT)],
         ),
     )
-    set_controller_reference(app, service)
-    return service

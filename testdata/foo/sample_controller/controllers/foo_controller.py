@@ -22,20 +22,19 @@ from pykb.api.meta.v1 import LabelSelector, ObjectMeta
 from pykb.runtime import (
     ControllerBuilder,
     Manager,
+    NotControlled,
     Reconciler,
     Request,
     ResourceVersionChanged,
     Result,
-    is_controlled_by,
+    create_or_update,
     patch_status,
-    set_controller_reference,
+    prune,
 )
 
 from sample_controller.api.v1alpha1 import Foo
 
-
-class NotControlledError(Exception):
-    """A Deployment of the name that a Foo asks for exists, and belongs to somebody else."""
+WORKERS = 2
 
 
 class FooReconciler(Reconciler):
@@ -44,38 +43,39 @@ class FooReconciler(Reconciler):
     # +kubebuilder:rbac:groups=samplecontroller.k8s.io,resources=foos,verbs=get;list;watch
     # +kubebuilder:rbac:groups=samplecontroller.k8s.io,resources=foos/status,verbs=get;update;patch
     # +kubebuilder:rbac:groups=samplecontroller.k8s.io,resources=foos/finalizers,verbs=update
-    # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update;patch
+    # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update;patch;delete
     # +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
     async def reconcile(self, request: Request) -> Result:
-        """Create the Deployment, scale it, and report how many replicas are available."""
+        """Create the Deployment, scale it, delete one of a former name, and report the available replicas.
+
+        Raises:
+            NotControlled: The name is taken by somebody else's Deployment; the manager tries again until it is free.
+        """
         foo = await self.client.find(Foo, request)
-        if foo is None:
+        if foo is None or foo.metadata.deletion_timestamp is not None:
             return Result()
 
-        deployment = await self.deployment_of(foo)
-        if deployment.spec is not None and foo.spec.replicas not in (None, deployment.spec.replicas):
-            self.logger.info("%s: %s replicas, not %s", request, foo.spec.replicas, deployment.spec.replicas)
-            deployment.spec.replicas = foo.spec.replicas
-            deployment = await self.client.update(deployment)
-
+        try:
+            deployment = await self.apply(foo)
+        except NotControlled as error:
+            self.recorder.event(foo, "Warning", "ErrResourceExists", str(error))
+            raise
+        await prune(self.client, Deployment, owner=foo, keep=[foo.spec.deployment_name])
         await self.report(foo, deployment)
         self.recorder.event(foo, "Normal", "Synced", "Foo synced successfully")
         return Result()
 
-    async def deployment_of(self, foo: Foo) -> Deployment:
-        """The Foo's own Deployment, made when there is none.
+    async def apply(self, foo: Foo) -> Deployment:
+        """Create the Foo's Deployment, or scale the one that is there; the rest of it is left to others."""
+        deployment = Deployment(metadata=ObjectMeta(name=foo.spec.deployment_name, namespace=foo.metadata.namespace))
 
-        Raises:
-            NotControlledError: The name is taken; the manager tries again, for the name may become free.
-        """
-        key = f"{foo.metadata.namespace}/{foo.spec.deployment_name}"
-        deployment = await self.client.find(Deployment, key)
-        if deployment is None:
-            return await self.client.create(new_deployment(foo))
-        if not is_controlled_by(deployment, foo):
-            message = f"Deployment {foo.spec.deployment_name} already exists and is not controlled by Foo"
-            self.recorder.event(foo, "Warning", "ErrResourceExists", message)
-            raise NotControlledError(message)
+        def scale() -> None:
+            if deployment.spec is None:
+                deployment.spec = deployment_spec(foo)
+            elif foo.spec.replicas is not None:
+                deployment.spec.replicas = foo.spec.replicas
+
+        await create_or_update(self.client, deployment, scale, owner=foo)
         return deployment
 
     async def report(self, foo: Foo, deployment: Deployment) -> None:
@@ -88,22 +88,17 @@ class FooReconciler(Reconciler):
     def setup(self, manager: Manager) -> None:
         """Register with the manager: wake for every change, and for the regular resync of Foos."""
         controller = ControllerBuilder(manager).for_(Foo).owns(Deployment, predicates=[ResourceVersionChanged()])
-        controller.complete(self)
+        controller.with_options(max_concurrent_reconciles=WORKERS).complete(self)
 
 
-def new_deployment(foo: Foo) -> Deployment:
-    """The Deployment that a Foo asks for; it goes when the Foo goes."""
+def deployment_spec(foo: Foo) -> DeploymentSpec:
+    """What a new Deployment runs."""
     labels = {"app": "nginx", "controller": foo.metadata.name or ""}
-    deployment = Deployment(
-        metadata=ObjectMeta(name=foo.spec.deployment_name, namespace=foo.metadata.namespace),
-        spec=DeploymentSpec(
-            replicas=foo.spec.replicas,
-            selector=LabelSelector(match_labels=labels),
-            template=PodTemplateSpec(
-                metadata=ObjectMeta(labels=labels),
-                spec=PodSpec(containers=[Container(name="nginx", image="nginx:latest")]),
-            ),
+    return DeploymentSpec(
+        replicas=foo.spec.replicas,
+        selector=LabelSelector(match_labels=labels),
+        template=PodTemplateSpec(
+            metadata=ObjectMeta(labels=labels),
+            spec=PodSpec(containers=[Container(name="nginx", image="nginx:latest")]),
         ),
     )
-    set_controller_reference(foo, deployment)
-    return deployment

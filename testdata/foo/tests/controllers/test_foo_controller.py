@@ -21,12 +21,12 @@ import yaml
 from pykb.api.apps.v1 import Deployment
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import Client, ManagerOptions, Request, Result, is_controlled_by
-from pykb.testing import RunManager, eventually
+from pykb.runtime import Client, ManagerOptions, NotControlled, Request, Result, is_controlled_by
+from pykb.testing import RecordedEvents, RunManager, eventually
 
 from sample_controller.api.v1alpha1 import Foo
 from sample_controller.api.v1alpha1.foo_types import FooSpec
-from sample_controller.controllers.foo_controller import FooReconciler, NotControlledError, new_deployment
+from sample_controller.controllers.foo_controller import FooReconciler, deployment_spec
 
 pytestmark = pytest.mark.usefixtures("crds")
 SAMPLE = "config/samples/samplecontroller_v1alpha1_foo.yaml"
@@ -93,14 +93,40 @@ async def test_reports_the_available_replicas(client: Client, namespace: str) ->
 
 
 async def test_leaves_a_deployment_of_others_alone(client: Client, namespace: str) -> None:
-    """A Deployment that somebody else controls is an error, for the manager to try again."""
-    foreign, _ = await create(client, namespace, "foreign")
-    _, request = await create(client, namespace, "late")
-    taken = new_deployment(foreign)
-    taken.metadata.name = "example-late"
-    await client.create(taken)
-    with pytest.raises(NotControlledError, match="example-late already exists and is not controlled by Foo"):
-        await FooReconciler(client).reconcile(request)
+    """A Deployment that somebody else made stays as it is: an event, and an error for the manager to try again."""
+    foo, request = await create(client, namespace, "late")
+    metadata = ObjectMeta(name="example-late", namespace=namespace)
+    theirs = await client.create(Deployment(metadata=metadata, spec=deployment_spec(foo)))
+    events = RecordedEvents()
+    message = f"Deployment `{namespace}/example-late` already exists and is not controlled by Foo `late`"
+    with pytest.raises(NotControlled, match=message):
+        await FooReconciler(client, recorder=events).reconcile(request)
+    assert await client.get(Deployment, theirs) == theirs
+    assert events.of(foo) == [f"Warning ErrResourceExists {message}"]
+
+
+async def test_a_renamed_deployment_leaves_none_behind(client: Client, namespace: str) -> None:
+    """The one of the former name goes when the new one is there."""
+    _, request = await create(client, namespace, "renamed")
+    reconciler = FooReconciler(client)
+    await reconciler.reconcile(request)
+    foo = await client.get(Foo, request)
+    foo.spec.deployment_name = "another"
+    await client.update(foo)
+    await reconciler.reconcile(request)
+    deployments = await client.list(Deployment, namespace=namespace)
+    assert [deployment.metadata.name for deployment in deployments] == ["another"]
+
+
+async def test_a_deleted_foo_makes_nothing(client: Client, namespace: str) -> None:
+    """A deletion in the foreground waits for the Deployment to go, so it must not come back."""
+    foo, request = await create(client, namespace, "deleted")
+    reconciler = FooReconciler(client)
+    await reconciler.reconcile(request)
+    await client.delete(foo, propagation="Foreground")
+    await client.delete(Deployment, f"{namespace}/example-deleted")
+    assert await reconciler.reconcile(request) == Result()
+    assert await client.find(Deployment, f"{namespace}/example-deleted") is None
 
 
 async def test_leaves_an_absent_object_alone(client: Client, namespace: str) -> None:

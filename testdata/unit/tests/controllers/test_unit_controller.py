@@ -20,11 +20,13 @@ from datetime import timedelta
 import pytest
 import yaml
 from pykb.api import Object
-from pykb.api.apps.v1 import Deployment, StatefulSet
-from pykb.api.core.v1 import Container, EnvVar, PersistentVolumeClaim, Service
+from pykb.api.apps.v1 import Deployment, StatefulSet, StatefulSetSpec
+from pykb.api.conditions import find_condition
+from pykb.api.core.v1 import Container, EnvVar, PersistentVolumeClaim, Service, ServicePort, ServiceSpec
+from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.networking.v1 import Ingress, IngressBackend
-from pykb.runtime import Client, ManagerOptions, Request, Result, is_controlled_by
-from pykb.testing import RunManager, eventually
+from pykb.runtime import Client, ManagerOptions, NotControlled, Request, Result, is_controlled_by
+from pykb.testing import RecordedEvents, RunManager, eventually
 
 from unit_operator.api.v1 import Unit
 from unit_operator.api.v1.unit_types import UnitCategory
@@ -66,6 +68,13 @@ async def change(client: Client, request: Request, edit: Callable[[Unit], None])
     unit = await client.get(Unit, request)
     edit(unit)
     await client.update(unit)
+
+
+async def applied(client: Client, request: Request) -> tuple[str, str, str]:
+    """Status, reason and message of the condition Applied."""
+    condition = find_condition((await client.get(Unit, request)).status.conditions, "Applied")
+    assert condition is not None
+    return condition.status, condition.reason, condition.message
 
 
 async def test_makes_what_the_sample_describes(client: Client, unit: Unit, request_: Request) -> None:
@@ -125,19 +134,76 @@ async def test_one_refused_object_stops_no_other(client: Client, unit: Unit, req
     assert (await client.get(Unit, request_)).status.pvc is not None
 
 
-def test_variables_are_injected_once(sample: Unit) -> None:
-    """Every container has POD_NAME and APPNAME, labels come from the selector, and the author's own values stay."""
-    assert sample.spec.template.spec is not None
-    sample.spec.template.spec.containers.append(
-        Container(name="side", env=[EnvVar(name="APPNAME", value="mine"), EnvVar(name="POD_NAME", value="mine too")])
+async def test_leaves_what_others_made_alone(client: Client, unit: Unit, request_: Request) -> None:
+    """A Service of the Unit's name stays as it is; its siblings are made; event and condition tell why."""
+    spec = ServiceSpec(selector={"app": "theirs"}, ports=[ServicePort(port=8080)])
+    theirs = await client.create(
+        Service(metadata=ObjectMeta(name="unit-sample", namespace=request_.namespace), spec=spec)
     )
+    events = RecordedEvents()
+    reconciler = UnitReconciler(client, recorder=events)
+    with pytest.raises(ExceptionGroup) as caught:
+        await reconciler.reconcile(request_)
+    assert caught.group_contains(NotControlled)
+    assert await client.get(Service, theirs) == theirs
+    assert await owned(client, unit) == {Deployment, Ingress, PersistentVolumeClaim}
+    message = f"Service `{request_}` already exists and is not controlled by Unit `unit-sample`"
+    assert events.of(unit) == [f"Warning ErrResourceExists Service: {message}"]
+    assert await applied(client, request_) == ("False", "ErrResourceExists", message)
+
+    await client.delete(theirs)
+    await reconciler.reconcile(request_)
+    assert Service in await owned(client, unit)
+    assert await applied(client, request_) == ("True", "Applied", "")
+
+
+async def test_what_others_made_outlives_the_unit(client: Client, unit: Unit, request_: Request) -> None:
+    """A Unit deletes what it owns: not another's workload of its name, nor, with the hook, another's Ingress."""
+    metadata = ObjectMeta(name="unit-sample", namespace=request_.namespace)
+    workload = StatefulSetSpec(selector=unit.spec.selector, template=pod_template(unit), service_name="theirs")
+    stateful_set = await client.create(StatefulSet(metadata=metadata.model_copy(), spec=workload))
+    ingress = Ingress(metadata=metadata.model_copy(), spec=unit.spec.relation_resource.ingress)
+    ingress = await client.create(ingress)
+    reconciler = UnitReconciler(client)
+    with pytest.raises(ExceptionGroup):
+        await reconciler.reconcile(request_)
+    await client.delete(await client.get(Unit, request_))
+    await reconciler.reconcile(request_)
+    assert await client.find(Unit, request_) is None
+    assert await client.get(StatefulSet, stateful_set) == stateful_set
+    assert await client.get(Ingress, ingress) == ingress
+
+
+async def test_children_have_the_labels_of_the_unit(client: Client, unit: Unit, request_: Request) -> None:
+    """Also those that come later; who manages the children is the operator."""
+    reconciler = UnitReconciler(client)
+
+    def label(unit: Unit) -> None:
+        unit.metadata.labels = {"team": "web", "app.kubernetes.io/managed-by": "kustomize"}
+
+    await change(client, request_, label)
+    await reconciler.reconcile(request_)
+    for kind in (Deployment, Service, Ingress, PersistentVolumeClaim):
+        labels = (await client.get(kind, str(request_))).metadata.labels
+        assert labels == {"team": "web", "app.kubernetes.io/managed-by": "unit-operator"}
+
+
+def test_variables_are_injected_once(sample: Unit) -> None:
+    """The first container has POD_NAME and APPNAME, whatever its author set; labels come from the selector."""
+    assert sample.spec.template.spec is not None
+    sample.spec.template.spec.containers[0].env = [EnvVar(name="APPNAME", value="mine"), EnvVar(name="OWN", value="1")]
+    sample.spec.template.spec.containers.append(Container(name="side", env=[EnvVar(name="APPNAME", value="side")]))
     template = pod_template(sample)
     assert template.metadata is not None
     assert template.metadata.labels == {"app": "unit-sample"}
     assert template.spec is not None
     web, side = template.spec.containers
-    assert [variable.name for variable in web.env or []] == ["POD_NAME", "APPNAME"]
-    assert [variable.value for variable in side.env or []] == ["mine", "mine too"]
+    assert [(variable.name, variable.value) for variable in web.env or []] == [
+        ("OWN", "1"),
+        ("POD_NAME", None),
+        ("APPNAME", "unit-sample"),
+    ]
+    assert [(variable.name, variable.value) for variable in side.env or []] == [("APPNAME", "side")]
 
     sample.spec.template = template
     assert pod_template(sample) == template

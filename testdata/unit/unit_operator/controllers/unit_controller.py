@@ -19,16 +19,21 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 from pykb.api.apps.v1 import Deployment, StatefulSet
+from pykb.api.conditions import set_condition
 from pykb.api.core.v1 import PersistentVolumeClaim, Service
+from pykb.api.meta.v1 import Condition
 from pykb.api.networking.v1 import Ingress
 from pykb.runtime import (
     ApiError,
     Client,
     ControllerBuilder,
+    EventRecorder,
     Manager,
+    NotControlled,
     Reconciler,
     Request,
     Result,
+    ensure_deleted,
     ensure_finalizer,
     patch_status,
     release_finalizer,
@@ -46,18 +51,27 @@ PreDelete = Callable[[Client, Unit], Awaitable[bool]]
 
 
 async def take_out_of_traffic(client: Client, unit: Unit) -> bool:
-    """The pre-delete hook: nobody is sent to Pods that are about to go. Done when the Ingress is gone."""
-    key = f"{unit.metadata.namespace}/{unit.metadata.name}"
-    await client.delete(Ingress, key, missing_ok=True)
-    return await client.live.find(Ingress, key) is None
+    """The pre-delete hook: nobody is sent to Pods that are about to go. Done when the Unit's Ingress is gone."""
+    return await ensure_deleted(client.live, Ingress, unit, owner=unit)
+
+
+Failure = ApiError | NotControlled
+"""Why an object of a Unit could not be applied."""
+
+
+def reason_of(failure: Failure) -> str:
+    """What events and conditions call it."""
+    return "ErrResourceExists" if isinstance(failure, NotControlled) else "ApplyFailed"
 
 
 class UnitReconciler(Reconciler):
     """Keeps the workload, the Service, the Ingress and the claim of every Unit."""
 
-    def __init__(self, client: Client, pre_delete: PreDelete = take_out_of_traffic) -> None:
+    def __init__(
+        self, client: Client, pre_delete: PreDelete = take_out_of_traffic, *, recorder: EventRecorder | None = None
+    ) -> None:
         """Run the given hook before a Unit goes."""
-        super().__init__(client)
+        super().__init__(client, recorder=recorder)
         self.pre_delete = pre_delete
 
     # +kubebuilder:rbac:groups=custom.example.com,resources=units,verbs=get;list;watch;update;patch
@@ -68,7 +82,11 @@ class UnitReconciler(Reconciler):
     # +kubebuilder:rbac:groups=networking.k8s.io,resources=ingresses,verbs=get;list;watch;create;patch;delete
     # +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
     async def reconcile(self, request: Request) -> Result:
-        """Bring about what one Unit owns, then write its status, once."""
+        """Bring about what one Unit owns, then write its status, once.
+
+        Raises:
+            ExceptionGroup: Some objects were refused, or belong to somebody else; the manager tries again.
+        """
         unit = await self.client.find(Unit, request)
         if unit is None:
             return Result()
@@ -78,23 +96,35 @@ class UnitReconciler(Reconciler):
 
         before = copy.deepcopy(unit)
         failures = await self.apply_all(unit)
+        unit.status.conditions = self.conditions_of(unit, failures)
         await self.write_status(unit, before.status)
         if failures:
             raise ExceptionGroup(f"{len(failures)} objects of Unit {request} were refused", failures)
         return Result()
 
-    async def apply_all(self, unit: Unit) -> list[ApiError]:
+    async def apply_all(self, unit: Unit) -> list[Failure]:
         """Apply every object; one that is refused stops none of the others."""
-        failures = []
+        failures: list[Failure] = []
         for resource in resources_of(unit):
             try:
                 found = await resource.apply(self.client)
-            except ApiError as error:
-                self.recorder.event(unit, "Warning", "ApplyFailed", f"{resource.kind.__name__}: {error}")
+            except (ApiError, NotControlled) as error:
+                self.recorder.event(unit, "Warning", reason_of(error), f"{resource.kind.__name__}: {error}")
                 failures.append(error)
                 found = await resource.exists(self.client)
             resource.update_status(unit.status, found)
         return failures
+
+    def conditions_of(self, unit: Unit, failures: list[Failure]) -> list[Condition]:
+        """The condition Applied, which names what stands against it."""
+        return set_condition(
+            unit.status.conditions,
+            "Applied",
+            not failures,
+            reason=reason_of(failures[0]) if failures else "Applied",
+            message="; ".join(map(str, failures)),
+            observed_generation=unit.metadata.generation,
+        )
 
     async def write_status(self, unit: Unit, before: UnitStatus) -> None:
         """Write the status when it says something new; the time of the last update is nothing new."""

@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from pykb.api import Object
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import Client, ensure_applied, is_controlled_by, set_controller_reference
+from pykb.runtime import Client, ensure_applied, ensure_deleted, is_controlled_by
 
 from unit_operator.api.v1 import Unit
 from unit_operator.api.v1.unit_types import UnitStatus
@@ -44,22 +44,24 @@ class OwnedResource(ABC):
 
     async def exists(self, client: Client) -> Object | None:
         """The object that is there, when it is the Unit's own."""
-        found = await client.find(self.kind, f"{self.unit.metadata.namespace}/{self.unit.metadata.name}")
+        found = await client.find(self.kind, self.unit)
         return found if found is not None and is_controlled_by(found, self.unit) else None
 
     async def apply(self, client: Client) -> Object | None:
-        """Bring the object about, or remove it; what is there afterwards."""
+        """Bring the object about, or remove it; what is there afterwards.
+
+        Raises:
+            NotControlled: Somebody else has an object of the name.
+            ApiError: The API server refused.
+        """
         wanted = self.make()
-        if wanted is not None:
-            set_controller_reference(self.unit, wanted)
-            await ensure_applied(client, wanted)
-            return wanted
-        found = await self.exists(client)
-        if found is not None and found.metadata.deletion_timestamp is None:
-            await client.delete(found, uid=found.metadata.uid, missing_ok=True)
-        return None
+        if wanted is None:
+            await ensure_deleted(client, self.kind, self.unit, owner=self.unit)
+            return None
+        await ensure_applied(client, wanted, owner=self.unit)
+        return wanted
 
     def metadata(self) -> ObjectMeta:
-        """The name and the labels of the object."""
-        labels = {"app.kubernetes.io/managed-by": "unit-operator"}
+        """The name of the object, and the Unit's labels."""
+        labels = {**(self.unit.metadata.labels or {}), "app.kubernetes.io/managed-by": "unit-operator"}
         return ObjectMeta(name=self.unit.metadata.name, namespace=self.unit.metadata.namespace, labels=labels)

@@ -21,23 +21,21 @@ from unit_operator.api.v1 import Unit
 
 
 def pod_template(unit: Unit) -> PodTemplateSpec:
-    """The Unit's template, with the labels of its selector, and with POD_NAME and APPNAME in every container."""
+    """The Unit's template, with the labels of its selector, and with POD_NAME and APPNAME in its first container."""
     template = unit.spec.template.model_copy(deep=True)
     metadata = template.metadata or ObjectMeta()
     metadata.labels = {**(metadata.labels or {}), **(unit.spec.selector.match_labels or {})}
     template.metadata = metadata
-    if template.spec is not None:
-        for container in template.spec.containers:
-            inject(container, EnvVar(name="POD_NAME", value_from=own_field("metadata.name")))
-            inject(container, EnvVar(name="APPNAME", value=unit.metadata.name))
+    if template.spec is not None and template.spec.containers:
+        pod_name = EnvVar(name="POD_NAME", value_from=own_field("metadata.name"))
+        inject(template.spec.containers[0], pod_name, EnvVar(name="APPNAME", value=unit.metadata.name))
     return template
 
 
-def inject(container: Container, variable: EnvVar) -> None:
-    """Add a variable, unless the author of the template has set it."""
-    variables = container.env or []
-    if all(present.name != variable.name for present in variables):
-        container.env = [*variables, variable]
+def inject(container: Container, *variables: EnvVar) -> None:
+    """Set variables behind the container's own; one that the author of the template has set is replaced."""
+    names = {variable.name for variable in variables}
+    container.env = [variable for variable in container.env or [] if variable.name not in names] + [*variables]
 
 
 def own_field(path: str) -> EnvVarSource:

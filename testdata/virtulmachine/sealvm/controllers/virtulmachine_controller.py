@@ -50,6 +50,8 @@ class VirtulMachineReconciler(Reconciler):
         """Start one machine, delete it when its time is over, or stop it when it is deleted."""
         machine = await self.client.find(VirtulMachine, request)
         if machine is None:
+            # The finalizer was taken off by hand, or this process has not seen the end: nothing may be left running.
+            self.hypervisor.stop(str(request))
             return Result()
         if machine.metadata.deletion_timestamp is not None:
             self.hypervisor.stop(str(request))
@@ -89,7 +91,10 @@ class VirtulMachineReconciler(Reconciler):
         left = started.last_transition_time + machine.spec.lifetime - datetime.now(UTC)
         if left.total_seconds() > 0:
             return Result(requeue_after=left)
-        await self.client.delete(machine)
+        # Only this object as it was read: not another of its name, nor one that has been given more time.
+        await self.client.delete(
+            machine, uid=machine.metadata.uid, resource_version=machine.metadata.resource_version, missing_ok=True
+        )
         return Result()
 
     async def alike(self, machine: VirtulMachine) -> list[str]:

@@ -20,7 +20,7 @@ import pytest
 import yaml
 from pykb.api import Quantity
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import Client, ManagerOptions, Request, Result
+from pykb.runtime import Client, Conflict, ManagerOptions, Request, Result
 from pykb.testing import RunManager, eventually
 
 from sealvm.api.v1 import VirtulMachine
@@ -79,6 +79,33 @@ async def test_stops_the_machine_before_the_object_goes(client: Client, namespac
     await reconciler.reconcile(request)
     assert not hypervisor.machines
     assert await client.find(VirtulMachine, request) is None
+
+
+async def test_stops_a_machine_whose_object_has_gone(client: Client, namespace: str) -> None:
+    """Somebody took the finalizer off by hand: the machine does not outlive its object for long."""
+    request = await create(client, namespace, "gone", cpu=1)
+    hypervisor = Hypervisor(cpus=4)
+    reconciler = VirtulMachineReconciler(client, hypervisor)
+    await reconciler.reconcile(request)
+    machine = await client.get(VirtulMachine, request)
+    machine.metadata.finalizers = None
+    await client.delete(await client.update(machine))
+    assert await reconciler.reconcile(request) == Result()
+    assert not hypervisor.machines
+
+
+async def test_a_machine_that_was_given_more_time_stays(client: Client, namespace: str) -> None:
+    """What the controller read a moment ago does not count any more."""
+    request = await create(client, namespace, "longer", cpu=1, lifetime=timedelta(0))
+    reconciler = VirtulMachineReconciler(client, Hypervisor(cpus=4))
+    machine = await client.get(VirtulMachine, request)
+    await reconciler.report_running(machine)
+    longer = machine.model_copy(deep=True)
+    longer.spec.lifetime = timedelta(hours=1)
+    await client.update(longer)
+    with pytest.raises(Conflict):
+        await reconciler.retire(machine)
+    assert (await client.get(VirtulMachine, request)).metadata.deletion_timestamp is None
 
 
 async def test_finds_machines_alike(client: Client, namespace: str) -> None:

@@ -60,6 +60,9 @@ class AppStatus(Struct):
     conditions: list[Condition] | None = None
     """The current state in conditions, one of a type."""
 
+    available_replicas: Int32 = 0
+    """How many replicas of the Deployment are available."""
+
 
 # +kubebuilder:metadata:annotations="api-approved.kubernetes.io=unapproved"
 # +kubebuilder:subresource:status

@@ -27,7 +27,7 @@ from pykb.api.core.v1 import (
     ServiceSpec,
     ServiceStatus,
 )
-from pykb.api.meta.v1 import LabelSelector
+from pykb.api.meta.v1 import Condition, LabelSelector
 from pykb.api.networking.v1 import IngressSpec, IngressStatus
 
 from unit_operator.api.v1.groupversion import GROUP_VERSION
@@ -92,6 +92,11 @@ class UnitStatus(Struct):
 
     last_update_time: datetime | None = None
     """When any of these changed last."""
+
+    # +listType=map
+    # +listMapKey=type
+    conditions: list[Condition] | None = None
+    """The current state in conditions, one of a type."""
 
 
 # +kubebuilder:subresource:status
