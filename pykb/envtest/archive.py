@@ -19,7 +19,7 @@ from pykb.diagnostics.codes.environment import ASSETS_CHECKSUM
 from pykb.envtest.cache import platform_name
 from pykb.envtest.components import CONTROLLER_MANAGER, KUBECTL
 from pykb.envtest.reporter import Reporter, Step
-from pykb.envtest.sources import SourceUnusable
+from pykb.envtest.sources import SourceUnusable, VersionUnknown
 from pykb.envtest.versions import is_exact, sort_key
 
 INDEX = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"
@@ -50,10 +50,10 @@ class Archive:
         """An exact version as it is; for a minor the newest patch of the index."""
         if is_exact(version):
             return version
-        known = (name.removeprefix("v") for name in self._releases())
+        known = [name.removeprefix("v") for name in self._releases()]
         patches = [name for name in known if is_exact(name) and name.startswith(f"{version}.")]
         if not patches:
-            raise SourceUnusable(f"it has no release of {version}")
+            raise VersionUnknown(f"it has no release of {version}", filter(is_exact, known))
         return max(patches, key=sort_key)
 
     def get(self, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import ASSETS_INCOMPLETE, ASSETS_MISSING
+from pykb.diagnostics.codes.environment import ASSETS_INCOMPLETE, ASSETS_MISSING, ASSETS_VERSION
 from pykb.envtest.cache import Cache
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
 from pykb.envtest.reporter import Reporter, Silent
-from pykb.envtest.sources import Source, SourceUnusable
-from pykb.envtest.versions import KUBERNETES
+from pykb.envtest.sources import Source, SourceUnusable, VersionUnknown
+from pykb.envtest.versions import KUBERNETES, newest
 
 VARIABLE = "KUBEBUILDER_ASSETS"
 REQUIRED = (ETCD, APISERVER)
@@ -150,6 +150,7 @@ def _get(
     sources: tuple[Source, ...],
 ) -> Assets:
     reasons: list[str] = []
+    known: set[str] = set()
     with cache.lock(version, reporter):
         folder = cache.find(version, (*REQUIRED, *programs))  # another caller may have got them while we waited
         if folder is not None:
@@ -163,6 +164,16 @@ def _get(
                     return Assets(cache.keep(exact, draft))
             except SourceUnusable as reason:
                 reasons.append(f"{source.title}: {reason}")
+                known |= reason.known if isinstance(reason, VersionUnknown) else set()
+    if known:
+        raise EnvironmentProblem(
+            ASSETS_VERSION.at(
+                None,
+                f"there is no Kubernetes {version}",
+                notes=(*reasons, f"the newest are {', '.join(newest(known))}"),
+                help=(f"pykb envtest use {KUBERNETES}",),
+            )
+        )
     raise EnvironmentProblem(
         ASSETS_MISSING.at(
             None,

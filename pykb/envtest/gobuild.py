@@ -17,7 +17,7 @@ from typing import TypeVar
 from pykb.envtest.cache import Cache
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
 from pykb.envtest.reporter import Reporter, Silent, Step
-from pykb.envtest.sources import SourceUnusable
+from pykb.envtest.sources import SourceUnusable, VersionUnknown
 from pykb.envtest.toolchain import Go, toolchains
 from pykb.envtest.versions import is_exact
 
@@ -69,6 +69,8 @@ class GoModules:
         for choose in toolchains(folder, reporter):
             try:
                 return action(choose())
+            except VersionUnknown:
+                raise  # another toolchain would say the same
             except SourceUnusable as reason:
                 reasons.append(str(reason))
         raise SourceUnusable("; ".join(reasons))
@@ -121,7 +123,11 @@ def _module(run_go: _RunGo, version: str) -> str:
     Kubernetes replaces its own parts by folders of its repository; each is published as v0.<minor>.<patch>. etcd is the
     one that this Kubernetes is tested with.
     """
-    text = run_go.mod_file(KUBERNETES_MODULE, version)
+    try:
+        text = run_go.mod_file(KUBERNETES_MODULE, version)
+    except SourceUnusable:
+        _check_version(run_go, version)
+        raise
     parts = set(re.findall(r"^\s*(k8s\.io/[\w.-]+) v0\.0\.0$", text, re.MULTILINE))
     parts |= set(re.findall(r"(k8s\.io/[\w.-]+) => \./staging", text))
     published = "v0." + version.split(".", 1)[1]
@@ -141,8 +147,23 @@ def _first_match(pattern: str, text: str) -> str:
 
 def _newest_patch(go: Go, minor: str) -> str:
     with tempfile.TemporaryDirectory(prefix="pykb-build-") as name:
-        found = _RunGo(go, Path(name))("list", "-m", "-f", "{{.Version}}", f"{KUBERNETES_MODULE}@v{minor}")
-    return found.strip().removeprefix("v")
+        run_go = _RunGo(go, Path(name))
+        try:
+            return run_go("list", "-m", "-f", "{{.Version}}", f"{KUBERNETES_MODULE}@v{minor}").strip().removeprefix("v")
+        except SourceUnusable:
+            _check_version(run_go, minor)
+            raise
+
+
+def _check_version(run_go: _RunGo, version: str) -> None:
+    """Raise where the module proxy answers and has no such version."""
+    try:
+        names = run_go("list", "-m", "-versions", KUBERNETES_MODULE).split()[1:]
+    except SourceUnusable:
+        return
+    known = [name.removeprefix("v") for name in names if is_exact(name)]
+    if not any(each == version or each.startswith(f"{version}.") for each in known):
+        raise VersionUnknown(f"the module proxy has no {KUBERNETES_MODULE} v{version}", known)
 
 
 class _RunGo:

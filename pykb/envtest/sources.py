@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -10,6 +11,18 @@ from pykb.envtest.reporter import Reporter
 
 class SourceUnusable(Exception):  # noqa: N818 - a reason to try the next source, not an error
     """This source cannot serve; the text says why."""
+
+
+class VersionUnknown(SourceUnusable):
+    """There is no such version of Kubernetes.
+
+    Attributes:
+        known: The versions that there are.
+    """
+
+    def __init__(self, message: str, known: Iterable[str]) -> None:
+        super().__init__(message)
+        self.known = frozenset(known)
 
 
 class Source(Protocol):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_VERSION
@@ -40,3 +41,9 @@ def is_exact(version: str) -> bool:
 def sort_key(version: str) -> tuple[int, ...]:
     """Orders exact versions by number: 1.9.0 before 1.36.1."""
     return tuple(int(part) for part in version.split("."))
+
+
+def newest(versions: Iterable[str]) -> list[str]:
+    """The last patch of each of the last five minors, newest first."""
+    last = {version.rpartition(".")[0]: version for version in sorted(versions, key=sort_key)}
+    return sorted(last.values(), key=sort_key, reverse=True)[:5]

@@ -10,7 +10,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.assets import find_assets, get_assets
 from pykb.envtest.cache import Cache
 from pykb.envtest.reporter import Reporter
-from pykb.envtest.sources import SourceUnusable
+from pykb.envtest.sources import SourceUnusable, VersionUnknown
 from pykb.envtest.versions import parse_version
 
 
@@ -74,6 +74,24 @@ def test_every_source_that_failed_is_named_with_its_reason(tmp_path: Path, monke
     assert diagnostic.notes == ("official envtest archive: cannot be reached: no route to host",)
     assert "KUBEBUILDER_ASSETS" in diagnostic.help[0]
     assert "install Go" in diagnostic.help[1]
+
+
+def test_a_version_that_does_not_exist_is_answered_by_those_that_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To install Go would not help."""
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+
+    class Modules(Unreachable):
+        def resolve(self, version: str) -> str:
+            raise VersionUnknown("no such version", ("1.9.9", "1.36.1", "1.36.10", "1.35.4"))
+
+    with pytest.raises(EnvironmentProblem) as caught:
+        get_assets("99.1", cache=Cache(tmp_path), sources=(Unreachable(), Modules()))
+    diagnostic = caught.value.diagnostic
+    assert diagnostic.message == "there is no Kubernetes 99.1"
+    assert diagnostic.notes[-1] == "the newest are 1.36.10, 1.35.4, 1.9.9"
+    assert diagnostic.help == ("pykb envtest use 1.36.1",)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from pykb.envtest.gobuild import GoModules
 from pykb.envtest.reporter import Step
-from pykb.envtest.sources import SourceUnusable
+from pykb.envtest.sources import SourceUnusable, VersionUnknown
 
 GO_MOD = """module k8s.io/kubernetes
 
@@ -186,6 +186,19 @@ def test_a_users_go_settings_do_not_reach_the_build(
     install(tmp_path / "wheel" / "go" / "bin" / "go", "#!/bin/sh\nexit 1\n")
     with pytest.raises(SourceUnusable, match="flags= work=off"):
         build(tmp_path, ("kubectl",))
+
+
+@pytest.mark.parametrize("version", ["99.1", "1.36.99"])
+def test_a_version_that_does_not_exist_is_told_from_a_build_that_fails(
+    tmp_path: Path, record: Path, version: str
+) -> None:
+    """With the versions that there are; no other toolchain is fetched for it."""
+    answers = 'if [ "$3" = -versions ]; then echo k8s.io/kubernetes v1.35.4 v1.36.1 v1.37.0-rc.1; else exit 1; fi'
+    install(tmp_path / "path" / "go", f"#!/bin/sh\n{answers}\n")
+    source = GoModules(tmp_path / "wheel")
+    with pytest.raises(VersionUnknown, match="the module proxy has no") as caught:
+        source.get(source.resolve(version), ("etcd",), tmp_path, Recorder())
+    assert caught.value.known == {"1.35.4", "1.36.1"}
 
 
 def test_a_minor_is_resolved_by_the_module_proxy(tmp_path: Path, record: Path) -> None:
