@@ -167,6 +167,8 @@ class DevLoop:
             code = await self._end_of(MANAGER)
             if self._runs:
                 self._runs = False
+                if self._serving is not None:
+                    self._serving.cancel()  # that it serves nothing is no news
                 self._output.line(
                     Source.PYKB, f"the manager ended with {describe_exit(code)}; a change starts it again"
                 )
