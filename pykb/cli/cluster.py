@@ -46,8 +46,9 @@ def up(
 ) -> None:
     """Start a control plane that stays: etcd, kube-apiserver and kube-controller-manager, no Docker needed.
 
-    It prints the line that points kubectl to it. Where it runs already, it only prints the line again. It has no
-    nodes: pods are accepted and wait. The programs are got first where they are not in the cache (`pykb envtest use`).
+    It prints the line that points kubectl to it, for every terminal that shall use it; `make` in the project finds it
+    without. Where it runs already, it only prints the line again. It has no nodes: pods are accepted and wait. The
+    programs are got first where they are not in the cache (`pykb envtest use`).
 
     Examples:
       pykb cluster up
@@ -63,6 +64,7 @@ def up(
     with ProgressReporter() as reporter:
         assets = get_assets(wanted, reporter=reporter)
         status = cluster.up(assets, controller_manager=controller_manager, port=port, reporter=reporter)
+        console.say("paste this into every terminal that shall use it:")
         console.out(export_line(status.kubeconfig))
         if shutil.which("kubectl") is None and assets.kubectl is None:
             get_assets(wanted, kubectl=True, reporter=reporter)
@@ -114,17 +116,20 @@ def status(name: Name = "") -> None:
     """
     from pykb.diagnostics.render import Format
 
-    found = find_cluster(name).status()
+    cluster = find_cluster(name)
+    found = cluster.status()
     if console.settings.format is Format.JSON:
         console.out(as_json(found))
-        if not found.complete:
-            raise typer.Exit(1)
-        return
-    if not found.alive:
-        console.out("not running")
-        raise typer.Exit(1)
-    for line in describe(found):
-        console.out(line)
+    else:
+        for line in describe(found) if found.alive else ["not running"]:
+            console.out(line)
+    up = f"pykb cluster up{f' --name {name}' if name else ''}"
+    if not found.alive and found.kubeconfig.exists():
+        console.say("note: it ended without `pykb cluster down`; its data are lost when it starts again")
+    for part in found.exited:
+        console.say(f"note: the log of {part} is {cluster.log(part)}")
+    if not found.alive or found.exited:
+        console.say(f"help: `{up}` starts {'what has ended' if found.alive else 'it'}")
     if not found.complete:
         raise typer.Exit(1)
 

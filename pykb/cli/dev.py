@@ -68,7 +68,7 @@ def _introduce(target: Target, output: Lines) -> None:
     from pykb.dev.output import Source
 
     output.line(Source.PYKB, f"cluster: {target.title}")
-    output.line(Source.PYKB, f"to look at it from another shell: {export_line(target.kubeconfig)}")
+    output.line(Source.PYKB, f"paste this into every terminal that shall use it: {export_line(target.kubeconfig)}")
     bundled = target.own.assets.kubectl if target.own is not None else None
     if shutil.which("kubectl") is None and bundled is not None:
         output.line(Source.PYKB, f"kubectl is here: {bundled}")

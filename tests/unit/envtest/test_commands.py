@@ -96,9 +96,23 @@ def test_a_version_that_is_none_is_one_message(home: Path) -> None:
 
 
 def test_status_of_nothing_is_exit_1(home: Path) -> None:
-    """A script can ask."""
+    """A script can ask, and a person is told what to type."""
     done = pykb(home, "cluster", "status")
     assert (done.returncode, done.stdout) == (1, "not running\n")
+    assert done.stderr == "help: `pykb cluster up` starts it\n"
+
+
+def test_status_of_one_that_was_not_stopped(home: Path) -> None:
+    """The machine went down under it, for example; a name that was given is a part of what to type."""
+    folder = home / ".local/state/pykubebuilder/clusters/other"
+    folder.mkdir(parents=True)
+    (folder / "kubeconfig").touch()
+    done = pykb(home, "cluster", "status", "--name=other")
+    assert (done.returncode, done.stdout) == (1, "not running\n")
+    assert done.stderr == (
+        "note: it ended without `pykb cluster down`; its data are lost when it starts again\n"
+        "help: `pykb cluster up --name other` starts it\n"
+    )
 
 
 def test_status_can_be_read_by_programs(home: Path) -> None:

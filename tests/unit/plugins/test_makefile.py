@@ -106,3 +106,53 @@ def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, contr
     finally:
         ctl("patch", "ship", "ark", "--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
         ctl("wait", "--for=delete", "crd/ships.fleet.example.com", "--timeout=30s")
+
+
+@pytest.fixture
+def with_cluster(grow: Grow) -> Path:
+    """A project with a control plane of its own, and a kubectl that tells which cluster it is for and finds none."""
+    root = grow(NewProject("example.com", "lagoon"))
+    (root / ".pykb/cluster").mkdir(parents=True)
+    (root / ".pykb/cluster/kubeconfig").touch()
+    tool = root.parent / "kubectl"
+    tool.write_text(f'#!/bin/sh\necho "${{KUBECONFIG#{root}/}}" >>"{root.parent}/asked"\nexit 1\n')
+    tool.chmod(0o755)
+    return root
+
+
+def asked(root: Path, *words: str, **environment: str) -> tuple[str, str]:
+    """The kubeconfig that kubectl was called with first, and what `make` said."""
+    env = {k: v for k, v in os.environ.items() if k != "KUBECONFIG" and not k.startswith("MAKE")}
+    command = ["make", "-o", "manifests", f"KUBECTL={root.parent / 'kubectl'}", *words]
+    done = subprocess.run(command, cwd=root, env={**env, **environment}, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    log = root.parent / "asked"
+    return (log.read_text().splitlines()[0] if log.exists() else ""), done.stderr
+
+
+@pytest.mark.parametrize("target", ["install", "uninstall", "run", "undeploy"])
+def test_a_project_uses_its_own_control_plane(with_cluster: Path, target: str) -> None:
+    """What would reach the cluster of another day says where it goes, and goes there."""
+    kubeconfig, said = asked(with_cluster, target)
+    assert kubeconfig == ".pykb/cluster/kubeconfig"
+    assert "note: using the project's own control plane (.pykb/cluster/kubeconfig)" in said
+    assert "cluster up` or `make dev` starts it again" in said
+
+
+def test_a_cluster_that_was_chosen_counts_more(with_cluster: Path) -> None:
+    """By the environment or on the command line."""
+    for words, environment in (([], {"KUBECONFIG": "/x"}), (["KUBECONFIG=/x"], {})):
+        kubeconfig, said = asked(with_cluster, "install", *words, **environment)
+        assert kubeconfig == "/x"
+        assert "own control plane" not in said
+    (with_cluster.parent / "asked").unlink()
+    kubectl = f"KUBECTL={with_cluster.parent / 'kubectl'} --context=x"
+    assert asked(with_cluster, "install", kubectl)[0] == ""
+
+
+def test_nothing_is_deployed_to_a_control_plane_without_nodes(with_cluster: Path) -> None:
+    """Unless it was chosen."""
+    kubeconfig, said = asked(with_cluster, "deploy")
+    assert kubeconfig == ""
+    assert "has no nodes to run the operator on\nhelp: choose one: make deploy KUBECONFIG=" in said
+    assert asked(with_cluster, "deploy", "KUBECONFIG=/x")[0] == "/x"
