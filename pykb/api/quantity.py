@@ -11,13 +11,16 @@ from pydantic_core import CoreSchema, core_schema
 
 # https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 _TEXT = re.compile(
-    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?", re.ASCII
+    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))(?P<suffix>[KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]{1,18})?",
+    re.ASCII,
 )
 _BINARY = {"Ki": 1, "Mi": 2, "Gi": 3, "Ti": 4, "Pi": 5, "Ei": 6}
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BY_EXPONENT = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _NANO = Decimal("1e-9")
 _MOST = Decimal(2**63 - 1)
+_FARTHEST = 10_000
+"""Exponents beyond it are all alike: the server stores its largest or its smallest amount for them."""
 
 
 class Quantity(str):
@@ -70,7 +73,7 @@ class Quantity(str):
                 return number * Decimal(1024) ** _BINARY[suffix]
             if suffix in _DECIMAL:
                 return number.scaleb(_DECIMAL[suffix])
-            return number.scaleb(int(suffix[1:]))
+            return number.scaleb(max(-_FARTHEST, min(int(suffix[1:]), _FARTHEST)))
 
     @property
     def wire(self) -> str | int:

@@ -26,6 +26,8 @@ _MICROSECONDS: dict[str, Decimal | int] = {
     "m": 6 * 10**7,
     "h": 36 * 10**8,
 }
+_LONGEST = (2**63 - 1) // 1000
+"""Microseconds; Go counts nanoseconds in 64 bits."""
 
 
 def parse_time(text: str) -> datetime:
@@ -74,6 +76,8 @@ def parse_duration(text: str) -> timedelta:
         end = match.end()
     if not rest or end != len(rest):
         raise ValueError(f"{text!r} is no duration: expected numbers with units, such as 1h30m, 1.5s or 300ms")
+    if total > _LONGEST:
+        raise ValueError(f"{text!r} is too long for a duration: it may have 292 years")
     return timedelta(microseconds=sign * int(total))
 
 

@@ -11,8 +11,6 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Protocol
 
-import yaml
-
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import DEV_RUNNING
 from pykb.envtest.assets import get_assets
@@ -24,6 +22,7 @@ from pykb.envtest.existing import ExistingCluster
 from pykb.envtest.reporter import Reporter
 from pykb.envtest.rest import Rest
 from pykb.files.durable import lock
+from pykb.reading import yaml_text
 from pykb.tools.kubectl import Kubectl
 
 CRD_TIMEOUT = timedelta(seconds=60)
@@ -95,7 +94,7 @@ class RealTarget:
         """The definitions with the Service of the deployed manager, which converts for others than this loop."""
         if not folder.is_dir():
             return {}
-        objects = yaml.load_all(self.kubectl("kustomize", str(folder)), Loader=yaml.CSafeLoader)
+        objects = yaml_text.load_all(self.kubectl("kustomize", str(folder)))
         definitions = [each for each in objects if each and each.get("kind") == "CustomResourceDefinition"]
         return {each["metadata"]["name"]: each for each in definitions if each["metadata"]["name"] in names}
 

@@ -21,6 +21,7 @@ from pykb.envtest.components import CONTROLLER_MANAGER, KUBECTL
 from pykb.envtest.reporter import Reporter, Step
 from pykb.envtest.sources import SourceUnusable, VersionUnknown
 from pykb.envtest.versions import is_exact, sort_key
+from pykb.reading import yaml_text
 
 INDEX = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"
 """``releases: {v1.36.1: {<file name>: {hash: <SHA-512>, selfLink: <address>}}}``; setup-envtest reads it too."""
@@ -80,7 +81,7 @@ class Archive:
     def _releases(self) -> dict[str, Any]:
         try:
             with urllib.request.urlopen(self.index, timeout=self.timeout.total_seconds()) as response:  # noqa: S310
-                content = yaml.load(response.read(), Loader=yaml.CSafeLoader)
+                content = yaml_text.load(response.read(yaml_text.LONGEST))
             releases: dict[str, Any] = content["releases"]
         except (OSError, urllib.error.URLError) as error:
             raise SourceUnusable(f"cannot be reached: {getattr(error, 'reason', error)}") from error

@@ -31,6 +31,7 @@ from pykb.envtest.ports import port_of, reserve_port
 from pykb.envtest.processes import PROGRAM, State
 from pykb.envtest.readiness import is_ready
 from pykb.envtest.reporter import Reporter, Silent
+from pykb.reading import json_text
 from pykb.tools.process import describe_exit, quote
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -320,7 +321,7 @@ class Cluster:
     def _read(self, name: str) -> Any:
         path = self.folder / name
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
+            return json_text.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise EnvironmentProblem(
                 CLUSTER_STATE.at(

@@ -14,6 +14,7 @@ from pykb.diagnostics import EnvironmentProblem, Span
 from pykb.diagnostics.codes.environment import CRD_NOT_ESTABLISHED, CRD_REFUSED
 from pykb.envtest.conversions import COLLECTION, keeping_local_conversion
 from pykb.envtest.rest import APPLY, Rest
+from pykb.reading import yaml_text
 
 FIELD_MANAGER = "pykb"
 POLL_SECONDS = 0.05
@@ -30,7 +31,7 @@ def read_crds(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
         files = sorted(f for f in path.iterdir() if f.suffix in {".yaml", ".yml"}) if path.is_dir() else [path]
         for file in files:
             try:
-                documents = list(yaml.load_all(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader))
+                documents = yaml_text.load_all(file.read_bytes())
             except yaml.YAMLError as error:
                 mark = getattr(error, "problem_mark", None)
                 span = Span(str(file), mark.line + 1, mark.column + 1) if mark else None

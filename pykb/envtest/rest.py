@@ -7,6 +7,7 @@ works without an event loop.
 from __future__ import annotations
 
 import base64
+import http.client
 import json
 import os
 import ssl
@@ -23,6 +24,7 @@ import yaml
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
+from pykb.reading import json_text, yaml_text
 
 APPLY = "application/apply-patch+yaml"
 
@@ -62,15 +64,18 @@ class Rest:
                 kubectl.
         """
         try:
-            config = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
-            context = _named(config["contexts"], config["current-context"])["context"]
-            cluster = _named(config["clusters"], context["cluster"])["cluster"]
-            user = _named(config["users"], context["user"])["user"]
-            server = cluster["server"]
-        except (OSError, yaml.YAMLError, KeyError, TypeError, StopIteration) as error:
+            return cls._read(path)
+        except (OSError, yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
             raise EnvironmentProblem(
                 KUBECONFIG_UNUSABLE.at(None, f"cannot use the kubeconfig `{path}`", notes=(f"{error!r}",))
             ) from error
+
+    @classmethod
+    def _read(cls, path: Path) -> Rest:
+        config = yaml_text.load(path.read_bytes())
+        context = _named(config["contexts"], config["current-context"])["context"]
+        cluster = _named(config["clusters"], context["cluster"])["cluster"]
+        user = _named(config["users"], context["user"])["user"]
         authority = _content(cluster, "certificate-authority", path.parent)
         tls = ssl.create_default_context(cadata=authority.decode("ascii") if authority else None)
         if cluster.get("insecure-skip-tls-verify"):
@@ -80,7 +85,7 @@ class Rest:
         key = _content(user, "client-key", path.parent)
         if certificate and key:
             _load_pair(tls, certificate, key)
-        return cls(server, tls, token=user.get("token"))
+        return cls(cluster["server"], tls, token=user.get("token"))
 
     def call(
         self,
@@ -109,7 +114,7 @@ class Rest:
         except urllib.error.HTTPError as error:
             with error:
                 return Answer(error.code, _decode(error.read()))
-        except (OSError, urllib.error.URLError) as error:
+        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: an address that is none
             reason = getattr(error, "reason", error)
             raise EnvironmentProblem(
                 CLUSTER_UNREACHABLE.at(None, f"`{self.server}` does not answer", notes=(str(reason),))
@@ -118,14 +123,17 @@ class Rest:
 
 def _decode(content: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(content) if content else {}
+        value = json_text.loads(content) if content else {}
     except ValueError:
         value = {"message": content.decode("utf-8", "replace").strip()}
     return value if isinstance(value, dict) else {"items": value}
 
 
 def _named(entries: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    return next(entry for entry in entries if entry["name"] == name)
+    found = next((entry for entry in entries if entry["name"] == name), None)
+    if found is None:
+        raise LookupError(f"there is no entry `{name}`")
+    return found
 
 
 def _content(entry: dict[str, Any], key: str, folder: Path) -> bytes | None:

@@ -14,6 +14,7 @@ import yaml
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.local_webhooks import WEBHOOK_MANIFEST, WEBHOOK_UNLISTED, WEBHOOK_UNSERVED
+from pykb.reading import yaml_text
 
 MANIFEST = "config/webhook/manifests.yaml"
 API_VERSION = "admissionregistration.k8s.io/v1"
@@ -81,20 +82,18 @@ class WebhookManifest:
         """
         if not file.exists():
             return cls(file)
-        text = file.read_text(encoding="utf-8")
         try:
-            nodes = list(yaml.compose_all(text, Loader=yaml.CSafeLoader))
-            documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+            documents = list(yaml_text.documents(file.read_bytes()))
         except yaml.YAMLError as error:
             mark = getattr(error, "problem_mark", None)
             span = Span(str(file), mark.line + 1, mark.column + 1) if mark else None
             problem = getattr(error, "problem", None) or "it cannot be parsed"
             raise EnvironmentProblem(_unusable(span, f"`{file}` is not YAML: {problem}")) from error
         entries: list[Entry] = []
-        for node, document in zip(nodes, documents, strict=True):
-            if document is not None:
-                place = Span(str(file), node.start_mark.line + 1, node.start_mark.column + 1)
-                entries += _entries(document, node, place)
+        for document in documents:
+            if document.content is not None:
+                start = document.node.start_mark
+                entries += _entries(document.content, document.node, Span(str(file), start.line + 1, start.column + 1))
         return cls(file, tuple(entries))
 
     @property
@@ -173,15 +172,23 @@ def _entries(document: Any, node: yaml.Node, span: Span) -> list[Entry]:
         raise EnvironmentProblem(_unusable(span, f"the `{kind}` has no `metadata.name`"))
     if not isinstance(webhooks, list) or not all(isinstance(webhook, dict) for webhook in webhooks):
         raise EnvironmentProblem(_unusable(span, f"`webhooks` of `{metadata['name']}` is no list of webhooks"))
-    places = _places(node, span)
+    places = _places(node, len(webhooks), span)
     return [Entry(document, webhook, place) for webhook, place in zip(webhooks, places, strict=True)]
 
 
-def _places(node: yaml.Node, whole: Span) -> list[Span]:
-    """Where each webhook says its name, else where it begins."""
-    items = next((value.value for key, value in node.value if key.value == "webhooks"), None) or []
-    names = [next((value for key, value in item.value if key.value == "name"), item) for item in items]
+def _places(node: yaml.Node, count: int, whole: Span) -> list[Span]:
+    """Where each webhook says its name, else where it begins; all in one place where aliases put them together."""
+    items = _value(node, "webhooks")
+    if not isinstance(items, yaml.SequenceNode) or len(items.value) != count:
+        return [whole] * count
+    names = [_value(item, "name") or item for item in items.value]
     return [Span(whole.path, name.start_mark.line + 1, name.start_mark.column + 1) for name in names]
+
+
+def _value(node: yaml.Node, key: str) -> yaml.Node | None:
+    """What a key has; of two that are alike the last one counts."""
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((value for name, value in reversed(pairs) if name.value == key), None)
 
 
 def _unusable(span: Span | None, message: str) -> Diagnostic:

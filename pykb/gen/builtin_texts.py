@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import OPENAPI_FILE
 from pykb.gen.ir import SchemaNode
+from pykb.reading import json_text
 
 _API = "pykb.api."
 
@@ -48,7 +48,7 @@ def read_builtin_texts(root: Path, name: str, diagnostics: Diagnostics) -> Built
     """
     reason = ""
     try:
-        document = json.loads((root / name).read_text(encoding="utf-8"))
+        document = json_text.loads((root / name).read_text(encoding="utf-8"))
     except OSError as error:
         reason = f"it cannot be read: {error.strerror}"
     except ValueError:

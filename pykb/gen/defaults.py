@@ -50,8 +50,10 @@ def read_project(root: Path, diagnostics: Diagnostics | None = None) -> Mapping[
         return {}
     import yaml
 
+    from pykb.reading import yaml_text
+
     try:
-        found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 - a safe loader
+        found = yaml_text.load(text)
     except yaml.YAMLError as error:
         if diagnostics is not None:
             mark = getattr(error, "problem_mark", None)
@@ -118,6 +120,9 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
         line, column = (int(stated[1]), int(stated[2])) if stated else (1, 1)
         problem = str(error).replace(stated[0], "") if stated else str(error)
         diagnostics.add(OPTION.at(Span("pyproject.toml", line, column), f"expected TOML: {problem}"))
+        return {}
+    except (ValueError, RecursionError) as error:  # a number of too many digits, or nesting
+        diagnostics.add(OPTION.at(Span("pyproject.toml", 1, 1), f"expected TOML: {error}"))
         return {}
     for key in own:
         if key not in _TABLES:

@@ -3,41 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from pykb.gen.emit.go_scalars import plain_value
-
-if TYPE_CHECKING:
-    from yaml import CSafeLoader as _Base
-else:  # PyYAML without libyaml has none
-    _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+from pykb.reading import yaml_text
 
 _PLAIN = "!plain"
 _STRING = "tag:yaml.org,2002:str"
 _MERGE = "tag:yaml.org,2002:merge"
 
 
-class ManifestLoader(_Base):
-    """A safe loader: `1e3` is a number; `=`, `12:30:45` and dates are texts; `y` is a truth value."""
+class ManifestLoader(yaml_text.Loader):
+    """A loader: `1e3` is a number; `=`, `12:30:45` and dates are texts; `y` is a truth value."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
         """The tag of a node that has none."""
         if kind is not yaml.ScalarNode:
-            return super().resolve(kind, value, implicit)  # type: ignore[no-any-return, no-untyped-call]
+            return str(super().resolve(kind, value, implicit))  # type: ignore[no-untyped-call]
         if not implicit[0]:
             return _STRING
         return _MERGE if value == "<<" else _PLAIN
 
     def construct_document(self, node: yaml.Node) -> object:
-        """All at once, which finds what contains itself.
-
-        Raises:
-            yaml.YAMLError: Something does.
-        """
+        """The value of a document, all at once."""
         self.deep_construct = True
-        return super().construct_document(node)
+        value: object = super().construct_document(node)
+        return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         """A mapping whose keys are texts, as JSON has them."""
@@ -63,8 +56,5 @@ def load_manifest(text: str) -> object:
     Raises:
         yaml.YAMLError: It is no YAML, or more than one document.
     """
-    loader = ManifestLoader(text)
-    try:
-        return loader.get_single_data()
-    finally:
-        loader.dispose()
+    value: object = yaml_text.load(text, ManifestLoader)
+    return value

@@ -13,6 +13,9 @@ from pykb.gen.options import GenerateOptions
 from pykb.markers.collect import SourceFile
 from pykb.markers.registry import MarkerRegistry
 
+IMPORTED = "# Made by `pykb import crd`; "
+"""How a module begins that an import made."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sources:
@@ -48,6 +51,8 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
             diagnostics.add(_unreadable(path, root, error))
             continue
         is_api = is_api_file(path, root, text, named=path in set(named))
+        if not is_api and text.startswith(IMPORTED):  # its markers are for the CRDs of another operator
+            continue
         source = declarations.read(path, text, always=is_api)
         if source is None:
             continue

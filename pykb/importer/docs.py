@@ -17,8 +17,9 @@ def docstring(text: str, indent: int) -> str:
     if raw and (mark in text or text.endswith(("\\", '"'))):
         raw, text = False, text.replace("\\", "\\\\")
     if not raw:
+        quotes = len(text) - len(text.rstrip('"'))
         text = text.replace(mark, '\\"\\"\\"')
-        if text.endswith('"'):
+        if quotes % 3:  # those of whole marks are escaped already
             text = text[:-1] + '\\"'
     pad = " " * indent
     lines = text.split("\n")

@@ -163,7 +163,11 @@ def _imports(needed: Iterable[Name]) -> list[str]:
 
 def _import(module: str, names_: list[str]) -> list[str]:
     line = f"from {module} import {', '.join(names_)}"
-    return [line] if len(line) <= 120 else [f"from {module} import (", *(f"    {name}," for name in names_), ")"]
+    return [line] if len(line) <= _SHORTEST else [f"from {module} import (", *(f"    {name}," for name in names_), ")"]
+
+
+_SHORTEST = 79
+"""Lines up to it stand in any project; longer ones are laid out so that no formatter or sorter joins them."""
 
 
 def _order(name: str) -> tuple[int, list[tuple[int, int, str]], str]:

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.importer import FOLDER_CLASH
+from pykb.gen.sources import IMPORTED
 from pykb.importer.builtin import builtin_types
 from pykb.importer.definition import Definition, Version
 from pykb.importer.module import module_text
 from pykb.importer.naming import group_folder
 
-_CHECKSUM = re.compile(r"^# Made by `pykb import crd`; checksum: (?P<sum>[0-9a-f]{16})\n", re.MULTILINE)
+_CHECKSUM = re.compile(rf"^{IMPORTED}checksum: (?P<sum>[0-9a-f]{{16}})\n", re.MULTILINE)
 _GROUP = re.compile(r'^GROUP_VERSION = GroupVersion\("(?P<group>[^"]*)"', re.MULTILINE)
 _KIND = re.compile(
     r'^class (?P<name>\w+)\(CustomResource, group_version=GROUP_VERSION(?:, kind="(?P<kind>\w+)")?\):$', re.MULTILINE
@@ -105,7 +106,7 @@ def package_init(path: str) -> str:
 
 
 def _header(checksum: str) -> str:
-    return f"# Made by `pykb import crd`; checksum: {checksum}\n{_LENIENT}"
+    return f"{IMPORTED}checksum: {checksum}\n{_LENIENT}"
 
 
 def _body(text: str) -> str:

@@ -12,6 +12,7 @@ from pykb.files.plan import Plan
 from pykb.importer.definition import Definition
 from pykb.importer.package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
 from pykb.importer.verify import verify
+from pykb.scaffold.naming import module_hidden
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
 
@@ -35,6 +36,18 @@ def plan_import(
         diagnostics: Gets the findings.
     """
     name = PurePosixPath(output).name
+    parent = PurePosixPath(output).parent
+    taken = "" if name in ("", "..") or (root / parent / "__init__.py").exists() else module_hidden(name)
+    if taken:
+        diagnostics.add(
+            OUTPUT_NAME.at(
+                None,
+                f"`{output}` would be the package `{name}`, {taken}",
+                notes=("nothing was written",),
+                help=(f"--output {_package(root) / name}",),
+            ),
+        )
+        return None
     if name and name != ".." and (not name.isidentifier() or keyword.iskeyword(name)):
         better = re.sub(r"\W", "_", name).strip("_") or "external"
         better = f"_{better}" if better[0].isdigit() else f"{better}_" if keyword.iskeyword(better) else better
@@ -65,6 +78,12 @@ def plan_import(
             builder.create(path, file.text.encode(), on_exists=OnExists.OVERWRITE if force else OnExists.REFUSE)
     diagnostics.extend(builder.diagnostics)
     return None if diagnostics.has_errors else builder.build()
+
+
+def _package(root: Path) -> PurePosixPath:
+    """The package of the project; a name for one where there is none."""
+    package = next((path.parent.name for path in sorted(root.glob("*/__init__.py")) if path.parent.name != "tests"), "")
+    return PurePosixPath(package or "vendor")
 
 
 def _check_replaced(path: str, old: str, file: ModuleFile, diagnostics: Diagnostics) -> bool:

@@ -8,14 +8,15 @@ from pathlib import Path
 
 import yaml
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.importer import SOURCE_BROKEN, SOURCE_MISSING
 from pykb.gen.manifest import ManifestLoader
+from pykb.reading import yaml_text
 from pykb.tools.kubectl import Kubectl
+from pykb.tools.process import Finished
 
 _SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 CLUSTER = "cluster://"
-_MOST_VALUES = 5_000_000  # the largest CRDs have some 100,000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def read_sources(
         diagnostics: Gets what cannot be read.
 
     Raises:
-        EnvironmentProblem: The cluster cannot be reached.
+        EnvironmentProblem: kubectl cannot be run.
     """
     found: list[Document] = []
     for source in sources:
@@ -61,38 +62,18 @@ def read_sources(
 def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
     """The documents of a YAML stream; empty ones are left out."""
     documents: list[Document] = []
-    loader = ManifestLoader(text)
     try:
-        while loader.check_node():
-            node = loader.get_node()
-            content = loader.construct_document(node) if node is not None else None
-            if _size(content, {}) > _MOST_VALUES:
-                diagnostics.add(SOURCE_BROKEN.at(Span(origin, 1, 1), f"`{origin}` repeats itself to no end by aliases"))
-            elif node is not None and content is not None:
-                documents.append(Document(content, origin, node.start_mark.line + 1))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        span = Span(origin, mark.line + 1, mark.column + 1) if mark else Span(origin, 1, 1)
-        problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
-        diagnostics.add(SOURCE_BROKEN.at(span, f"`{origin}` is no YAML: {problem}"))
-    except (ValueError, TypeError) as error:  # a key that is no scalar, a date that is none
-        diagnostics.add(SOURCE_BROKEN.at(Span(origin, 1, 1), f"`{origin}` is no YAML: {error}"))
-    except RecursionError:
-        diagnostics.add(SOURCE_BROKEN.at(Span(origin, 1, 1), f"`{origin}` is nested too deeply to be a manifest"))
-    finally:
-        loader.dispose()
-    return documents
-
-
-def _size(value: object, known: dict[int, int]) -> int:
-    """How many values there are with all aliases written out."""
-    if not isinstance(value, dict | list):
-        return 1
-    if id(value) not in known:
-        known[id(value)] = 1 + sum(
-            _size(item, known) for item in (value.values() if isinstance(value, dict) else value)
+        documents.extend(
+            Document(found.content, origin, found.node.start_mark.line + 1)
+            for found in yaml_text.documents(text, ManifestLoader)
+            if found.content is not None
         )
-    return known[id(value)]
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        span = Span(origin, mark.line + 1, mark.column + 1) if mark else Span(origin, 1, 1)
+        what = "cannot be read" if isinstance(error, yaml_text.LimitError) else "is no YAML"
+        diagnostics.add(SOURCE_BROKEN.at(span, f"`{origin}` {what}: {error.problem}"))
+    return documents
 
 
 def _from_path(path: Path, diagnostics: Diagnostics) -> list[Document]:
@@ -144,7 +125,11 @@ def _documents(text: str, origin: str, diagnostics: Diagnostics) -> list[Documen
 
 def _from_cluster(name: str, kubectl: Kubectl, diagnostics: Diagnostics) -> list[Document]:
     """CRDs that the cluster has: one by its name, all of a group, or all."""
-    documents = parse(kubectl("get", "customresourcedefinitions", "--output=json"), f"{CLUSTER}{name}", diagnostics)
+    answer = kubectl.attempt("get", "customresourcedefinitions", "--output=json", "--request-timeout=1m")
+    if not answer.ok:
+        diagnostics.add(_unanswered(name, answer, kubectl))
+        return []
+    documents = parse(answer.stdout, f"{CLUSTER}{name}", diagnostics)
     items = [item for d in documents if isinstance(d.content, dict) for item in d.content.get("items") or []]
     wanted = [
         Document(item, f"{CLUSTER}{item['metadata']['name']}")
@@ -161,3 +146,18 @@ def _from_cluster(name: str, kubectl: Kubectl, diagnostics: Diagnostics) -> list
             ),
         )
     return wanted
+
+
+def _unanswered(name: str, answer: Finished, kubectl: Kubectl) -> Diagnostic:
+    """Why there are no CRDs: kubectl's last line, without its log of attempts."""
+    said = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
+    reason = (
+        said[-1].removeprefix("error: ").removeprefix("Error in configuration: ") if said else "kubectl says no more"
+    )
+    place = f"`{kubectl.kubeconfig}`" if kubectl.kubeconfig else "kubectl's own configuration"
+    return SOURCE_MISSING.at(
+        None,
+        f"`{CLUSTER}{name}` cannot be read: {reason}",
+        notes=(f"the cluster is that of {place}" + (f", context `{kubectl.context}`" if kubectl.context else ""),),
+        help=("name another with `--kubeconfig FILE` and `--context NAME`", "kubectl get customresourcedefinitions"),
+    )

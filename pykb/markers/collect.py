@@ -7,9 +7,7 @@ RBAC and webhook markers count wherever they stand.
 
 from __future__ import annotations
 
-import ast
 import re
-import warnings
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.markers import MARKER_DETACHED, MARKER_SYNTAX, SOURCE_SYNTAX
@@ -24,6 +22,7 @@ from pykb.markers.reader import MarkerComment, MarkerReader, Place
 from pykb.markers.registry import MarkerRegistry
 from pykb.markers.repetition import check_fields, check_types
 from pykb.markers.source import FieldDeclaration, SourceFile, TypeDeclaration, TypeKind
+from pykb.reading import python_text
 
 __all__ = ["FieldDeclaration", "SourceFile", "TypeDeclaration", "TypeKind", "collect", "scan", "syntax_error"]
 
@@ -60,18 +59,13 @@ def collect(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diag
     """
     text = text.removeprefix("\ufeff")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # invalid escapes are the linter's business
-            tree = ast.parse(text, path)
+        declarations = declare(python_text.parse(text, path), Columns(text, path))
     except SyntaxError as error:
         diagnostics.add(syntax_error(error, path))
         return SourceFile(path, (), {})
-    except (ValueError, RecursionError, MemoryError) as error:
-        diagnostics.add(
-            SOURCE_SYNTAX.at(Span(path, 1, 1), f"expected Python, found a file that does not parse: {error}")
-        )
+    except RecursionError:
+        diagnostics.add(SOURCE_SYNTAX.at(Span(path, 1, 1), "expected Python, found what is nested too deeply"))
         return SourceFile(path, (), {})
-    declarations = declare(tree, Columns(text, path))
     return _Attachment(text, path, declarations, registry=registry, diagnostics=diagnostics).run()
 
 

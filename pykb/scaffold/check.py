@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 import tomllib
 from pathlib import PurePosixPath
@@ -11,6 +10,7 @@ import yaml
 
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.scaffold import RENDERED_BROKEN
+from pykb.reading import python_text, yaml_text
 
 
 def check(path: str, content: bytes) -> Diagnostic | None:
@@ -33,17 +33,16 @@ def check(path: str, content: bytes) -> Diagnostic | None:
             return _finding(path, 1, f"is no TOML: {error}")
         return None
     try:
-        for _ in yaml.load_all(text, Loader=yaml.CSafeLoader):
-            pass
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        return _finding(path, mark.line + 1 if mark else 1, f"is no YAML: {getattr(error, 'problem', error)}")
+        yaml_text.load_all(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        return _finding(path, mark.line + 1 if mark else 1, f"is no YAML: {error.problem}")
     return None
 
 
 def _python(path: str, text: str) -> Diagnostic | None:
     try:
-        ast.parse(text)
+        python_text.parse(text)
     except SyntaxError as error:
         return _finding(path, error.lineno or 1, f"is no Python: {error.msg}")
     return None

@@ -16,6 +16,7 @@ import yaml
 
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.scaffold import ANCHOR_MISSING, FILE_BROKEN
+from pykb.reading import python_text, yaml_text
 from pykb.scaffold import anchor as anchors
 from pykb.scaffold.scope import unknown_names
 
@@ -80,11 +81,26 @@ def _unknown(text: str, fragment: Fragment, *, path: str) -> list[str]:
     """The names in a statement that mean nothing where it came to stand: its anchor was moved out of the function."""
     if fragment.kind is not FragmentKind.STATEMENT or PurePosixPath(path).suffix != ".py":
         return []
-    tree = ast.parse(text)
-    wanted = ast.dump(ast.parse(fragment.text).body[0])
-    statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt) and ast.dump(node) == wanted)
+    tree = python_text.parse(text)
+    wanted = ast.parse(fragment.text).body[0]
+    statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt) and _is_alike(node, wanted))
     # What the fragment is about is imported by another fragment, perhaps a moment later.
     return [name for found in statements for name in unknown_names(tree, found) if name != fragment.key]
+
+
+def _is_alike(found: object, wanted: object) -> bool:
+    """Whether two syntax trees say the same; looks no deeper into the first than the second goes."""
+    if isinstance(wanted, ast.AST):
+        return type(found) is type(wanted) and all(
+            _is_alike(getattr(found, name, None), value) for name, value in ast.iter_fields(wanted)
+        )
+    if isinstance(wanted, list):
+        return (
+            isinstance(found, list)
+            and len(found) == len(wanted)
+            and all(_is_alike(one, other) for one, other in zip(found, wanted, strict=True))
+        )
+    return found == wanted
 
 
 def _with_fragment(lines: list[str], anchor: anchors.Anchor, fragment: Fragment) -> str:
@@ -100,7 +116,7 @@ def is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagn
     """Whether a text has what a fragment adds; a finding where the text cannot be parsed."""
     if PurePosixPath(path).suffix == ".py":
         try:
-            tree = ast.parse(text)
+            tree = python_text.parse(text)
         except SyntaxError as error:
             span = Span(path, error.lineno or 1, error.offset or 1)
             return False, _broken(span, path, error.msg)
@@ -110,12 +126,12 @@ def is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagn
             else _mentions(tree, fragment)
         ), None
     try:
-        documents = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+        documents = yaml_text.load_all(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         span = Span(path, mark.line + 1, mark.column + 1) if mark else Span(path, 1, 1)
         return False, _broken(span, path, error.problem or "no YAML")
-    wanted = yaml.load(fragment.text, Loader=yaml.CSafeLoader)
+    wanted = yaml_text.load(fragment.text)
     return any(wanted in members for members in _lists(documents)), None
 
 
@@ -184,11 +200,18 @@ def _imports(tree: ast.Module, wanted: ast.Module) -> bool:
 def _mentions(tree: ast.Module, fragment: Fragment) -> bool:
     """Whether the code uses the name outside of imports: called, handed on or registered in another way."""
     return any(
-        isinstance(node, ast.Name | ast.Attribute)
-        and isinstance(node.ctx, ast.Load)
-        and ast.unparse(node) == fragment.key
+        isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load) and _dotted(node) == fragment.key
         for node in ast.walk(tree)
     )
+
+
+def _dotted(node: ast.expr) -> str:
+    """``a.b.c`` of a name or an attribute; empty where it is one of something else."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""
 
 
 def _lists(node: object) -> list[list[object]]:

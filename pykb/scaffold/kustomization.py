@@ -15,6 +15,7 @@ import yaml
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.create_webhook import KUSTOMIZATION_FORM
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
+from pykb.reading import yaml_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Dia
 def _keeps(before: str, after: str) -> bool:
     """Whether the file says what it said, and more at the ends of lists only: texts may end in unusual ways."""
     try:
-        old, new = (yaml.load(text, Loader=yaml.CSafeLoader) or {} for text in (before, after))
+        old, new = (yaml_text.load(text) or {} for text in (before, after))
     except yaml.YAMLError:
         return False
     return _grew(old, new)
@@ -100,15 +101,15 @@ def _unfit(path: str, line: int, members: Sequence[Member]) -> Diagnostic:
 
 
 def _with(text: str, member: Member) -> str:
-    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    root = yaml_text.compose(text)
     if root is None:
         root = yaml.MappingNode("tag:yaml.org,2002:map", [])
     if not isinstance(root, yaml.MappingNode):
         raise _FormError(0)
     node = _value(root, member.key)
-    content = yaml.load(text, Loader=yaml.CSafeLoader) or {}
-    wanted = yaml.load(member.text, Loader=yaml.CSafeLoader)
-    present = content.get(member.key)
+    content = yaml_text.load(text) or {}
+    wanted = yaml_text.load(member.text)
+    present = content.get(member.key) if isinstance(content, dict) else None
     if node is None:
         gap = [""] if text.strip() else []
         return _ended(text) + "".join(f"{line}{_newline(text)}" for line in [*gap, f"{member.key}:", *member.lines])
@@ -169,8 +170,8 @@ def _value(node: yaml.Node, key: str) -> yaml.Node | None:
 def _below(text: str, node: yaml.SequenceNode, lines: Sequence[str]) -> str:
     if node.flow_style or not node.value:
         raise _FormError(node.start_mark.line)
-    last = max(_last_lines(node.value[-1]))
     lines_before = text.splitlines()
+    last = min(max(_last_lines(node.value[-1])), len(lines_before) - 1)
     while not lines_before[last].strip():  # the mark at the end of a block of text is behind its blank lines
         last -= 1
     return _inserted(text, last + 1, lines, " " * node.start_mark.column)

@@ -82,11 +82,16 @@ def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -
         found.add(PACKAGE_NAME.at(None, message, help=(f"`--project-name {name}-operator`",)))
 
 
-def _package_taken(package: str) -> str:
+def module_hidden(package: str) -> str:
+    """Which module a package at the top of a project would hide; empty where it hides none."""
     if names.is_standard_module(package):
         return "which is a module of Python"
-    if package in _LIBRARIES:
-        return "which is a library that an operator uses"
+    return "which is a library that an operator uses" if package in _LIBRARIES else ""
+
+
+def _package_taken(package: str) -> str:
+    if hidden := module_hidden(package):
+        return hidden
     if package in _FOLDERS:
         return "which is a folder of the project"
     if package.endswith("_"):

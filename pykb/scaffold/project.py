@@ -13,6 +13,7 @@ from io import StringIO
 from itertools import pairwise
 from typing import Any
 
+import yaml
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError
@@ -21,6 +22,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_SYNTAX, PROJECT_VERSION, RESTORE
 from pykb.meta.plural import pluralize
+from pykb.reading import yaml_text
 from pykb.scaffold.resource import Resource
 from pykb.scaffold.webhooks import Webhooks
 
@@ -115,13 +117,14 @@ def load(text: str) -> tuple[Project | None, Diagnostics]:
     newline = "\r\n" if "\r\n" in text else "\n"
     text = text.replace("\r\n", "\n")
     try:
-        document = _yaml().load(text)
-    except MarkedYAMLError as error:
+        document = _parse(text)
+    except (MarkedYAMLError, yaml.MarkedYAMLError) as error:
         mark = error.problem_mark or error.context_mark
         if mark is not None and error.context_mark is not None and mark.line >= len(text.splitlines()):
             mark = error.context_mark  # what was left open says more than the end of the file
         span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else Span(FILE_NAME, 1, 1)
-        found.add(PROJECT_SYNTAX.at(span, f"PROJECT is no YAML: {_problem(error)}", help=(RESTORE,)))
+        what = "cannot be read" if isinstance(error, yaml_text.LimitError) else "is no YAML"
+        found.add(PROJECT_SYNTAX.at(span, f"PROJECT {what}: {_problem(error)}", help=(RESTORE,)))
         return None, found
     if not isinstance(document, CommentedMap):
         message = "PROJECT must be a mapping of keys to values"
@@ -154,7 +157,25 @@ def load(text: str) -> tuple[Project | None, Diagnostics]:
     return (None if found.has_errors else project), found
 
 
-def _problem(error: MarkedYAMLError) -> str:
+def _parse(text: str) -> object:
+    """The document with its comments. What ruamel cannot read in other ways than by syntax, PyYAML says where.
+
+    Raises:
+        ruamel.yaml.error.MarkedYAMLError: It is no YAML.
+        yaml.MarkedYAMLError: It is no YAML, or exceeds a limit.
+    """
+    try:
+        document: object = _yaml().load(text)
+    except MarkedYAMLError:
+        raise
+    except Exception as error:
+        yaml_text.load(text)
+        problem = str(error).partition("\n")[0]
+        raise MarkedYAMLError(problem=problem) from error
+    return document
+
+
+def _problem(error: MarkedYAMLError | yaml.MarkedYAMLError) -> str:
     return (
         str(error.problem or "it cannot be parsed").replace("'", "`").replace("`<stream end>`", "the end of the file")
     )
@@ -306,18 +327,18 @@ def _put(node: CommentedMap, key: str, value: Any) -> None:
 
 
 def _yaml() -> YAML:
-    yaml = YAML()
-    yaml.width = 4096
-    yaml.preserve_quotes = True
-    return yaml
+    reader = YAML()
+    reader.width = 4096
+    reader.preserve_quotes = True
+    return reader
 
 
 def _dump(document: CommentedMap, *, indented_lists: bool) -> str:
-    yaml = _yaml()
+    writer = _yaml()
     if indented_lists:
-        yaml.indent(mapping=2, sequence=4, offset=2)
+        writer.indent(mapping=2, sequence=4, offset=2)
     stream = StringIO()
-    yaml.dump(document, stream)
+    writer.dump(document, stream)
     return stream.getvalue()
 
 

@@ -29,7 +29,9 @@ def _holds(function: ast.AST, statement: ast.stmt) -> bool:
 
 def _bound(scope: ast.AST) -> Iterator[str]:
     """The names that a module or a function binds itself, not in the functions and classes within."""
-    for node in ast.iter_child_nodes(scope):
+    waiting = [*ast.iter_child_nodes(scope)]
+    while waiting:
+        node = waiting.pop()
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
                 yield node.name
@@ -38,4 +40,4 @@ def _bound(scope: ast.AST) -> Iterator[str]:
             case ast.Name(ctx=ast.Store()):
                 yield node.id
             case _:
-                yield from _bound(node)
+                waiting += ast.iter_child_nodes(node)

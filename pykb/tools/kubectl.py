@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import TOOL_MISSING
-from pykb.tools.process import Finished, check, find_program
+from pykb.tools.process import Finished, check, find_program, run
 
 NAME = "kubectl"
 FIELD_MANAGER = "pykb"
@@ -60,9 +60,16 @@ class Kubectl:
 
     def run(self, *arguments: str, stdin: str | None = None, timeout: timedelta | None = None) -> Finished:
         """Run kubectl, which must succeed."""
+        return check(self._command(arguments), stdin=stdin, timeout=timeout)
+
+    def attempt(self, *arguments: str) -> Finished:
+        """Run kubectl, which may fail."""
+        return run(self._command(arguments))
+
+    def _command(self, arguments: Sequence[str]) -> tuple[str | Path, ...]:
         cluster = ("--kubeconfig", str(self.kubeconfig)) if self.kubeconfig else ()
         context = ("--context", self.context) if self.context else ()
-        return check((self.program, *cluster, *context, *arguments), stdin=stdin, timeout=timeout)
+        return (self.program, *cluster, *context, *arguments)
 
     def apply(self, manifests: str) -> str:
         """Apply manifests on the server's side, so that no size limit of an annotation counts; returns what changed."""

@@ -49,6 +49,14 @@ def test_modules_are_as_committed(request: pytest.FixtureRequest) -> None:
     assert files == committed
 
 
+@pytest.mark.parametrize("length", ["79", "88", "120"])
+def test_imports_are_sorted_for_lines_of_any_usual_length(length: str) -> None:
+    """A project with other settings of Ruff's `I` finds nothing to change either."""
+    command = [BIN / "ruff", "check", "--no-cache", "--isolated", "--select", "I", "--line-length", length, EXPECTED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize("tool", [("check",), ("format", "--check")], ids=["lint", "format"])
 def test_modules_are_clean_under_the_settings_of_a_generated_project(tool: tuple[str, ...], tmp_path: Path) -> None:
     """What is imported needs no reformatting and has no findings, whatever the CRDs' texts are like."""

@@ -13,7 +13,8 @@ SOURCE_MISSING = Code(
 SOURCE_BROKEN = Code(
     "import-source-broken",
     "A source of an import is no YAML",
-    "Manifests are YAML or JSON in UTF-8, one or several documents in a file.",
+    "Manifests are YAML or JSON in UTF-8, one or several documents in a file. They may be "
+    "nested 100 levels deep and, with all aliases written out, have five million values.",
 )
 NO_CRD = Code(
     "import-no-crd",
@@ -48,7 +49,8 @@ OUTPUT_NAME = Code(
     "import-output",
     "The folder of an import cannot be a package",
     "The folder becomes a Python package, so its name is one that `import` takes: letters, digits and `_`, no digit "
-    "first, no word of the language.",
+    "first, no word of the language. At the top of a project it must not hide a module of Python or a library that "
+    "an operator uses; inside of a package any name will do.",
 )
 FOLDER_CLASH = Code(
     "import-folder-clash",

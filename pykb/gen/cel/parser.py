@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from pykb.gen.cel.syntax import (
     Call,
     CelSyntaxError,
@@ -40,6 +42,8 @@ def parse(text: str) -> Expression:
     Raises:
         CelSyntaxError: It is none; says where.
     """
+    if half := re.search("[\ud800-\udfff]", text):
+        raise CelSyntaxError("half a surrogate pair is no character", half.start())
     reader = _Reader(list(tokens(text)))
     found = reader.expression()
     reader.expect("end", "the end of the rule")

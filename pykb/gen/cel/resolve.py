@@ -12,7 +12,7 @@ from pykb.gen.cel.findings import Findings, Mistype, Unknown
 from pykb.gen.cel.functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TYPES
 from pykb.gen.cel.overloads import is_same, result_of
 from pykb.gen.cel.parser import RESERVED
-from pykb.gen.cel.syntax import Call, Expression, Index, Literal, Name, Select, Sequence
+from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence
 from pykb.gen.cel.types import (
     BOOL,
     DYN,
@@ -53,13 +53,19 @@ def resolve(tree: Expression, schema: SchemaNode, *, is_root: bool, optional_old
 
     Returns:
         ``None`` where the schema says too little of the value for any rule.
+
+    Raises:
+        CelSyntaxError: The rule is nested too deeply.
     """
     own = type_of_schema(schema, has_metadata=is_root)
     if own is None:
         return None
     walk = _Walk()
     old = CelType("optional", (own,)) if optional_old_self else own
-    found = walk.visit(tree, {"self": own, "oldSelf": old})
+    try:
+        found = walk.visit(tree, {"self": own, "oldSelf": old})
+    except RecursionError:  # some 300 levels; the API server takes 250
+        raise CelSyntaxError("the rule is nested too deeply", 0) from None
     walk.findings.type, walk.findings.cost = found.type, found.cost
     return walk.findings
 
@@ -201,11 +207,11 @@ class _Walk:
             self._unknown("function", tree.function, tree.offset, FUNCTIONS)
         if tree.function in {"matches", "find", "findAll"} and operands:
             self._pattern(tree.arguments[-1 if tree.function == "matches" else 0] if tree.arguments else tree)
-        result = result_of(key, types)
+        result, costs = result_of(key, types), [value.cost for value in found]
         if result is None:
             self._mistype(_misfit(tree, types), tree.offset, len(tree.function.strip("_")))
-            result = DYN
-        return Value(sized(key, types, result), call_cost(key, types, [value.cost for value in found]))
+            return Value(DYN, add(*costs))
+        return Value(sized(key, types, result), call_cost(key, types, costs))
 
     def _has(self, tree: Call, scope: Scope) -> Value:
         (argument, *more) = tree.arguments or (Literal("null", tree.offset),)

@@ -45,13 +45,12 @@ def check_expression(
     """Check a rule or the expression of its message; gives what was seen in it, its cost for a whole object."""
     name = f"the {_NAMES[part]} of {place.what}"
     try:
-        tree = parse(text)
+        found = resolve(parse(text), place.node, is_root=place.is_root, optional_old_self=optional_old_self)
     except CelSyntaxError as error:
         diagnostics.add(
             CEL_SYNTAX.at(place.span, f"{name} is no CEL: {error}", notes=(_marked(text, error.offset, error.length),)),
         )
         return None
-    found = resolve(tree, place.node, is_root=place.is_root, optional_old_self=optional_old_self)
     if found is None:
         diagnostics.add(
             CEL_TYPE.at(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from functools import cache
 from typing import Any
 
@@ -15,9 +16,13 @@ def pattern_problem(pattern: str) -> str | None:
     """Why RE2 would not compile a pattern; ``None`` when it would."""
     if not _DIFFERENT.search(pattern):
         try:
-            re.compile(pattern)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # what may change its meaning in Python has one in RE2
+                re.compile(pattern)
         except (re.error, OverflowError) as error:
             return str(error)
+        except RecursionError:  # RE2 has a limit of its own
+            return _compiled(pattern)[1]
         return None
     return _compiled(pattern)[1]
 
@@ -36,6 +41,8 @@ def _compiled(pattern: str) -> tuple[Any, str | None]:
     options.log_errors = False
     try:
         return re2.compile(pattern, options=options), None
+    except UnicodeEncodeError:
+        return None, "half a surrogate pair is no character"
     except re2.error as error:
         reason = error.args[0] if error.args else error
         return None, reason.decode() if isinstance(reason, bytes) else str(reason)

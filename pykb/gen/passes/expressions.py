@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 
 from pykb.gen.cel.parser import RESERVED
 from pykb.gen.passes.names import canonical
 from pykb.markers.model import Marker
+from pykb.reading import json_text
 
 _DNS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
@@ -100,8 +100,8 @@ def literal(raw: object) -> str:
     """The CEL literal of a tag's raw value: a quoted text, a number or a truth value."""
     text = str(raw).strip()
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError:
+        value = json_text.loads(text)
+    except ValueError:
         return literal_text(text.strip("`"))
     return literal_text(value) if isinstance(value, str) else text
 

@@ -6,6 +6,7 @@ from pykb.plugins import version_source
 from pykb.plugins.python_v1 import storage_version
 from pykb.plugins.request import ApiContext, ApiRequest
 from pykb.plugins.style import Style
+from pykb.reading import python_text
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder
 from pykb.scaffold.resource import Resource
@@ -85,7 +86,7 @@ def _unique(plan: PlanBuilder, path: str, module: str, name: str, context: ApiCo
 
     text = (plan.current(path) or b"").decode("utf-8", "replace")
     try:
-        tree = ast.parse(text)
+        tree = python_text.parse(text)
     except SyntaxError:  # the insertion reports it
         return name
     taken = any(

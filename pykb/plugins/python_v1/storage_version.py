@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from pykb.reading import python_text
 from pykb.scaffold.plan import PlanBuilder
 
 MARKER = "+kubebuilder:storageversion"
@@ -81,7 +82,7 @@ def _marked(text: str, kind: str) -> str | None:
 def _start(text: str, kind: str) -> int | None:
     """The index of the first line of a class; ``None`` where there is none."""
     try:
-        tree = ast.parse(text)
+        tree = python_text.parse(text)
     except SyntaxError:  # the generator reports it
         return None
     found = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind), None)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pykb.plugins.python_v1 import storage_version
 from pykb.plugins.python_v1.webhook_module import Addition, extend
 from pykb.plugins.request import Spoke, WebhookContext, WebhookRequest
+from pykb.reading import python_text
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder
 from pykb.scaffold.template import render
@@ -201,7 +202,7 @@ def _register(context: WebhookContext, plan: PlanBuilder) -> None:
 def _unique(plan: PlanBuilder, path: str, context: WebhookContext, function: str) -> str:
     """The name to import as: the webhooks of another version or group must not be hidden."""
     try:
-        tree = ast.parse(plan.text(path) or "")
+        tree = python_text.parse(plan.text(path) or "")
     except SyntaxError:  # the insertion reports it
         return function
     imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

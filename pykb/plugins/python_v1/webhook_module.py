@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.create_webhook import WEBHOOK_MODULE
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
+from pykb.reading import python_text
 
 RUNTIME = "pykb.runtime"
 WIDTH = 120
@@ -54,7 +55,7 @@ def extend(
         setup: That function without any webhook, and its imports, for a module that builds none.
     """
     try:
-        tree = ast.parse(text)
+        tree = python_text.parse(text)
     except SyntaxError as error:
         message = f"`{path}` does not parse: {error.msg}"
         notes = ("lines must be added to this file, and nothing was written",)
@@ -68,7 +69,7 @@ def extend(
         if place is None:
             return text, _unfit(path, additions, tree, function, setup)
         result = _with(result, tree, addition, function, place)
-        tree = ast.parse(result)
+        tree = python_text.parse(result)
     return result.replace("\n", newline), None
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import AsyncIterator, Collection
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
 
+from pykb.reading import json_text
 from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class _Endpoint:
         peer = request.transport.get_extra_info("peercert") if request.transport is not None else None
         headers = dict(request.headers)
         try:
-            answer = await self._ask(json.loads(body), webhook=self._handler, sslpeer=peer, headers=headers)
+            answer = await self._ask(json_text.loads(body), webhook=self._handler, sslpeer=peer, headers=headers)
         except AmbiguousResourceError as error:
             raise web.HTTPConflict(text=f"{error}\n") from None
         except UnknownResourceError as error:

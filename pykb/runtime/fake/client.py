@@ -35,9 +35,9 @@ def fake_client(
 
 
 def _read(directory: Path) -> list[Mapping[str, Any]]:
-    import yaml
+    from pykb.reading import yaml_text
 
     documents: list[Mapping[str, Any]] = []
     for path in sorted(directory.glob("*.yaml")):
-        documents += [document for document in yaml.safe_load_all(path.read_text("utf-8")) if document]
+        documents += [document for document in yaml_text.load_all(path.read_bytes()) if document]
     return documents

@@ -12,7 +12,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -88,11 +88,12 @@ class ExecPlugin:
                 # Most plugins are scripts around a program: both are ended together. A person's terminal has one group.
                 start_new_session=not interactive,
             )
-        except OSError as error:
+        except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
             hint = self.install_hint or f"install `{self.command}`, or put it on PATH"
             if isinstance(error, PermissionError):
                 hint = f"make it a program: `chmod +x {self.command}`"
-            raise self._problem(f"cannot be run: {error.strerror or error}", help_text=hint) from error
+            reason = getattr(error, "strerror", None) or error
+            raise self._problem(f"cannot be run: {reason}", help_text=hint) from error
         try:
             async with asyncio.timeout(None if interactive else _TIMEOUT.total_seconds()):
                 output, _ = await process.communicate()
@@ -121,7 +122,7 @@ class ExecPlugin:
         if not isinstance(status, dict):
             raise self._problem("printed an ExecCredential without a `status`")
         token, certificate, key = (
-            status.get(name) or None for name in ("token", "clientCertificateData", "clientKeyData")
+            self._text(status, name) for name in ("token", "clientCertificateData", "clientKeyData")
         )
         if not token and not (certificate and key):
             raise self._problem("gave neither a `token` nor a client certificate with its key")
@@ -131,6 +132,12 @@ class ExecPlugin:
             client_key=key.encode() if key else None,
             expiration=self._moment(status.get("expirationTimestamp")),
         )
+
+    def _text(self, status: Mapping[str, Any], name: str) -> str | None:
+        value = status.get(name) or None
+        if value is None or isinstance(value, str):
+            return value
+        raise self._problem(f"gave a `{name}` that is no text")
 
     def _moment(self, text: object) -> datetime | None:
         if not text:
@@ -178,6 +185,11 @@ def read_plugin(user: Entry, cluster: Entry, cluster_info: Mapping[str, Any]) ->
     api_version = str(values.get("apiVersion") or "")
     if not command:
         raise EnvironmentProblem(EXEC_PLUGIN.at(None, f"`exec` of {owner} has no `command`"))
+    arguments, environment = values.get("args") or (), values.get("env") or ()
+    if not isinstance(arguments, Sequence) or isinstance(arguments, str):
+        raise EnvironmentProblem(EXEC_PLUGIN.at(None, f"`args` of the `exec` of {owner} is no list"))
+    if not isinstance(environment, Sequence) or not all(isinstance(e, dict) and e.get("name") for e in environment):
+        raise EnvironmentProblem(EXEC_PLUGIN.at(None, f"`env` of the `exec` of {owner} is no list of names and values"))
     if api_version not in _VERSIONS:
         message = (
             f"`exec` of {owner} asks for `apiVersion: {api_version}`, expected `{_VERSIONS[0]}` or `{_VERSIONS[1]}`"
@@ -191,8 +203,8 @@ def read_plugin(user: Entry, cluster: Entry, cluster_info: Mapping[str, Any]) ->
         api_version=api_version,
         # A bare name is looked up on PATH; anything with a slash starts at the kubeconfig's directory.
         command=str(user.base / command) if os.sep in command else command,
-        arguments=tuple(str(argument) for argument in values.get("args") or ()),
-        environment=tuple((str(pair["name"]), str(pair.get("value", ""))) for pair in values.get("env") or ()),
+        arguments=tuple(str(argument) for argument in arguments),
+        environment=tuple((str(pair["name"]), str(pair.get("value", ""))) for pair in environment),
         install_hint=str(values.get("installHint") or ""),
         interactive_mode=str(values.get("interactiveMode") or "IfAvailable"),
         cluster=info,

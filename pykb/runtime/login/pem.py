@@ -44,11 +44,12 @@ def read_file(path: object, *, base: Path, entry: str, field: str) -> bytes:
     full = base / str(path)
     try:
         return full.read_bytes()
-    except OSError as error:
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
         raise EnvironmentProblem(
             KUBECONFIG.at(
                 None,
-                f"`{field}` of {entry} names `{full}`, which cannot be read: {error.strerror or error}",
+                f"`{field}` of {entry} names `{full}`, which cannot be read: {reason}",
                 help=(f"put the file there, or change `{field}` in the kubeconfig",),
             )
         ) from error

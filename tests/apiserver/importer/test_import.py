@@ -153,6 +153,23 @@ async def test_names_that_are_awkward_arrive(generated, install, types, client: 
     assert read.spec.to_wire() == spec
 
 
+def test_a_cluster_that_does_not_answer_is_said(control_plane, tmp_path) -> None:
+    """In one line with a remedy, without kubectl's log of its attempts."""
+    kubeconfig = tmp_path / "dead"
+    kubeconfig.write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\nusers: [{name: u, user: {token: x}}]\n"
+    )
+    kubectl = Kubectl(control_plane.assets.kubectl, kubeconfig)
+    found = Diagnostics()
+    assert read_sources(["cluster://x"], stdin="", kubectl=kubectl, diagnostics=found) == []
+    (only,) = found
+    assert only.code.slug == "import-source-missing"
+    assert only.message.startswith("`cluster://x` cannot be read: The connection to the server 127.0.0.1:1 was refused")
+    assert only.notes == (f"the cluster is that of `{kubeconfig}`",)
+    assert only.help
+
+
 def test_crds_of_a_cluster_are_imported(generated, install, control_plane) -> None:
     """By the name of one, by their group; an unknown name is said, with the groups that there are."""
     for name in (

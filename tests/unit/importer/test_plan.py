@@ -8,6 +8,8 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.files.apply import apply
+from pykb.gen.options import GenerateOptions
+from pykb.gen.run import generate
 from pykb.importer.plan import plan_import
 
 MODULE = "ext/example_com/v1.py"
@@ -115,3 +117,26 @@ def test_the_working_directory_does_not_become_a_package(tmp_path: Path, define,
         "example_com/__init__.py",
         "example_com/v1.py",
     ]
+
+
+@pytest.mark.parametrize("output", ["types", "json", "yaml", "vendor/types"])
+def test_a_package_that_would_hide_a_module_is_refused(tmp_path: Path, define, make_crd, output: str) -> None:
+    """Of Python or of what an operator uses; inside of a package the name is free."""
+    found = Diagnostics()
+    assert plan_import(define(make_crd()), tmp_path, output, force=False, diagnostics=found) is None
+    assert [d.code.slug for d in found] == ["import-output"]
+    (tmp_path / "vendor").mkdir()
+    (tmp_path / "vendor" / "__init__.py").touch()
+    inner = Diagnostics()
+    nested = f"vendor/{output.rpartition('/')[2]}"
+    assert plan_import(define(make_crd()), tmp_path, nested, force=False, diagnostics=inner) is not None
+    assert not list(inner)
+
+
+def test_the_projects_own_generate_says_nothing_of_imported_types(tmp_path: Path, run, make_crd) -> None:
+    """Their markers are for another operator's CRDs; named by `--paths`, they generate them."""
+    assert run(make_crd("spec: {type: string, default: a}")) == []
+    own = generate(GenerateOptions(tmp_path, ("crd",)))
+    assert [d.code.slug for d in own.diagnostics] == ["nothing-to-generate"]
+    named = generate(GenerateOptions(tmp_path, ("crd",), ("ext",), allow_dangerous_types=True))
+    assert len(named.artifacts["crd"]) == 1

@@ -74,12 +74,15 @@ def test_what_is_no_crd_is_said(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: &a {b: *a}", "import-source-broken: `<stdin>` is no YAML: found unconstructable recursive node"),
-        ("a: " + "[" * 5000 + "]" * 5000, "import-source-broken: `<stdin>` is nested too deeply to be a manifest"),
+        ("a: &a {b: *a}", "import-source-broken: `<stdin>` cannot be read: it contains itself by an alias"),
+        (
+            "a: " + "[" * 5000 + "]" * 5000,
+            "import-source-broken: `<stdin>` cannot be read: it is nested more than 100 levels deep",
+        ),
         (
             "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
             + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 10)}]\n" for a, b in itertools.pairwise("abcdefghi")),
-            "import-source-broken: `<stdin>` repeats itself to no end by aliases",
+            "import-source-broken: `<stdin>` cannot be read: it repeats itself to no end by aliases",
         ),
     ],
 )

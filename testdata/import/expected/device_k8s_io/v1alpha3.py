@@ -1,10 +1,18 @@
-# Made by `pykb import crd`; checksum: 030db5843ec310ed
+# Made by `pykb import crd`; checksum: c4dbec9c15b8d9c1
 # ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003
 """Types of device.k8s.io/v1alpha3: deviceClass."""
 
 from typing import Annotated
 
-from pykb.api import CustomResource, Field, Format, GroupVersion, SchemaPatch, Struct, annotate
+from pykb.api import (
+    CustomResource,
+    Field,
+    Format,
+    GroupVersion,
+    SchemaPatch,
+    Struct,
+    annotate,
+)
 from pykb.api.meta.v1 import ObjectMeta
 
 GROUP_VERSION = GroupVersion("device.k8s.io", "v1alpha3")

@@ -1,10 +1,17 @@
-# Made by `pykb import crd`; checksum: a9c650ca50ab7d78
+# Made by `pykb import crd`; checksum: 6f0d2c1bff470609
 # ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003
 """Types of monitor.example.com/v1: Alert."""
 
 from typing import Annotated
 
-from pykb.api import CustomResource, ExternalDocs, Field, GroupVersion, ServerDefault, Struct
+from pykb.api import (
+    CustomResource,
+    ExternalDocs,
+    Field,
+    GroupVersion,
+    ServerDefault,
+    Struct,
+)
 
 GROUP_VERSION = GroupVersion("monitor.example.com", "v1")
 

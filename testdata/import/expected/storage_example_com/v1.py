@@ -1,4 +1,4 @@
-# Made by `pykb import crd`; checksum: 87f024223f09fb74
+# Made by `pykb import crd`; checksum: de595ca17f153e7f
 # ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003
 """Types of storage.example.com/v1: Backup."""
 
@@ -18,7 +18,11 @@ from pykb.api import (
     Struct,
     annotate,
 )
-from pykb.api.core.v1 import ResourceRequirements, SecretKeySelector, Toleration
+from pykb.api.core.v1 import (
+    ResourceRequirements,
+    SecretKeySelector,
+    Toleration,
+)
 from pykb.api.meta.v1 import Condition, LabelSelector
 
 GROUP_VERSION = GroupVersion("storage.example.com", "v1")

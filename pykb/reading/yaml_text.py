@@ -1,0 +1,186 @@
+"""YAML from outside: files of users, answers of programs.
+
+libyaml composes nodes by recursion in C, so that deep nesting ends the process. PyYAML constructs some malformed values
+with whatever exception comes up, and aliases let a short text stand for more values than memory holds. The readers here
+stop before each of these, with a ``yaml.MarkedYAMLError`` that says where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import yaml
+
+if TYPE_CHECKING:
+    from yaml import CSafeLoader as _Base
+else:  # PyYAML without libyaml has none
+    _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+DEEPEST = 100
+"""Levels of nesting. The deepest of some hundred CRDs in wide use has 39; Python's stack holds some 180."""
+MOST_VALUES = 5_000_000
+"""Values with all aliases written out. The largest CRDs have some 100,000."""
+LONGEST = 100_000_000
+"""Characters. An API server takes objects of 3 MB; the definitions of a full cluster are some 30 MB."""
+
+_T = TypeVar("_T")
+
+
+class LimitError(yaml.MarkedYAMLError):
+    """A text is larger or deeper than any manifest."""
+
+
+class Loader(_Base):
+    """A safe loader with limits; its only exception is ``yaml.MarkedYAMLError``."""
+
+    def __init__(self, text: str | bytes) -> None:
+        """Begin to read.
+
+        Raises:
+            yaml.MarkedYAMLError: The text is too long, or not made of characters that YAML allows.
+        """
+        self._depth = 0
+        if len(text) > LONGEST:
+            raise LimitError(problem=f"it is longer than {LONGEST:,} characters", problem_mark=_mark(""))
+        try:
+            self._text = text.encode() if isinstance(text, str) else text
+        except UnicodeEncodeError as error:  # half a surrogate pair
+            mark = _mark(text[: error.start])
+            raise yaml.MarkedYAMLError(problem="a character is not allowed", problem_mark=mark) from error
+        self._guarded(lambda: super(Loader, self).__init__(self._text))
+
+    def descend_resolver(self, current_node: Any, current_index: Any) -> None:  # noqa: ARG002 - PyYAML's signature
+        """Called before each node that is composed, with the one around it."""
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise LimitError(
+                problem=f"it is nested more than {DEEPEST} levels deep", problem_mark=current_node.start_mark
+            )
+
+    def ascend_resolver(self) -> None:
+        """Called after each node."""
+        self._depth -= 1
+
+    def check_node(self) -> bool:
+        """Whether there is another document."""
+        return self._guarded(super().check_node)
+
+    def get_node(self) -> yaml.Node | None:
+        """The next document as nodes."""
+        return self._measured(self._guarded(super().get_node))
+
+    def get_single_node(self) -> yaml.Node | None:
+        """The only document as nodes."""
+        return self._measured(self._guarded(super().get_single_node))
+
+    def construct_document(self, node: yaml.Node) -> Any:
+        """The value of a document."""
+        try:
+            return super().construct_document(node)
+        except (ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:
+            # A date that is none, a number of more digits than Python converts, a tag that does not fit its text.
+            raise yaml.MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from error
+
+    def _measured(self, node: yaml.Node | None) -> yaml.Node | None:
+        if node is not None and b"*" in self._text and _size(node) > MOST_VALUES:
+            raise LimitError(problem="it repeats itself to no end by aliases", problem_mark=node.start_mark)
+        return node
+
+    def _guarded(self, step: Callable[[], _T]) -> _T:
+        try:
+            return step()
+        except yaml.reader.ReaderError as error:
+            raise yaml.MarkedYAMLError(
+                problem=error.reason, problem_mark=_mark(self._text[: error.position])
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One document of a stream: its nodes, with their places, and its value."""
+
+    node: yaml.Node
+    content: Any
+
+
+def documents(text: str | bytes, loader: type[Loader] = Loader) -> Iterator[Document]:
+    """The documents of a stream, one by one.
+
+    Raises:
+        yaml.MarkedYAMLError: From here on it is no YAML, or exceeds a limit.
+    """
+    reader = loader(text)
+    try:
+        while reader.check_node():
+            node = reader.get_node()
+            if node is not None:
+                yield Document(node, reader.construct_document(node))
+    finally:
+        reader.dispose()
+
+
+def load_all(text: str | bytes) -> list[Any]:
+    """The values of all documents of a stream.
+
+    Raises:
+        yaml.MarkedYAMLError: It is no YAML, or exceeds a limit.
+    """
+    return [document.content for document in documents(text)]
+
+
+def load(text: str | bytes, loader: type[Loader] = Loader) -> Any:
+    """The value of the only document of a text; ``None`` when there is none.
+
+    Raises:
+        yaml.MarkedYAMLError: It is no YAML, more than one document, or exceeds a limit.
+    """
+    reader = loader(text)
+    try:
+        return reader.get_single_data()
+    finally:
+        reader.dispose()
+
+
+def compose(text: str) -> yaml.Node | None:
+    """The nodes of the only document of a text.
+
+    Raises:
+        yaml.MarkedYAMLError: It is no YAML, more than one document, or exceeds a limit.
+    """
+    reader = Loader(text)
+    try:
+        return reader.get_single_node()
+    finally:
+        reader.dispose()
+
+
+def _size(root: yaml.Node) -> int:
+    """How many values there are with all aliases written out."""
+    known: dict[int, int] = {}
+    begun: set[int] = set()
+    waiting = [(root, False)]
+    while waiting:
+        node, measured = waiting.pop()
+        if measured:
+            known[id(node)] = 1 + sum(known[id(child)] for child in _children(node))
+        elif id(node) not in known:
+            if id(node) in begun:
+                raise LimitError(problem="it contains itself by an alias", problem_mark=node.start_mark)
+            begun.add(id(node))
+            waiting.append((node, True))
+            waiting += [(child, False) for child in _children(node)]
+    return known[id(root)]
+
+
+def _children(node: yaml.Node) -> list[yaml.Node]:
+    if isinstance(node, yaml.MappingNode):
+        return [each for pair in node.value for each in pair]
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def _mark(before: str | bytes) -> yaml.Mark:
+    """The place behind a text."""
+    text = before if isinstance(before, str) else before.decode("utf-8", "replace")
+    return yaml.Mark("", len(text), text.count("\n"), len(text) - text.rfind("\n") - 1, None, 0)

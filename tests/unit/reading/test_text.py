@@ -1,0 +1,34 @@
+"""Python and JSON from outside: what the standard library raises besides its own errors."""
+
+from __future__ import annotations
+
+import pytest
+
+from pykb.reading import json_text, python_text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "-" * 50_000 + "1",
+        "(" * 50_000,
+        f"a{'.b' * 50_000}",
+        "1" + "+1" * 50_000,
+        "a\0b",
+        "9" * 5_000,
+        "def f(",
+        "\ud800",
+    ],
+)
+def test_python_that_does_not_parse_is_a_syntax_error(text: str) -> None:
+    """Whatever Python itself raises for it."""
+    with pytest.raises(SyntaxError) as caught:
+        python_text.parse(text)
+    assert caught.value.msg
+
+
+@pytest.mark.parametrize("text", ["[" * 50_000, '{"a":' * 50_000, "{", b"\xff\xfe\xff", "9" * 5_000, "\ud800"])
+def test_json_that_does_not_parse_is_a_value_error(text: str | bytes) -> None:
+    """Also for nesting, of which the standard library raises a RecursionError."""
+    with pytest.raises(ValueError, match=r"\w"):
+        json_text.loads(text)
