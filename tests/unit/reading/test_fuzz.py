@@ -257,7 +257,7 @@ def _small_kubeconfig(path: Path) -> None:
 
 
 def _own_settings(path: Path) -> None:
-    converted_kinds(path.parent)
+    converted_kinds(path.parent, Diagnostics())
     read_settings(path.parent, Diagnostics())
 
 
