@@ -17,6 +17,7 @@ SUBDOMAIN_LENGTH = 253
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _RFC_1035_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _YAML_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
@@ -41,6 +42,17 @@ def is_subdomain(text: str) -> bool:
     As in apimachinery, the length of one label is not limited here.
     """
     return len(text) <= SUBDOMAIN_LENGTH and all(_LABEL.fullmatch(part) for part in text.split("."))
+
+
+def is_label_value(text: str) -> bool:
+    """Whether it is the value of a label: at most 63 letters, digits, ``-``, ``_`` and ``.``, no sign at the ends."""
+    return len(text) <= LABEL_LENGTH and _LABEL_VALUE.fullmatch(text) is not None
+
+
+def is_qualified_name(text: str) -> bool:
+    """Whether it is the name of a label or annotation: as a label's value, with an optional ``domain/`` before it."""
+    domain, slash, name = text.rpartition("/")
+    return bool(name) and is_label_value(name) and (not slash or is_subdomain(domain))
 
 
 def is_version(text: str) -> bool:

@@ -57,7 +57,7 @@ WEBHOOK_DUPLICATE = Code(
 )
 WEBHOOK_CONFIGURATION = Code(
     "webhook-configuration",
-    "a webhook configuration that has no effect",
+    "a webhook configuration that has no effect, or a name that no object can have",
     "`+kubebuilder:webhookconfiguration` only names the object that holds webhooks; without a webhook of that kind "
     "there is no such object.",
     Severity.WARNING,

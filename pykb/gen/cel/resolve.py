@@ -60,10 +60,19 @@ def resolve(tree: Expression, schema: SchemaNode, *, is_root: bool, optional_old
     own = type_of_schema(schema, has_metadata=is_root)
     if own is None:
         return None
-    walk = _Walk()
     old = CelType("optional", (own,)) if optional_old_self else own
+    return in_scope(tree, {"self": own, "oldSelf": old})
+
+
+def in_scope(tree: Expression, scope: Scope) -> Findings:
+    """Look up every name of an expression that is about other variables.
+
+    Raises:
+        CelSyntaxError: It is nested too deeply.
+    """
+    walk = _Walk()
     try:
-        found = walk.visit(tree, {"self": own, "oldSelf": old})
+        found = walk.visit(tree, scope)
     except RecursionError:  # some 300 levels; the API server takes 250
         raise CelSyntaxError("the rule is nested too deeply", 0) from None
     walk.findings.type, walk.findings.cost = found.type, found.cost

@@ -7,6 +7,7 @@ import re
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import CRD_NAME, DEPRECATION_WARNING, EMPTY_STATUS, METADATA_FORM, PROTECTED_GROUP
 from pykb.gen.ir import Crd, CrdVersion
+from pykb.meta.names import is_label_value, is_qualified_name
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z")
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\Z")
@@ -38,19 +39,17 @@ def check_definition(crd: Crd, diagnostics: Diagnostics) -> None:
             )
 
 
-_QUALIFIED = re.compile(r"(?:(?P<domain>[^/]+)/)?(?P<name>[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)\Z")
-_VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?\Z")
 _LONGEST_WARNING = 256
 
 
 def _check_metadata(crd: Crd, diagnostics: Diagnostics) -> None:
     for what, pairs in (("an annotation", crd.annotations), ("a label", crd.labels)):
         for key, value in pairs.items():
-            match = _QUALIFIED.match(key)
-            if match is None or (match["domain"] is not None and not _SUBDOMAIN.match(match["domain"])):
+            # The server looks at the keys of annotations in lower case.
+            if not is_qualified_name(key if what == "a label" else key.lower()):
                 reason = "expected letters, digits, `-`, `_` and `.`, with an optional `domain/` before it"
                 diagnostics.add(METADATA_FORM.at(crd.span, f"`{key}` is no name of {what}: {reason}"))
-            elif what == "a label" and not _VALUE.match(value):
+            elif what == "a label" and not is_label_value(value):
                 diagnostics.add(
                     METADATA_FORM.at(
                         crd.span,

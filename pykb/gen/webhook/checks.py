@@ -6,7 +6,6 @@ Source: apiserver's validation of webhook configurations (admissionregistration.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from pykb.diagnostics import Code, Diagnostics, Label, Severity
 from pykb.diagnostics.codes.webhook import (
@@ -17,6 +16,7 @@ from pykb.diagnostics.codes.webhook import (
     WEBHOOK_RULE,
     WEBHOOK_SIDE_EFFECTS,
 )
+from pykb.gen.webhook.rules import is_path, resource_problem, url_flaw, version_problems
 from pykb.markers.model import Marker
 from pykb.meta.names import is_label, is_rfc_1035_label, is_subdomain
 
@@ -104,8 +104,7 @@ def _check_path(check: _Check) -> None:
     path = check.text("path")
     if not path:
         return
-    segments = path.removeprefix("/").removesuffix("/").split("/")
-    if not path.startswith("/") or not all(is_subdomain(s) for s in segments):
+    if not is_path(path):
         check.add(
             WEBHOOK_PATH,
             "path",
@@ -144,18 +143,7 @@ def _check_url(check: _Check) -> None:
     url = check.text("url")
     if not url:
         return
-    try:
-        parts = urlsplit(url)
-        flaw = (
-            "a scheme other than `https`" if parts.scheme != "https"
-            else "no host" if not parts.hostname
-            else "a user" if parts.username is not None
-            else "a query" if parts.query or url.endswith("?")
-            else "a fragment" if parts.fragment or url.endswith("#")
-            else ""
-        )  # fmt: skip
-    except ValueError as error:
-        flaw = str(error)
+    flaw = url_flaw(url)
     if flaw:
         check.add(
             WEBHOOK_CLIENT,
@@ -186,6 +174,11 @@ def _check_rule(check: _Check) -> None:
                 label="twice",
                 severity=Severity.WARNING,
             )
+        if "" in values and argument not in {"groups", "resources"}:
+            check.add(WEBHOOK_RULE, argument, f"expected no empty text among `{argument}`", label="would match nothing")
+    problem = resource_problem(check.values("resources"))
+    if problem is not None:
+        check.add(WEBHOOK_RULE, "resources", problem, label="refused by the API server")
     for resource in check.values("resources"):
         if resource != resource.lower() or not resource:
             check.add(
@@ -217,14 +210,8 @@ def _check_review(check: _Check) -> None:
             label="`sideEffects` is missing",
             help_="write `sideEffects=None` if the webhook changes nothing but the object",
         )
-    if not {"v1", "v1beta1"} & set(check.values("admissionReviewVersions")):
-        check.add(
-            WEBHOOK_REVIEW,
-            "admissionReviewVersions",
-            "expected `v1` among the versions of AdmissionReview, found none that the API server sends",
-            label="never understood",
-            help_="write `admissionReviewVersions=v1`",
-        )
+    for problem in version_problems(check.values("admissionReviewVersions")):
+        check.add(WEBHOOK_REVIEW, "admissionReviewVersions", problem, help_="write `admissionReviewVersions=v1`")
     if "reinvocationPolicy" in given and given.get("mutating") is False:
         check.add(
             WEBHOOK_REVIEW,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from pykb.diagnostics import Diagnostics, Label
+from pykb.diagnostics import Diagnostics, Label, Severity
 from pykb.diagnostics.codes.webhook import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATH
 from pykb.gen.artifact import Artifact
 from pykb.gen.webhook.checks import check_marker
@@ -137,6 +137,7 @@ def _configuration_names(
                     marker.span_of("name"),
                     f"expected a name of lower case letters, digits, hyphens and dots, found `{name}`",
                     label="not the name of an object",
+                    severity=Severity.ERROR,
                 )
             )
         if not webhooks.get(mutating):

@@ -162,7 +162,20 @@ def test_a_configuration_can_be_named() -> None:
             '{"matchConditions":[{"name":"a","expression":"true"}]}',
             {"matchConditions": [{"name": "a", "expression": "true"}]},
         ),
-        ('{"rules":[{"scope":"Cluster"}]}', {"rules": [{"scope": "Cluster"}]}),
+        (
+            '{"rules":[{"operations":["*"],"apiGroups":["*"],"apiVersions":["*"],"resources":["*"],"scope":"Cluster"}]}',
+            {
+                "rules": [
+                    {
+                        "operations": ["*"],
+                        "apiGroups": ["*"],
+                        "apiVersions": ["*"],
+                        "resources": ["*"],
+                        "scope": "Cluster",
+                    }
+                ]
+            },
+        ),
     ],
 )
 def test_a_patch_is_merged_onto_the_webhook(patch: str, expected: dict[str, object]) -> None:

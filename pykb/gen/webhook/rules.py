@@ -1,0 +1,211 @@
+"""What the API server takes as a webhook, once a patch was applied to it: the parts that a marker has no argument for.
+
+Source: validation of webhook configurations (admissionregistration.k8s.io/v1), and of label selectors.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
+
+from pykb.gen.cel.parser import parse
+from pykb.gen.cel.resolve import in_scope
+from pykb.gen.cel.syntax import CelSyntaxError
+from pykb.gen.cel.types import DYN
+from pykb.meta.names import is_label_value, is_qualified_name, is_rfc_1035_label, is_subdomain
+
+_CHOICES = {
+    "failurePolicy": ("Fail", "Ignore"),
+    "matchPolicy": ("Exact", "Equivalent"),
+    "reinvocationPolicy": ("Never", "IfNeeded"),
+    "sideEffects": ("None", "NoneOnDryRun"),
+}
+_SCOPES = ("Cluster", "Namespaced", "*")
+_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "*")
+_OPERATORS = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
+_MOST_CONDITIONS = 64
+_VARIABLES = dict.fromkeys(("object", "oldObject", "request", "authorizer"), DYN)
+_Object = Mapping[str, object]
+
+
+def problems(webhook: _Object) -> Iterator[str]:
+    """Why the API server would refuse a webhook, in words."""
+    name = str(webhook.get("name") or "")
+    if not name:
+        yield "expected a name after the patch, found none"
+    elif not is_subdomain(name) or name.count(".") < 2:
+        yield f"expected a name of three parts after the patch, such as `mfoo-v1.kb.io`, found `{name}`"
+    for field, choices in _CHOICES.items():
+        value = webhook.get(field)
+        if (value is None and field == "sideEffects") or (value is not None and value not in choices):
+            wanted = " or ".join(f"`{choice}`" for choice in choices)
+            yield f"expected {wanted} as {field} after the patch, found {f'`{value}`' if value else 'none'}"
+    timeout = webhook.get("timeoutSeconds")
+    if isinstance(timeout, int) and not 1 <= timeout <= 30:
+        yield f"expected 1 to 30 as timeoutSeconds after the patch, found `{timeout}`"
+    yield from version_problems(_texts(webhook, "admissionReviewVersions"))
+    yield from _client(_mapping(webhook.get("clientConfig")))
+    for rule in _mappings(webhook.get("rules")):
+        yield from _rule(rule)
+    for field in ("namespaceSelector", "objectSelector"):
+        yield from (f"in `{field}`, {problem}" for problem in _selector(_mapping(webhook.get(field))))
+    yield from _conditions(list(_mappings(webhook.get("matchConditions"))))
+
+
+def version_problems(versions: list[str]) -> Iterator[str]:
+    """What is wrong with the versions of AdmissionReview that a webhook understands."""
+    if not versions:
+        yield "expected admissionReviewVersions, found none"
+    elif not {"v1", "v1beta1"} & set(versions):
+        yield "expected `v1` among the admissionReviewVersions, found none that the API server sends"
+    for version in dict.fromkeys(versions):
+        if not is_rfc_1035_label(version):
+            yield f"expected a version such as `v1` in admissionReviewVersions, found `{version}`"
+        if versions.count(version) > 1:
+            yield f"`{version}` stands twice in admissionReviewVersions"
+
+
+def resource_problem(resources: list[str]) -> str | None:
+    """What the wildcards among resources leave no room for."""
+    seen: list[str] = []
+    for resource in resources:
+        name, slash, part = resource.partition("/")
+        wide = next((w for w in (f"{name}/*", f"*/{part}") if w in seen), None) if slash else None
+        if wide is not None:
+            return f"`{wide}` stands for `{resource}`, too, which cannot stand after it"
+        seen.append(resource)
+    if "*/*" in resources and len(resources) > 1:
+        return "`*/*` stands for all `resources`, so nothing can stand beside it"
+    whole = next((resource for resource in reversed(resources) if "/" not in resource), "*")
+    if "*" in resources and whole != "*":
+        return f"`*` stands for all `resources` without a slash, so `{whole}` cannot stand after it"
+    return None
+
+
+def is_path(path: str) -> bool:
+    """Whether a service can have a webhook at this path."""
+    segments = path.removeprefix("/").removesuffix("/").split("/")
+    return path in {"", "/"} or (path.startswith("/") and all(map(is_subdomain, segments)))
+
+
+def is_base64(text: str) -> bool:
+    """Whether bytes are written in this way."""
+    try:
+        base64.b64decode(text, validate=True)
+    except ValueError:
+        return False
+    return True
+
+
+def url_flaw(url: str) -> str:
+    """What a URL has that a webhook's cannot have; empty when nothing is wrong."""
+    try:
+        parts = urlsplit(url)
+        parts.port  # noqa: B018 - raises for one that is no number
+    except ValueError as error:
+        return str(error)
+    if parts.scheme != "https":
+        return "a scheme other than `https`"
+    if not parts.hostname:
+        return "no host"
+    if any(character.isspace() or character in '"<>\\^`{|}' for character in parts.netloc):
+        return "a character that no host has"
+    if any(ord(character) < 0x20 or ord(character) == 0x7F for character in url):
+        return "a control character"
+    if parts.username is not None:
+        return "a user"
+    if parts.query or url.endswith("?"):
+        return "a query"
+    return "a fragment" if parts.fragment or url.endswith("#") else ""
+
+
+def _client(client: _Object) -> Iterator[str]:
+    url, service = client.get("url"), client.get("service")
+    if (url is None) == (service is None):
+        yield f"expected either a `url` or a `service` after the patch, found {'none' if url is None else 'both'}"
+    if isinstance(url, str) and (flaw := url_flaw(url)):
+        yield f"expected `https://host[:port]/path` after the patch, found `{url}` with {flaw}"
+    if not is_base64(str(client.get("caBundle") or "")):
+        yield "expected base64 as caBundle"
+    if isinstance(service, Mapping):
+        path = service.get("path")
+        if isinstance(path, str) and not is_path(path):
+            yield f"expected a path such as `/mutate-a`, found `{path}`"
+        missing = [name for name in ("name", "namespace") if not service.get(name)]
+        yield from (f"expected a {name} of the service after the patch, found none" for name in missing)
+        port = service.get("port")
+        if isinstance(port, int) and not 1 <= port <= 65535:
+            yield f"expected a port from 1 to 65535 after the patch, found `{port}`"
+
+
+def _rule(rule: _Object) -> Iterator[str]:
+    for field in ("operations", "apiGroups", "apiVersions", "resources"):
+        values = _texts(rule, field)
+        if not values:
+            yield f"expected {field} in each rule after the patch, found none"
+        elif "*" in values and len(values) > 1 and field != "resources":
+            yield f"`*` stands for all {field}, so nothing can stand beside it"
+        if "" in values and field != "apiGroups":
+            yield f"expected no empty text among {field} after the patch"
+    for operation in _texts(rule, "operations"):
+        if operation not in _OPERATIONS:
+            yield f"expected one of {', '.join(f'`{o}`' for o in _OPERATIONS)} in operations, found `{operation}`"
+    problem = resource_problem(_texts(rule, "resources"))
+    if problem is not None:
+        yield problem
+    if rule.get("scope") not in {None, *_SCOPES}:
+        yield f"expected one of {', '.join(f'`{s}`' for s in _SCOPES)} as scope, found `{rule.get('scope')}`"
+
+
+def _selector(selector: _Object) -> Iterator[str]:
+    for key, value in _mapping(selector.get("matchLabels")).items():
+        if not is_qualified_name(key):
+            yield f"`{key}` is no name of a label"
+        if isinstance(value, str) and not is_label_value(value):
+            yield f"`{value}` is no value of a label"
+    for expression in _mappings(selector.get("matchExpressions")):
+        key, operator = str(expression.get("key") or ""), expression.get("operator")
+        values = _texts(expression, "values")
+        takes_values = _OPERATORS.get(str(operator))
+        if not is_qualified_name(key):
+            yield f"`{key}` is no name of a label"
+        if takes_values is None:
+            yield f"expected one of {', '.join(f'`{o}`' for o in _OPERATORS)} as operator, found `{operator}`"
+        elif takes_values != bool(values):
+            yield f"`{operator}` takes {'values, found none' if takes_values else 'no values'}"
+        yield from (f"`{value}` is no value of a label" for value in values if not is_label_value(value))
+
+
+def _conditions(conditions: list[_Object]) -> Iterator[str]:
+    names = [str(condition.get("name") or "") for condition in conditions]
+    if len(names) > _MOST_CONDITIONS:
+        yield f"expected at most {_MOST_CONDITIONS} matchConditions, found {len(names)}"
+    for name, condition in zip(names, conditions, strict=True):
+        if not is_qualified_name(name):
+            yield f"expected letters, digits, `-`, `_` and `.` as the name of a match condition, found `{name}`"
+        if names.count(name) > 1:
+            yield f"two match conditions have the name `{name}`"
+        try:
+            found = in_scope(parse(str(condition.get("expression") or "")), _VARIABLES)
+        except CelSyntaxError as error:
+            yield f"the expression of the match condition `{name}` is no CEL: {error}"
+            continue
+        for unknown in found.unknown:
+            if unknown.what == "variable":
+                yield f"the match condition `{name}` names the variable `{unknown.name}`, which is not there"
+        if found.type.kind not in {"bool", "dyn"}:
+            yield f"the match condition `{name}` gives `{found.type}`, expected `bool`"
+
+
+def _mapping(value: object) -> _Object:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _mappings(value: object) -> Iterator[_Object]:
+    return (item for item in (value if isinstance(value, list) else ()) if isinstance(item, Mapping))
+
+
+def _texts(of: _Object, name: str) -> list[str]:
+    value = of.get(name)
+    return [str(item) for item in value] if isinstance(value, list | tuple) else []
