@@ -43,7 +43,7 @@ class CelType:
 
 DYN = CelType("dyn")
 SCALARS = {name: CelType(name, size=1) for name in ("bool", "int", "uint", "double", "null", "type")}
-_EITHER, _KEY = CelType("dyn", size=0), CelType("string", size=0)  # the server counts neither by its length
+_KEY = CelType("string", size=0)  # the server does not count it by its length
 BOOL, INT = SCALARS["bool"], SCALARS["int"]
 NUMBERS = frozenset({"int", "uint", "double"})
 
@@ -56,7 +56,7 @@ def text(size: int = ENDLESS) -> CelType:
 def type_of_schema(node: SchemaNode, *, has_metadata: bool = False) -> CelType | None:
     """The type of values of a schema; ``None`` where rules cannot see them."""
     if node.is_int_or_string:
-        return _EITHER
+        return CelType("dyn", size=_most_characters(node))
     match node.type:
         case "boolean":
             return BOOL
@@ -96,11 +96,14 @@ def _text_type(node: SchemaNode) -> CelType:
         return CelType("bytes", size=MAX_REQUEST - 2 if length is None else length)
     if form in _TIME_SIZES:
         return CelType("duration" if form == "duration" else "timestamp", size=_TIME_SIZES[str(form)])
-    if length is not None:
-        return text(length * _BYTES_PER_CHARACTER)
-    if isinstance(enum, list) and enum:
+    if length is None and isinstance(enum, list) and enum:
         return text(max(len(str(value)) for value in enum))
-    return text(MAX_REQUEST - 2)
+    return text(_most_characters(node))
+
+
+def _most_characters(node: SchemaNode) -> int:
+    length = _bound(node, "maxLength")
+    return MAX_REQUEST - 2 if length is None else length * _BYTES_PER_CHARACTER
 
 
 def _bound(node: SchemaNode, keyword: str) -> int | None:

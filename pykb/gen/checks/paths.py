@@ -38,7 +38,10 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
             diagnostics.add(
                 JSON_PATH.at(span, f"a version has at most {_MOST_SELECTABLE} selectable fields, found one more"),
             )
-        node = _follow(version.schema, path, span, diagnostics, simple=True)
+        if path.startswith(".metadata."):
+            diagnostics.add(JSON_PATH.at(span, f"a selectable field is not in the metadata, as `{path}` is"))
+            continue
+        node = _follow(version.schema, path, span, diagnostics, simple=True, known=True)
         if node is not None and node.type not in {"string", "boolean", "integer"}:
             diagnostics.add(
                 JSON_PATH.at(
@@ -97,8 +100,24 @@ def _check_column(column: PrinterColumn, node: SchemaNode | None, diagnostics: D
 
 
 def _follow(
-    root: SchemaNode, path: str, span: Span | None, diagnostics: Diagnostics, *, simple: bool = False
+    root: SchemaNode,
+    path: str,
+    span: Span | None,
+    diagnostics: Diagnostics,
+    *,
+    simple: bool = False,
+    known: bool = False,
 ) -> SchemaNode | None:
+    """The schema that a path leads to, as far as it can be told; what leads nowhere is reported.
+
+    Args:
+        root: The schema of the kind.
+        path: The way from there.
+        span: Where it is written.
+        diagnostics: Gets what is wrong with it.
+        simple: Whether it has names alone.
+        known: Whether it leads to a field of the schema, not only to one that an open object may have.
+    """
     if simple and not _SIMPLE.match(path):
         diagnostics.add(
             JSON_PATH.at(
@@ -123,9 +142,9 @@ def _follow(
         before = node
         node = _step(node, name.replace("\\.", ".") if name else None, walked)
         if node is None:
-            if before is not None and name is not None and _is_closed(before, walked):
-                known = set(before.properties or {}) | (_METADATA if walked == ".metadata" else set())
-                near = closest(name, known)
+            if before is not None and name is not None and (known or _is_closed(before, walked)):
+                fields = set(before.properties or {}) | (_METADATA if walked == ".metadata" else set())
+                near = closest(name, fields)
                 diagnostics.add(
                     JSON_PATH.at(
                         span,

@@ -63,7 +63,9 @@ def _of_types(node: SchemaNode, what: str) -> Iterator[_Problem]:
     if node.is_int_or_string:
         if node.type is not None:
             yield "", f"{what} is int-or-string, which has no type of its own, found `{node.type}`", ()
-        if open_:
+        if node.properties or node.items is not None or node.values is not None:
+            yield "x-kubernetes-int-or-string", f"{what} is int-or-string, which has no fields and no elements", ()
+        elif open_:
             message = f"{what} is int-or-string, which has no fields: nothing can be kept of unknown ones"
             yield PRESERVE, message, (f"remove `{node.keywords[PRESERVE].spelling or PRESERVE}`",)
     if node.type == "array" and node.items is None:

@@ -8,6 +8,7 @@ from pykb.api.formats import checker
 from pykb.gen.cel.evaluate import verdict
 from pykb.gen.checks.patterns import is_match
 from pykb.gen.ir import SchemaNode
+from pykb.meta.names import is_rfc_1035_label
 
 
 def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
@@ -87,6 +88,8 @@ def _unique(value: list[object], schema: SchemaNode, where: str) -> Iterator[str
 def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: str) -> Iterator[str]:
     yield from _count(len(value), schema, "minProperties", "maxProperties", "keys", where)
     properties = schema.properties or {}
+    if schema.get("x-kubernetes-embedded-resource"):
+        yield from _resource(value, where)
     for name, prop in properties.items():
         if prop.required and name not in value:  # also one with a default, which is filled in only later
             yield f"the required field `{path}.{name}` is missing".replace("`.", "`")
@@ -97,6 +100,18 @@ def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: s
             yield from misfits(item, schema.values, f"{path}.{name}".lstrip("."))
         elif not schema.get("x-kubernetes-preserve-unknown-fields") and schema.type == "object":
             yield f"there is no field `{path}.{name}`".replace("`.", "`")
+
+
+def _resource(value: Mapping[str, object], where: str) -> Iterator[str]:
+    """An embedded object says what it is, in the forms that all objects do."""
+    for name in ("apiVersion", "kind"):
+        said = value.get(name)
+        if name not in value:
+            yield f"an embedded resource{where} needs `{name}`"
+        elif not isinstance(said, str) or not said or (name == "kind" and not is_rfc_1035_label(said.lower())):
+            yield f"{_shown(said)}{where} is no `{name}` of an object"
+        elif name == "apiVersion" and said.count("/") > 1:
+            yield f"{_shown(said)}{where} is no `{name}`: expected a group and a version, or a version"
 
 
 def _json_type(value: object) -> str:
