@@ -7,7 +7,7 @@ are the wire's (``minLength``, ``x-kubernetes-list-type``) and values are plain 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -87,6 +87,11 @@ class SchemaNode:
     def put(self, keyword: str, value: object, span: Span | None = None, spelling: str = "") -> SchemaNode:
         """The same schema with a keyword set."""
         return self._with({**self.keywords, keyword: Keyword(value, span, spelling)})
+
+    def retyped(self, kind: str, span: Span | None, spelling: str) -> SchemaNode:
+        """The same schema with a JSON type that is said; what describes the parts of another type goes with that."""
+        node = self.put("type", kind, span, spelling)
+        return node if kind == self.type else replace(node, properties=None, items=None, values=None)
 
     def put_all(self, keywords: Mapping[str, Keyword]) -> SchemaNode:
         """The same schema with keywords set."""

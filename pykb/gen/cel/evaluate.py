@@ -107,8 +107,10 @@ class _Evaluation:
     def _select(self, node: Select, names: Mapping[str, object]) -> object:
         operand = self.value(node.operand, names)
         # Escaped names (`__dash__`) are left to the server.
-        if node.optional or not isinstance(operand, dict) or "__" in node.field:
+        if node.optional or "__" in node.field:
             raise Unknown
+        if not isinstance(operand, dict):
+            raise _no_overload()
         if node.field not in operand:
             message = f"no such key: {node.field}"
             raise Failed(message)
@@ -145,15 +147,19 @@ class _Evaluation:
 
     def _has(self, node: Select, names: Mapping[str, object]) -> bool:
         operand = self.value(node.operand, names)
-        if not isinstance(operand, dict) or "__" in node.field:
+        if "__" in node.field:
             raise Unknown
+        if not isinstance(operand, dict):
+            raise _no_overload()
         return node.field in operand
 
     def _macro(self, node: Call, names: Mapping[str, object]) -> object:
         variable, body = node.arguments
         items = self.value(node.target, names) if node.target is not None else None
-        if not isinstance(variable, Name) or not isinstance(items, list | dict):
+        if not isinstance(variable, Name):
             raise Unknown
+        if not isinstance(items, list | dict):
+            raise _no_overload()
         try:
             return self._over(items, node.function, variable.name, body, names)
         except Failed:
@@ -188,6 +194,8 @@ class _Evaluation:
                 return part in text
             case "matches", [str() as text, str() as pattern]:
                 return self._matches(pattern, text)
+            case (("size" | "startsWith" | "endsWith" | "contains" | "matches"), _):
+                raise _no_overload()
         raise Unknown
 
 
@@ -199,9 +207,12 @@ def _at(whole: object, index: object, *, optional: bool) -> object:
             message = f"no such key: {index}"
             raise Failed(message)
         return whole[index]
-    if isinstance(whole, list) and isinstance(index, int) and 0 <= index < len(whole):
+    if isinstance(whole, list) and isinstance(index, int) and not isinstance(index, bool):
+        if not 0 <= index < len(whole):
+            message = f"index out of bounds: {index}"
+            raise Failed(message)
         return whole[index]
-    raise Unknown
+    raise Unknown if isinstance(whole, list | dict) else _no_overload()
 
 
 def _literal(node: Literal) -> object:
@@ -248,11 +259,35 @@ def _operator(name: str, given: list[object]) -> object:
             return key in whole
         case "+", [str() as left, str() as right]:
             return left + right
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in given):
-        if name in _COMPARISONS and all(isinstance(value, str) for value in given):
-            return _COMPARISONS[name](*given)
-        raise Unknown
-    return _COMPARISONS[name](*given) if name in _COMPARISONS else _arithmetic(name, given)
+    kinds = {_kind(value) for value in given}
+    if kinds == {"number"}:
+        return _COMPARISONS[name](*given) if name in _COMPARISONS else _arithmetic(name, given)
+    if name in _COMPARISONS and kinds in ({"string"}, {"bool"}):
+        return _COMPARISONS[name](*given)
+    if name in _COMPARISONS or name in _ARITHMETIC:
+        # What has one type was checked before: one side is an integer or a text, and now it is the wrong one.
+        raise Unknown if kinds == {"list"} else _no_overload()
+    raise Unknown
+
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "-_"})
+
+
+def _kind(value: object) -> str:
+    match value:
+        case bool():
+            return "bool"
+        case int() | float():
+            return "number"
+        case str():
+            return "string"
+        case None:
+            return "null"
+    return "list" if isinstance(value, list) else "map"
+
+
+def _no_overload() -> Failed:
+    return Failed("no such overload: an operator or function does not take what it is given")
 
 
 def _arithmetic(name: str, given: list[object]) -> object:
@@ -290,10 +325,12 @@ def _equal(left: object, right: object) -> bool:
         return left == right
     if type(left) is type(right) and left == right:
         return True
-    raise Unknown  # lists may be sets, and values of different types may be an error
+    if _kind(left) != _kind(right):
+        return False
+    raise Unknown  # lists may be sets
 
 
 def _truth(value: object) -> bool:
     if not isinstance(value, bool):
-        raise Unknown
+        raise _no_overload()
     return value

@@ -168,7 +168,7 @@ class _Walk:
             found = kind.of[-1]
             if not is_same(wanted, index.type):
                 self._mistype(f"`{kind}` is indexed by `{wanted}`, found `{index.type}`", tree.offset, 1)
-        elif kind.kind not in {"dyn", "object"}:
+        elif kind.kind != "dyn":
             self._mistype(f"`{kind}` has no elements", tree.offset, 1)
         result = CelType("optional", (found,)) if (tree.optional or wrapped) and found.kind != "optional" else found
         return Value(result, add(owner.cost, index.cost, 1))

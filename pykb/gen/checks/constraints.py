@@ -6,7 +6,7 @@ import json
 import math
 import re
 
-from pykb.diagnostics import Diagnostics, Label
+from pykb.diagnostics import Diagnostic, Diagnostics, Label
 from pykb.diagnostics.codes.crd import (
     BOUNDS,
     DEFAULT_VALUE,
@@ -35,6 +35,7 @@ FORMATS = frozenset(
     ],
 )
 _TYPES = ("string", "integer", "number", "boolean", "array", "object")
+_WHOLE = 2.0**63  # bounds are floats: that of 2**63 - 1 is this one
 _PAIRS = (
     ("minLength", "maxLength"),
     ("minItems", "maxItems"),
@@ -101,6 +102,8 @@ def _check_bounds(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None
                     diagnostics.add(
                         BOUNDS.at(bound.span or node.span, f"`{name}` of {what} is below zero: {bound.value}")
                     )
+                if least == "minimum" and not -_WHOLE <= float(_number(bound)) < _WHOLE:
+                    diagnostics.add(_out_of_range(name, bound, node, what))
         if lows and highs:
             low, high = max(lows, key=_number), min(highs, key=_number)
             over, under = (
@@ -130,6 +133,16 @@ def _check_bounds(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None
     step = node.keywords.get("multipleOf")
     if step is not None and isinstance(step.value, int | float) and step.value <= 0:
         diagnostics.add(BOUNDS.at(step.span or node.span, f"`multipleOf` of {what} must be above zero: {step.value}"))
+
+
+def _out_of_range(name: str, bound: Keyword, node: SchemaNode, what: str) -> Diagnostic:
+    return BOUNDS.at(
+        bound.span or node.span,
+        f"`{name}` of {what} is `{bound.value}`, and the API server compares whole numbers in 64 bits, which do not "
+        "hold it",
+        notes=("it would refuse all of them, or let all pass",),
+        help=("remove it: no whole number beyond 64 bits is accepted anyway",),
+    )
 
 
 def _number(keyword: Keyword) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 
@@ -177,19 +177,20 @@ SCHEMA.fields.update(
 )
 
 
-def unknown_keywords(schema: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """The keywords of a schema that no CustomResourceDefinition has: the way to it, and its name.
+def unknown_fields(value: object, form: Form = SCHEMA, path: str = "") -> Iterator[tuple[str, str, Iterable[str]]]:
+    """What a value of a form has and cannot have: the way to it, its name, the names that there are.
 
-    `kubectl apply` asks the server to refuse what it does not know.
+    ``kubectl apply`` asks the server to refuse what it does not know.
     """
-    if not isinstance(schema, Mapping):
-        return
-    for name, value in schema.items():
-        form = SCHEMA.fields.get(name)
-        if form is None:
-            yield path, str(name)
-        elif form is _SCHEMAS and isinstance(value, list):
-            for index, item in enumerate(value):
-                yield from unknown_keywords(item, f"{path}{name}[{index}].")
-        elif form is SCHEMA:
-            yield from unknown_keywords(value, f"{path}{name}.")
+    if isinstance(form, Either):
+        form = form.other if isinstance(value, form.simple) else form.form
+    if isinstance(form, Object) and isinstance(value, Mapping):
+        for name, item in value.items():
+            if name in form.fields:
+                yield from unknown_fields(item, form.fields[name], f"{path}{name}.")
+            else:
+                yield path, str(name), form.fields
+    elif isinstance(form, Many):
+        parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        for name, item in parts:
+            yield from unknown_fields(item, form.item, f"{path.removesuffix('.')}[{name}].")

@@ -8,10 +8,10 @@ from __future__ import annotations
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import SCHEMA_KEYWORD
 from pykb.diagnostics.suggest import closest
-from pykb.gen.checks.form import SCHEMA, unknown_keywords
+from pykb.gen.checks.form import SCHEMA, unknown_fields
 from pykb.gen.ir import Keyword, SchemaNode
 
-_UNSUPPORTED = ("$ref", "id", "definitions", "dependencies", "patternProperties", "additionalItems")
+_UNSUPPORTED = ("$ref", "$schema", "id", "definitions", "dependencies", "patternProperties", "additionalItems")
 
 
 def check_keywords(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> bool:
@@ -35,8 +35,8 @@ def _problem(name: str, keyword: Keyword, what: str) -> tuple[str, ...]:
     if name in _UNSUPPORTED or (name == "items" and isinstance(keyword.value, list)):
         kind = "a list of schemas as `items`" if name == "items" else f"`{name}`"
         return (f"the schema of {what} has {kind}, which the API server refuses in a CRD",)
-    for path, unknown in unknown_keywords({name: keyword.value}):
-        near = closest(unknown, SCHEMA.fields)
+    for path, unknown, known in unknown_fields({name: keyword.value}):
+        near = closest(unknown, known)
         return (
             f"the schema of {what} has `{path}{unknown}`, which is no keyword of a schema in a CRD",
             *((f"did you mean `{near}`?",) if near else ()),

@@ -10,10 +10,15 @@ from typing import Any
 # Where Python's and RE2's syntax agree, Python's own compiler is enough; anything with one of these goes to RE2.
 _DIFFERENT = re.compile(r"\(\?|\\[^dDsSwWbBAnrtfv.\-\[\](){}*+?^$|/\\]|\{\d{4,}|\{.*\{|[*+?}]\+|\[\[|[^\x00-\x7f]")
 
+# RE2 in C++ takes it, in Go not.
+_ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+
 
 @cache
 def pattern_problem(pattern: str) -> str | None:
     """Why RE2 would not compile a pattern; ``None`` when it would."""
+    if _ANY_BYTE.search(pattern):
+        return "invalid escape sequence: `\\C`"
     if not _DIFFERENT.search(pattern):
         try:
             with warnings.catch_warnings():

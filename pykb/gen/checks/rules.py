@@ -137,7 +137,7 @@ def _check_old_self(
     has_old: bool,
 ) -> None:
     optional = rule.get("optionalOldSelf") is True
-    if optional and not found.uses_old_self:
+    if rule.get("optionalOldSelf") is not None and not found.uses_old_self:
         diagnostics.add(
             CEL_OLD_SELF.at(
                 span,

@@ -57,7 +57,8 @@ class SchemaChecks:
     def _node(self, node: SchemaNode, what: str, context: _Context, at: Span | None, *, is_root: bool = False) -> int:
         """Check what a schema says itself; gives the cost of its rules."""
         check_text(node, what, at, self.diagnostics)
-        if not check_keywords(node, what, at, self.diagnostics):
+        right = [check_keywords(part, what, at, self.diagnostics) for part in (node, *node.all_of)]
+        if not all(right):
             return 0
         check_structure(node, what, at, self.diagnostics)
         check_junctors(node, what, at, self.diagnostics)

@@ -63,7 +63,7 @@ def _of_types(node: SchemaNode, what: str) -> Iterator[_Problem]:
     if node.is_int_or_string:
         if node.type is not None:
             yield "", f"{what} is int-or-string, which has no type of its own, found `{node.type}`", ()
-        if node.properties or node.items is not None or node.values is not None:
+        elif node.properties or node.items is not None or node.values is not None:
             yield "x-kubernetes-int-or-string", f"{what} is int-or-string, which has no fields and no elements", ()
         elif open_:
             message = f"{what} is int-or-string, which has no fields: nothing can be kept of unknown ones"

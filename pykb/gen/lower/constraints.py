@@ -79,8 +79,9 @@ def constrain(
             found["x-kubernetes-int-or-string"] = Keyword(value=True, span=place.span)
             effective = effective.without("type", "format").put("x-kubernetes-int-or-string", value=True)
         elif isinstance(item, api.Type):
-            node = node.put("type", item.name, place.span, f"Type({item.name!r})")
-            effective = effective.put("type", item.name)
+            spelling = f"Type({item.name!r})"
+            node = node.retyped(item.name, place.span, spelling)
+            effective = effective.retyped(item.name, place.span, spelling)
         else:
             for name, value, spelling in _keywords(item, effective, place, diagnostics):
                 found[name] = Keyword(value, place.span, spelling)

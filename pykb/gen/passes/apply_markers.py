@@ -249,7 +249,7 @@ def _set(
         diagnostics.add(_conflict(new, old, target))
     said[keyword] = new
     if keyword == "type":
-        node = node.without("format")
+        node = node.without("format").retyped(str(value), new.span, new.spelling)
     return node.put_all({keyword: new})
 
 
