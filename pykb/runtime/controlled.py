@@ -88,6 +88,8 @@ async def ensure_deleted(
             )
         except (Conflict, NotFound):
             continue
+        if client.options.dry_run:
+            return True
     return False
 
 

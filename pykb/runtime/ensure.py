@@ -135,6 +135,7 @@ class _Applying:
     async def _bring(self, found: dict[str, Any]) -> OperationResult:
         if self.is_done(found):
             replace_content(self.obj, found)
+            self._remember()
             return OperationResult.UNCHANGED
         found = await self._claim(found)
         wanted = Unstructured({**self.desired, "metadata": {**self.desired["metadata"], "uid": uid_of(found)}})

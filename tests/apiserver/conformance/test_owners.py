@@ -34,6 +34,7 @@ class Meddler:
     def __init__(self, connection):
         self._connection = connection
         self._plans = []
+        self.requests = 0
 
     def before(self, method, act):
         """Have ``act`` happen before the next request of this method."""
@@ -41,6 +42,7 @@ class Meddler:
 
     async def request(self, call):
         """Pass a request on."""
+        self.requests += 1
         due = [plan for plan in self._plans if plan[0] == call.method]
         if due:
             self._plans.remove(due[0])
@@ -304,6 +306,28 @@ async def test_a_new_process_goes_on_from_what_is_there(client, namespace, owner
     _, result = await ensure_applied(fresh, _config_map(namespace, a="1"), owner=owner)
     assert result is OperationResult.UNCHANGED
     assert await client.get(ConfigMap, f"{namespace}/child") == found
+
+
+async def test_a_new_process_asks_the_server_once(client, namespace, owner, meddler):
+    """A cache knows of no owners of fields; what the server has told is remembered."""
+    await ensure_applied(client, _config_map(namespace, a="1", b="1"), owner=owner)
+    found, _ = await ensure_applied(client, _config_map(namespace, a="1"), owner=owner)
+    found.metadata.managed_fields = None
+    fresh = Client(meddler).with_cache(Frozen(found))
+    asked = []
+    for _ in range(3):
+        meddler.requests = 0
+        _, result = await ensure_applied(fresh, _config_map(namespace, a="1"), owner=owner)
+        assert result is OperationResult.UNCHANGED
+        asked.append(meddler.requests)
+    assert asked == [1, 0, 0]
+
+
+async def test_a_dry_run_of_a_deletion_deletes_nothing(client, namespace, owner):
+    """It is told as if it were done."""
+    await ensure_applied(client, _config_map(namespace), owner=owner)
+    assert await ensure_deleted(client.with_options(dry_run=True), ConfigMap, f"{namespace}/child", owner=owner)
+    assert await client.find(ConfigMap, f"{namespace}/child") is not None
 
 
 async def test_a_field_of_another_manager_is_told_at_once(client, namespace, owner):
