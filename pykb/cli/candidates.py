@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pykb.scaffold.resource import Resource
+
+_WORD = re.compile(r"[\w.+:-]+")
+"""What no shell takes for more than a word, whoever wrote the PROJECT."""
 
 
 def groups(incomplete: str) -> list[str]:
@@ -36,19 +40,20 @@ def explained(incomplete: str) -> list[str]:
 
 
 def _beginning(incomplete: str, names: Iterator[str]) -> list[str]:
-    return sorted({name for name in names if name and name.startswith(incomplete)})
+    return sorted({name for name in names if _WORD.fullmatch(name) and name.startswith(incomplete)})
 
 
 def _resources() -> tuple[Resource, ...]:
     """What PROJECT lists; nothing where there is none or it cannot be read: a completion has nobody to tell."""
     from pykb.cli.project import find_root
+    from pykb.diagnostics import EnvironmentProblem
     from pykb.scaffold.project import FILE_NAME, load
 
-    root = find_root()
-    if root is None:
-        return ()
     try:
+        root = find_root()
+        if root is None:
+            return ()
         project, _ = load((root / FILE_NAME).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError, EnvironmentProblem):
         return ()
     return project.resources if project else ()

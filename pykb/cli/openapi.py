@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-_FILE = ".pykb/openapi.json"
+_FILE = "openapi.json"
 
 
 def fetch_openapi(root: Path) -> str:
@@ -13,10 +13,11 @@ def fetch_openapi(root: Path) -> str:
     Raises:
         EnvironmentProblem: There is no kubectl, or it cannot reach the cluster.
     """
+    from pykb.files import durable
+    from pykb.files.state import state_folder
     from pykb.tools.kubectl import Kubectl
 
     text = Kubectl.find()("get", "--raw", "/openapi/v2")
-    path = root / _FILE
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    path = state_folder(root) / _FILE
+    durable.write(path, text.encode(), mode=0o644)
     return str(path)

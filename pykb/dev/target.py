@@ -22,6 +22,7 @@ from pykb.envtest.existing import ExistingCluster
 from pykb.envtest.reporter import Reporter
 from pykb.envtest.rest import Rest
 from pykb.files.durable import lock
+from pykb.files.state import private_folder, state_folder
 from pykb.reading import yaml_text
 from pykb.tools.kubectl import Kubectl
 
@@ -125,8 +126,7 @@ def open_target(root: Path, kubeconfig: Path | None, reporter: Reporter) -> Iter
         assets = get_assets(reporter=reporter)
         # The wish counts even before there is a controller manager: then it is added while the loop runs.
         with ControlPlane(assets=assets, controller_manager=True, reporter=reporter) as control_plane:
-            folder = root / ".pykb" / "dev"
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            folder = private_folder(root, "dev")
             stable = folder / "kubeconfig"
             write_private(stable, control_plane.kubeconfig.read_bytes())
             try:
@@ -138,9 +138,7 @@ def open_target(root: Path, kubeconfig: Path | None, reporter: Reporter) -> Iter
 @contextlib.contextmanager
 def _only_one(root: Path) -> Iterator[None]:
     """Hold the right of this project to a loop with a control plane of its own; the system frees it when we die."""
-    state = root / ".pykb"
-    state.mkdir(exist_ok=True)
-    with lock(state / "dev.lock") as free:
+    with lock(state_folder(root) / "dev.lock") as free:
         if not free:
             helps = ("end the other one", "or have both use one cluster, which stays: `pykb cluster up`")
             raise EnvironmentProblem(

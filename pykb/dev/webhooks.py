@@ -22,6 +22,7 @@ from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving, WebhookManifest
 from pykb.envtest.webhooks import install_webhooks, installed_with, remove_webhooks
 from pykb.files.durable import lock
+from pykb.files.state import private_folder
 from pykb.meta.gvk import GroupKind
 
 PREFIX = "pykb-dev-"
@@ -157,9 +158,10 @@ class LocalWebhooks:
 
     def _new_folder(self, port: int) -> Path:
         """A private folder for the certificate, locked while we live; those of loops that were killed are removed."""
-        folders = self.project.root / ".pykb" / "webhooks"
-        folders.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folders = private_folder(self.project.root, "webhooks")
         for left in folders.iterdir():
+            if left.is_symlink() or not left.is_dir():
+                continue  # none of ours
             with lock(left / "lock") as free:
                 if free:
                     shutil.rmtree(left, ignore_errors=True)

@@ -23,8 +23,9 @@ CLOCK_SKEW = dt.timedelta(hours=1)
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read, from its first byte on."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    """Write a file that only its owner may read, from its first byte on; a link in its place is refused."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
         os.fchmod(file.fileno(), 0o600)  # O_CREAT leaves the mode of a file that was there before
         file.write(content)
 

@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,7 @@ from pykb.envtest.ports import port_of, reserve_port
 from pykb.envtest.processes import PROGRAM, State
 from pykb.envtest.readiness import is_ready
 from pykb.envtest.reporter import Reporter, Silent
+from pykb.files.state import STATE, UnusableError, check_owner
 from pykb.reading import json_text
 from pykb.tools.process import describe_exit, quote
 
@@ -44,11 +46,15 @@ STOP_TIMEOUT = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What stays the same for as long as a cluster runs."""
+    """What stays the same for as long as a cluster runs.
+
+    ``folder`` is the number of its folder: facts that came with a clone or a copy of a project name another one.
+    """
 
     port: int
     sockets: str
     assets: str
+    folder: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +110,7 @@ class Cluster:
         Raises:
             EnvironmentProblem: It runs, but what it wrote about itself cannot be read.
         """
+        self._require_own()
         if not self._alive():
             return Status(alive=False, running={}, exited={}, url="", kubeconfig=self.kubeconfig)
         state = self._state()
@@ -130,13 +137,14 @@ class Cluster:
             EnvironmentProblem: A process did not start; its log is quoted.
         """
         reporter = reporter or Silent()
+        self._require_own()
         with self._one_at_a_time():
             if self._alive():
                 self._complete(assets, controller_manager=controller_manager)
                 return self._wait(time.monotonic() + START_TIMEOUT.total_seconds())
             if (self.folder / "cluster.json").exists():
                 reporter.note("an earlier control plane ended without `pykb cluster down`; starting afresh")
-                self._clear()
+            self._clear()
             step = reporter.step("start the control plane")
             try:
                 self._launch(assets, controller_manager=controller_manager, port=port)
@@ -154,6 +162,7 @@ class Cluster:
         Raises:
             EnvironmentProblem: It does not stop.
         """
+        self._require_own()
         if not self.folder.exists():
             return False
         with self._one_at_a_time():
@@ -169,8 +178,8 @@ class Cluster:
 
     def _launch(self, assets: Assets, *, controller_manager: bool, port: int) -> None:
         sockets = self.folder if fits_sockets(self.folder) else new_folder()
-        with contextlib.closing(reserve_port(port)) as reserved, self._alive_file() as alive:
-            facts = Facts(port_of(reserved), str(sockets), str(assets.folder))
+        with contextlib.closing(reserve_port(port)) as reserved, self._open("alive") as alive:
+            facts = Facts(port_of(reserved), str(sockets), str(assets.folder), self.folder.stat().st_ino)
             layout = Layout(self.folder, facts.port, sockets)
             layout.create(Authority())
             program = assets.kube_controller_manager if controller_manager else None
@@ -253,8 +262,9 @@ class Cluster:
     def _clear(self) -> None:
         """Remove what a dead control plane left: files, and processes where its supervisor was killed."""
         with contextlib.suppress(EnvironmentProblem):
+            self._facts()  # what is not ours names neither processes nor folders to end
             for pid in self._state().running.values():
-                if _mentions(pid, self.folder):
+                if _mentions(pid, f"{self.folder}/"):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(EnvironmentProblem):
@@ -264,7 +274,7 @@ class Cluster:
         for entry in self.folder.iterdir():
             if entry.name == "lock":
                 continue  # held by us
-            if entry.is_dir():
+            if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)
             else:
                 entry.unlink(missing_ok=True)
@@ -274,18 +284,31 @@ class Cluster:
     @contextlib.contextmanager
     def _one_at_a_time(self) -> Iterator[None]:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self.folder / "lock").open("a") as file:
+        with self._open("lock") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             yield
 
-    def _alive_file(self) -> IO[str]:
-        return (self.folder / "alive").open("a")
+    def _open(self, name: str) -> IO[bytes]:
+        """A file to lock; a link in its place is refused."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        return os.fdopen(os.open(self.folder / name, flags, 0o600), "wb")
+
+    def _require_own(self) -> None:
+        """Refuse a folder that a repository or another user put there: what is in it is ended and removed."""
+        places = [self.folder.parent, self.folder] if self.folder.parent.name == STATE else [self.folder]
+        for place in filter(os.path.lexists, places):
+            try:
+                check_owner(place)
+            except UnusableError as error:
+                message = f"`{place}` is no folder for a control plane: {error}"
+                helps = (f"remove it: `rm -r {shlex.quote(str(place))}`",)
+                raise EnvironmentProblem(CLUSTER_STATE.at(None, message, help=helps)) from error
 
     def _alive(self) -> bool:
         """Whether a supervisor holds the lock."""
         if not (self.folder / "alive").exists():
             return False
-        with self._alive_file() as file:
+        with self._open("alive") as file:
             try:
                 # Shared, so that two who look at once do not take each other for a supervisor.
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -298,16 +321,36 @@ class Cluster:
         deadline = time.monotonic() + START_TIMEOUT.total_seconds()
         while not (self.folder / "state.json").exists() and self._alive() and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
-        return int(self._read("state.json")["supervisor"])
+        try:
+            pid = _process(self._read("state.json")["supervisor"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise self._unreadable("state.json", error) from error
+        if not _mentions(pid, f"{self.folder}/plan.json"):
+            raise self._unreadable("state.json", f"process {pid} is not its supervisor")
+        return pid
 
     def _state(self) -> State:
         if not (self.folder / "state.json").exists():
             return State({}, {})  # it has only just begun
         state = self._read("state.json")
-        return State(state["running"], state["exited"])
+        try:
+            running = {str(name): _process(pid) for name, pid in state["running"].items()}
+            return State(running, {str(name): int(code) for name, code in state["exited"].items()})
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise self._unreadable("state.json", error) from error
+
+    def _facts(self) -> Facts:
+        """What was written at the start, if it was written in this folder."""
+        try:
+            facts = Facts(**self._read("cluster.json"))
+        except TypeError as error:
+            raise self._unreadable("cluster.json", error) from error
+        if facts.folder != self.folder.stat().st_ino or type(facts.port) is not int or type(facts.sockets) is not str:
+            raise self._unreadable("cluster.json", "it was not written here, but came with a copy of the project")
+        return facts
 
     def _layout(self) -> Layout:
-        facts = Facts(**self._read("cluster.json"))
+        facts = self._facts()
         return Layout(self.folder, facts.port, Path(facts.sockets))
 
     def _write_plan(self, components: list[Component]) -> None:
@@ -323,18 +366,28 @@ class Cluster:
         try:
             return json_text.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise EnvironmentProblem(
-                CLUSTER_STATE.at(
-                    None,
-                    f"cannot read the state of the control plane in `{path}`",
-                    notes=(str(error),),
-                    help=("pykb cluster down", "pykb cluster up"),
-                )
-            ) from error
+            raise self._unreadable(name, error) from error
+
+    def _unreadable(self, name: str, why: object) -> EnvironmentProblem:
+        return EnvironmentProblem(
+            CLUSTER_STATE.at(
+                None,
+                f"cannot read the state of the control plane in `{self.folder / name}`",
+                notes=(str(why),),
+                help=("pykb cluster down", "pykb cluster up"),
+            )
+        )
 
 
-def _mentions(pid: int, folder: Path) -> bool:
-    """Whether a process names a folder on its command line: the proof that a written-down process id is still ours."""
+def _process(value: object) -> int:
+    """A process id that was written down; never one that stands for several."""
+    if type(value) is not int or value <= 1:
+        raise ValueError(f"`{value}` is no process")
+    return value
+
+
+def _mentions(pid: int, path: str) -> bool:
+    """Whether a process names a path on its command line: the proof that a written-down process id is still ours."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
@@ -342,4 +395,4 @@ def _mentions(pid: int, folder: Path) -> bool:
             return False
         shown = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False)  # macOS
         words = shown.stdout
-    return os.fsencode(folder) + b"/" in words
+    return os.fsencode(path) in words

@@ -19,16 +19,16 @@ from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.scaffold import (
     BUSY,
     FILE_CHANGED,
-    NOT_A_FILE,
     RECOVERED,
     TRANSACTION_PENDING,
     TRANSACTION_UNUSABLE,
     WRITE_FAILED,
 )
 from pykb.files import durable, journal
-from pykb.files.journal import Step, UnusableError, content_of, digest
+from pykb.files.journal import Step, content_of, digest
 from pykb.files.plan import Action, Plan
-from pykb.files.workspace import STATE, OutsideError, locate
+from pykb.files.state import STATE, UnusableError, check_owner, state_folder
+from pykb.files.workspace import OutsideError, locate
 
 _NEW, _DECIDED, _DONE = "transaction.new", "transaction", "transaction.done"
 
@@ -43,7 +43,7 @@ def apply(plan: Plan) -> Diagnostic | None:
         return None
     state = plan.root / STATE
     state_is_ours = not state.exists()
-    _prepare(state)
+    state_folder(plan.root)
     with _locked(state):
         _leftovers(state)
         try:
@@ -137,7 +137,7 @@ def _leftovers(state: Path) -> list[str]:
     names = [name for name in (_NEW, _DECIDED, _DONE) if os.path.lexists(state / name)]
     for name in names:
         try:
-            journal.check_owner(state / name)
+            check_owner(state / name)
         except UnusableError as error:
             raise _unusable(state / name, error) from error
     return names
@@ -161,22 +161,6 @@ def _unusable(folder: Path, error: UnusableError | OSError) -> EnvironmentProble
             help=(f"look at `git status`, then remove it: `rm -r {shlex.quote(where)}`",),
         )
     )
-
-
-def _prepare(state: Path) -> None:
-    if state.is_symlink() or (state.exists() and not state.is_dir()):
-        raise EnvironmentProblem(
-            NOT_A_FILE.at(
-                None,
-                f"`{STATE}` must be a folder: pykb prepares there what it writes",
-                notes=("nothing was written",),
-                help=(f"move it away: `mv {STATE} {STATE}.old`",),
-            )
-        )
-    state.mkdir(exist_ok=True)
-    ignore = state / ".gitignore"
-    if not os.path.lexists(ignore):
-        durable.write(ignore, b"*\n!/wheels/\n!/wheels/*\n", mode=0o644)
 
 
 def _stage(plan: Plan, folder: Path) -> list[Step]:

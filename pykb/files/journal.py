@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from pykb.files import durable
+from pykb.files.state import UnusableError, check_owner
 from pykb.files.workspace import OutsideError, locate
+from pykb.reading import json_text
 
 UNDO = "undo"
 _RECORD = "changes.json"
@@ -39,10 +39,6 @@ class Step:
     mode: int
     before_mode: int
     made_folders: tuple[str, ...]
-
-
-class UnusableError(Exception):
-    """A record that must not be followed; says why."""
 
 
 def write(folder: Path, steps: Sequence[Step]) -> None:
@@ -70,17 +66,6 @@ def read(root: Path, folder: Path) -> list[Step]:
     return steps
 
 
-def check_owner(path: Path, *, folder: bool = True) -> None:
-    """Raise :class:`UnusableError` unless this is a real folder (a plain file) of the user who runs pykb."""
-    status = path.lstat()
-    if stat.S_ISLNK(status.st_mode):
-        raise UnusableError(f"`{path.name}` is a symbolic link")
-    if not (stat.S_ISDIR(status.st_mode) if folder else stat.S_ISREG(status.st_mode)):
-        raise UnusableError(f"`{path.name}` is no {'folder' if folder else 'file'}")
-    if status.st_uid != os.geteuid():
-        raise UnusableError(f"`{path.name}` belongs to another user (uid {status.st_uid})")
-
-
 def digest(content: bytes | None) -> str:
     """The SHA-256 of a file; empty where there is none."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
@@ -99,8 +84,8 @@ def _entries(folder: Path) -> list[Any]:
     if not path.exists() or path.stat().st_size > _MOST_BYTES:
         raise UnusableError(f"`{_RECORD}` is missing or too large")
     try:
-        record = json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:
+        record = json_text.loads(path.read_bytes())
+    except ValueError as error:
         raise UnusableError(f"`{_RECORD}` is no JSON") from error
     if not isinstance(record, dict) or set(record) != {"folder", "steps"}:
         raise UnusableError(f"`{_RECORD}` has another form than pykb writes")
@@ -150,4 +135,4 @@ def _staged(root: Path, number: int, step: Step) -> Iterator[tuple[str, str, boo
     yield f"{number}.before", step.before, bool(step.before)
 
 
-__all__ = ["UNDO", "Step", "UnusableError", "check_owner", "content_of", "digest", "read", "write"]
+__all__ = ["UNDO", "Step", "content_of", "digest", "read", "write"]

@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import Diagnostic
 from pykb.diagnostics.codes.scaffold import NOT_A_FILE, PATH_OUTSIDE
+from pykb.files.state import STATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +62,6 @@ class OutsideError(Exception):
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
-
-
-STATE = ".pykb"
-"""The folder of pykb's own files in a project."""
 
 
 def locate(root: Path, path: str) -> Path:

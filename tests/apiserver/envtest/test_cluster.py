@@ -149,7 +149,9 @@ def test_a_written_down_process_id_is_never_believed(cluster: Cluster) -> None:
         cluster.folder.mkdir()
         (cluster.folder / "alive").touch()
         (cluster.folder / "cluster.json").write_text(
-            json.dumps({"port": 1, "sockets": str(cluster.folder), "assets": "/"})
+            json.dumps(
+                {"port": 1, "sockets": str(cluster.folder), "assets": "/", "folder": cluster.folder.stat().st_ino}
+            )
         )
         state = {"supervisor": stranger.pid, "rounds": 1, "running": {"etcd": stranger.pid}, "exited": {}}
         (cluster.folder / "state.json").write_text(json.dumps(state))

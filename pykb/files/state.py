@@ -1,0 +1,71 @@
+"""The folder of pykb's own files in a project, ``.pykb``. It ignores itself in git, but a repository can bring one."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.scaffold import NOT_A_FILE
+from pykb.files import durable
+
+STATE = ".pykb"
+
+
+class UnusableError(Exception):
+    """Something in it that pykb must not use; says why."""
+
+
+def check_owner(path: Path, *, folder: bool = True) -> None:
+    """Raise :class:`UnusableError` unless this is a real folder (a plain file) of the user who runs pykb."""
+    status = path.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        raise UnusableError(f"`{path.name}` is a symbolic link")
+    if not (stat.S_ISDIR(status.st_mode) if folder else stat.S_ISREG(status.st_mode)):
+        raise UnusableError(f"`{path.name}` is no {'folder' if folder else 'file'}")
+    if status.st_uid != os.geteuid():
+        raise UnusableError(f"`{path.name}` belongs to another user (uid {status.st_uid})")
+
+
+def state_folder(root: Path) -> Path:
+    """The folder, made if it is not there.
+
+    Raises:
+        EnvironmentProblem: A link or a file has its name.
+    """
+    state = root / STATE
+    if state.is_symlink() or (state.exists() and not state.is_dir()):
+        raise _in_the_way(STATE, "pykb prepares there what it writes")
+    state.mkdir(exist_ok=True)
+    ignore = state / ".gitignore"
+    if not os.path.lexists(ignore):
+        durable.write(ignore, b"*\n!/wheels/\n!/wheels/*\n", mode=0o644)
+    return state
+
+
+def private_folder(root: Path, name: str) -> Path:
+    """A folder in it that only this user may look into, made if it is not there.
+
+    Raises:
+        EnvironmentProblem: A link or a file has its name, or it belongs to another user.
+    """
+    folder = state_folder(root) / name
+    if not os.path.lexists(folder):
+        folder.mkdir(mode=0o700)
+    try:
+        check_owner(folder)
+    except UnusableError as error:
+        raise _in_the_way(f"{STATE}/{name}", str(error)) from error
+    return folder
+
+
+def _in_the_way(name: str, why: str) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        NOT_A_FILE.at(
+            None,
+            f"`{name}` must be a folder of yours: {why}",
+            notes=("nothing was written",),
+            help=(f"move it away: `mv {name} {name}.old`",),
+        )
+    )
