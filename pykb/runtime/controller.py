@@ -33,7 +33,7 @@ keep watches and the renewal of the lease from running until the queue is empty.
 
 BUGS = (
     *(TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError),
-    NotImplementedError,
+    *(NotImplementedError, GeneratorExit, SystemExit),
 )
 """Exceptions that nobody raises on purpose: counted as panics are in Go, and retried like any error."""
 
@@ -174,14 +174,18 @@ class Controller:
         token = current_reconcile.set(context)
         started = self._clock.now()
         self._metrics.active.inc()
+        task = asyncio.current_task()
         try:
             result = await self._call(request)
         except asyncio.CancelledError as error:
-            task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise  # the worker is to end
             # Something that the reconciler waited for had been cancelled: its failure, not our end.
             self._failed(work, error)
+        except (GeneratorExit, SystemExit) as error:
+            if not _runs(task):
+                raise  # the worker itself is closed, at the end of the event loop
+            self._failed(work, error)  # `sys.exit()` in a reconciler must not end the others
         except Exception as error:  # noqa: BLE001 - whatever it is, it is logged, counted and retried
             self._failed(work, error)
         else:
@@ -262,6 +266,14 @@ class Controller:
 
 _TOLD = (ApiError, ServerUnreachable, NotControlled, ReconcileTimeout, UnreadableObject)
 """What its message tells; a traceback is for what nobody foresaw."""
+
+
+def _runs(task: asyncio.Task[object] | None) -> bool:
+    try:
+        return asyncio.current_task() is task
+    except RuntimeError:  # no event loop any more
+        return False
+
 
 _DONE = Result()
 

@@ -162,7 +162,7 @@ class Conversions:
             result = made.to_wire()
         except Unconvertible as error:
             raise ConversionFailed(f"cannot convert {what}: {error}") from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._metrics.conversion_panics.inc()
             shown = {"object": str(_key(wire)), "converter": called}
             logger.error("conversion failed", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values

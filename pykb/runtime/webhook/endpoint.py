@@ -58,7 +58,7 @@ class AdmissionEndpoint:
             if task is not None and task.cancelling():
                 raise  # the time is over, or the server is
             return answer_to(error, self._metrics)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the API server gets an answer
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, the API server gets an answer
             return answer_to(error, self._metrics)
         return response
 

@@ -148,6 +148,30 @@ async def test_a_retry_keeps_the_priority_of_its_request(rig):
     assert r.queue._entries[A].priority == LOW_PRIORITY
 
 
+@pytest.mark.parametrize("exits", [SystemExit, GeneratorExit])
+async def test_what_would_end_a_program_ends_one_reconcile(rig, exits):
+    """`sys.exit()` in a reconciler, async or in a thread, is a bug of it: counted, and tried again."""
+
+    async def leave(_):
+        raise exits(3)
+
+    class Plain(Reconciler):
+        left = 0
+
+        def reconcile(self, request):
+            self.left += 1
+            if self.left == 1:
+                raise exits(3)
+
+    for reconciler in (Scripted(leave), Plain(client=None)):
+        r = rig(reconciler)
+        r.queue.add(A)
+        await eventually(lambda r=r: r.value("controller_runtime_reconcile_panics_total") == 1)
+        assert not r.task.done()
+        await r.after(seconds=1)
+        await eventually(lambda r=r: r.value("controller_runtime_reconcile_total", result="success") == 1)
+
+
 async def test_a_bug_is_survived_and_counted_as_a_panic(rig, caplog):
     """A TypeError ends the call, not the worker; its traceback is logged."""
     reconciler = Scripted(TypeError("bug"))
