@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, finish, report
 from pykb.cli.memory import without_collection
+
+if TYPE_CHECKING:
+    from pykb.files.plan import Change
+    from pykb.gen.request import Request
+    from pykb.gen.run import GenerateResult
 
 
 @without_collection()
@@ -42,6 +47,22 @@ def generate(
     prune: Annotated[
         bool, typer.Option("--prune/--no-prune", help="Remove what was generated for kinds and markers that are gone.")
     ] = True,
+    allow_breaking: Annotated[
+        bool | None,
+        typer.Option(
+            "--allow-breaking/--no-allow-breaking",
+            help="Do not warn of changes that stored objects or clients suffer from.",
+            show_default=False,
+        ),
+    ] = None,
+    check_compat: Annotated[
+        str | None,
+        typer.Option(
+            "--check-compat",
+            metavar="REV",
+            help="Write nothing; exit 1 when a change since this revision of git breaks objects or clients.",
+        ),
+    ] = None,
     role_name: Annotated[
         str | None, typer.Option("--role-name", metavar="NAME", help="Name of the role.  [default: manager-role]")
     ] = None,
@@ -108,6 +129,7 @@ def generate(
       pykb generate
       pykb generate crd --paths sealvm/api --output-dir out
       pykb generate --check
+      pykb generate --check-compat origin/main
       pykb generate rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
     """
     from pykb.cli.changes import write
@@ -116,7 +138,7 @@ def generate(
 
     root = find_root() or Path.cwd()
     hand_over(root)
-    settle(root, writes=not (check or stdout))
+    settle(root, writes=not (check or stdout or check_compat is not None))
 
     from pykb.diagnostics import Diagnostics
     from pykb.gen.request import FROM_CLUSTER, Given, make_request
@@ -139,6 +161,7 @@ def generate(
         builtin_descriptions=builtin_descriptions,
         folder=Path.cwd(),
         check=check,
+        allow_breaking=allow_breaking,
     )
     del ignore_unexported_fields  # Python has none
     found = Diagnostics()
@@ -158,12 +181,15 @@ def generate(
         report(result.diagnostics)
         console.say("nothing was written")
         raise typer.Exit(EXIT_FINDINGS)
-    changes = output.plan_changes(root, result.artifacts, request.rules, result.diagnostics)
-    if prune and request.is_whole_project:
-        from pykb.gen.prune import stale_files
+    if check_compat is not None:
+        _compare(root, check_compat, request, result)
+        if not check:
+            return
+    changes = _changes(root, request, result, prune=prune)
+    if not check and not request.allow_breaking:
+        from pykb.cli.compatibility import replaced
 
-        gone = stale_files(root, options, request.rules, result, result.diagnostics)
-        changes += output.changes_to(root, gone, result.diagnostics)
+        result.diagnostics.extend(replaced(root, changes, result))
     finish(result.diagnostics)
     if check:
         diff, differing = output.check(changes)
@@ -175,3 +201,23 @@ def generate(
     if text:
         console.out(text.removesuffix("\n"))
     write(output.to_plan(root, changes))
+
+
+def _compare(root: Path, revision: str, request: Request, result: GenerateResult) -> None:
+    from pykb.cli.compatibility import since
+    from pykb.diagnostics import Diagnostics
+
+    finish(Diagnostics(since(root, revision, request, result)))
+    console.say(f"nothing breaks what `{revision}` defines")
+
+
+def _changes(root: Path, request: Request, result: GenerateResult, *, prune: bool) -> list[Change]:
+    from pykb.gen.output import changes_to, plan_changes
+
+    changes = plan_changes(root, result.artifacts, request.rules, result.diagnostics)
+    if prune and request.is_whole_project:
+        from pykb.gen.prune import stale_files
+
+        gone = stale_files(root, request.options, request.rules, result, result.diagnostics)
+        changes += changes_to(root, gone, result.diagnostics)
+    return changes

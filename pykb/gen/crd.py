@@ -14,16 +14,15 @@ from pykb.gen.sources import Sources
 
 def generate_crds(
     sources: Sources, options: GenerateOptions, header: str, diagnostics: Diagnostics
-) -> tuple[tuple[Artifact, ...], frozenset[str]]:
-    """The CRD files of all kinds, and their groups."""
+) -> tuple[tuple[Artifact, ...], tuple[Crd, ...]]:
+    """The CRD files of all kinds, and what they were made of."""
     if not sources.modules:
-        return (), frozenset()
+        return (), ()
     from pykb.gen.emit.crd import crd_object
 
     crds = find_crds(sources, options, diagnostics)
-    groups = frozenset(crd.group for crd in crds)
     if diagnostics.has_errors:
-        return (), groups
+        return (), tuple(crds)
     found: list[Artifact] = []
     for crd in crds:
         document = crd_object(
@@ -34,7 +33,7 @@ def generate_crds(
         )
         _check_size(document, crd, diagnostics)
         found.append(Artifact(crd.file_name, (document,), header))
-    return tuple(found), groups
+    return tuple(found), tuple(crds)
 
 
 _ANNOTATION_LIMIT = 262_144

@@ -33,6 +33,7 @@ KEYS: Mapping[str, tuple[type, ...]] = {
     "preserve-unknown-fields": (bool,),
     "rbac-file-name": (str,),
     "builtin-descriptions": (str,),
+    "allow-breaking": (bool,),
 }
 _TABLES = ("generate",)
 _NOUNS = {str: "text", int: "a whole number", bool: "`true` or `false`", list: "a list of texts"}

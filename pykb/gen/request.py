@@ -52,6 +52,7 @@ class Given:
     builtin_descriptions: str | None = None
     folder: Path | None = None
     check: bool = False
+    allow_breaking: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,13 @@ class Request:
         options: What to generate.
         rules: Where to.
         is_whole_project: Whether everything was read, so that files without a kind are stale.
+        allow_breaking: Whether incompatible changes are nobody's concern.
     """
 
     options: GenerateOptions
     rules: OutputRules
     is_whole_project: bool
+    allow_breaking: bool = False
 
 
 def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
@@ -140,7 +143,8 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
                 help=("leave out `--check`, or `--stdout`",),
             ),
         )
-    return Request(options, rules, is_whole_project=_is_whole(root, paths))
+    allow_breaking = _first(given.allow_breaking, settings.get("allow-breaking"), default=False)
+    return Request(options, rules, is_whole_project=_is_whole(root, paths), allow_breaking=allow_breaking)
 
 
 @dataclass(frozen=True, slots=True)

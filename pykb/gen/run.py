@@ -8,6 +8,7 @@ from pathlib import Path
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.generate import HEADER_FILE, NOTHING_FOUND
 from pykb.gen.artifact import Artifact
+from pykb.gen.ir import Crd
 from pykb.gen.options import GenerateOptions
 from pykb.gen.sources import read_sources
 from pykb.markers.registry import MarkerRegistry, builtin_registry
@@ -21,11 +22,13 @@ class GenerateResult:
         artifacts: The files of each generator; a generator that found nothing has none.
         diagnostics: All findings. With an error among them, nothing of this may be written.
         groups: The API groups of the kinds that were found; files of other groups are none of ours.
+        crds: The CRDs, with the places in the source that they come from.
     """
 
     artifacts: dict[str, tuple[Artifact, ...]]
     diagnostics: Diagnostics
     groups: frozenset[str] = frozenset()
+    crds: tuple[Crd, ...] = ()
 
 
 def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None) -> GenerateResult:
@@ -38,12 +41,12 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
     diagnostics = Diagnostics()
     sources = read_sources(options, registry or builtin_registry(), diagnostics)
     artifacts: dict[str, tuple[Artifact, ...]] = {}
-    groups: frozenset[str] = frozenset()
+    crds: tuple[Crd, ...] = ()
     if "crd" in options.generators:
         from pykb.gen.crd import generate_crds
 
         header = _header(options, "crd", diagnostics)
-        artifacts["crd"], groups = generate_crds(sources, options, header, diagnostics)
+        artifacts["crd"], crds = generate_crds(sources, options, header, diagnostics)
     if "rbac" in options.generators:
         from pykb.gen.rbac.generate import generate_rbac
 
@@ -65,7 +68,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
     # A finding about what is there says more than that nothing came of it.
     if not any(artifacts.values()) and all(found.severity is Severity.NOTE for found in diagnostics):
         diagnostics.add(_nothing(options))
-    return GenerateResult(artifacts, diagnostics, groups)
+    return GenerateResult(artifacts, diagnostics, frozenset(crd.group for crd in crds), crds)
 
 
 def _header(options: GenerateOptions, generator: str, diagnostics: Diagnostics) -> str:

@@ -1,1 +1,1 @@
-"""Wrappers of the programs pykb calls: kubectl and kustomize. Never through a shell; knows nothing of projects."""
+"""Wrappers of the programs pykb calls: kubectl, kustomize and git. Never through a shell; knows nothing of projects."""

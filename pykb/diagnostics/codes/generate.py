@@ -78,6 +78,24 @@ OPENAPI_FILE = Code(
     "`--builtin-descriptions` takes a file with the OpenAPI of a cluster (`kubectl get --raw /openapi/v2`), or "
     "`cluster`, which reads it from the cluster of the kubeconfig and keeps it in `.pykb/openapi.json`.",
 )
+BREAKING_CHANGE = Code(
+    "breaking-change",
+    "A CRD does not take what the one before took",
+    "Definitions change while objects stay. The API server keeps what it stored, but drops fields that the new schema "
+    "does not know, and refuses changes of what it does not allow. An operator cannot read an object without a field "
+    "that its type requires, unless the object is being deleted. So `pykb generate` compares a CRD, before it replaces "
+    "it, with the one that was committed last; without git, with the file. It says nothing of a kind that nobody has "
+    "committed, or that still has the example field. `--allow-breaking` silences the warnings, for a project also "
+    "`allow-breaking = true` in `[tool.pykb.generate]`. `--check-compat REV` compares with any revision of git, writes "
+    "nothing, and ends with 1 when something breaks.",
+    Severity.WARNING,
+)
+REVISION = Code(
+    "git-revision",
+    "A revision of git cannot be read",
+    "`--check-compat` takes whatever git takes for a commit: a branch, a tag, an abbreviated hash, `HEAD~3`. It needs "
+    "git, and the history: a shallow clone in CI has to fetch the commit first.",
+)
 NOTHING_FOUND = Code(
     "nothing-to-generate",
     "No kinds and no markers were found",

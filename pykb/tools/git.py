@@ -1,0 +1,56 @@
+"""Git, read only: the files of a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from pykb.tools.process import find_program, run
+
+NAME = "git"
+
+
+def has_repository(folder: Path) -> bool:
+    """Whether a folder lies in the work tree of a repository; no without git."""
+    return _answer(folder, "rev-parse", "--is-inside-work-tree") == "true\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of a repository.
+
+    Attributes:
+        folder: A folder of the work tree; paths are relative to it.
+        name: The hash.
+    """
+
+    folder: Path
+    name: str
+
+    @classmethod
+    def find(cls, folder: Path, revision: str) -> Commit | None:
+        """The commit that a revision names; ``None`` when there is none, no repository, or no git."""
+        if not revision or revision.startswith("-"):
+            return None  # an option of git's
+        found = _answer(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+        return None if found is None else cls(folder, found.strip())
+
+    def read(self, path: str) -> str | None:
+        """The text of a file, without any filter; ``None`` when the commit has none there."""
+        return _answer(self.folder, "cat-file", "blob", f"{self.name}:./{PurePosixPath(path)}")
+
+    def files(self, directory: str) -> Sequence[str]:
+        """The names of what is in a directory."""
+        listed = _answer(
+            self.folder, "ls-tree", "--full-tree", "-z", "--name-only", f"{self.name}:./{PurePosixPath(directory)}"
+        )
+        return [] if listed is None else [name for name in listed.split("\0") if name]
+
+
+def _answer(folder: Path, *words: str) -> str | None:
+    program = find_program(NAME)
+    if program is None:
+        return None
+    done = run((program, *words), cwd=folder)
+    return done.stdout if done.ok else None

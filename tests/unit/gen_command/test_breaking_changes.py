@@ -1,0 +1,180 @@
+"""When `pykb generate` warns of changes that break stored objects or clients, and what it compares with."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pykb.gen.compat.baseline import EXAMPLE
+from tests.unit.gen_command.test_command import generated, pykb, write
+
+TYPES = """\
+from pykb.api import CustomResource, GroupVersion, Struct
+
+GV = GroupVersion("shop.example.com", "v1")
+
+
+class BoxSpec(Struct):
+{fields}
+
+
+class Box(CustomResource, group_version=GV):
+    spec: BoxSpec
+"""
+BEFORE, WIDER, BROKEN = "    size: int = 1", "    size: int | str = 1", "    width: int"
+GONE = "`spec.size` of `Box` v1 is gone"
+
+
+def git(folder: Path, *words: str) -> None:
+    """Run git as somebody."""
+    somebody = ("-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false")
+    subprocess.run(["git", *somebody, *words], cwd=folder, check=True, capture_output=True)
+
+
+def declare(root: Path, fields: str) -> None:
+    """Give the kind these fields."""
+    write(root, {"shop/api/v1/box.py": TYPES.format(fields=fields)})
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one kind, generated; a folder of a greater one, which is no repository yet."""
+    root = tmp_path / "fleet" / "shop"
+    write(root, {"PROJECT": "domain: example.com\n"})
+    declare(root, BEFORE)
+    for folder in ("shop", "shop/api", "shop/api/v1"):
+        (root / folder / "__init__.py").touch()
+    assert pykb(root, "generate").returncode == 0
+    return root
+
+
+def warnings(root: Path, *words: str) -> int:
+    """Generate; the number of warnings."""
+    done = pykb(root, "generate", *words)
+    assert done.returncode == 0, done.stderr
+    return done.stderr.count("warning[breaking-change]")
+
+
+@pytest.fixture
+def committed(project: Path) -> Path:
+    """The same in a repository, committed."""
+    git(project.parent, "init", "--initial-branch=main")
+    git(project.parent, "add", ".")
+    git(project.parent, "commit", "--message=first")
+    return project
+
+
+def test_without_a_repository_the_file_tells_what_was_there(project: Path) -> None:
+    """Once: when the file is replaced, the change is made."""
+    declare(project, BROKEN)
+    done = pykb(project, "generate")
+    assert (done.returncode, GONE in done.stderr) == (0, True)
+    assert warnings(project) == 0
+
+
+def test_between_two_commits_everything_may_change(committed: Path) -> None:
+    """What counts is what was committed last, whatever happened to the file since."""
+    declare(committed, BROKEN)
+    assert warnings(committed) == 2
+    assert warnings(committed) == 0
+    declare(committed, f"{BROKEN}\n    depth: int = 1")
+    assert warnings(committed) == 2
+    declare(committed, WIDER)
+    assert warnings(committed) == 0
+    declare(committed, BROKEN)
+    pykb(committed, "generate")
+    git(committed.parent, "commit", "--all", "--message=second")
+    declare(committed, f"{BROKEN}\n    height: int = 1")
+    assert warnings(committed) == 0
+
+
+def test_what_nobody_has_committed_may_take_any_shape(project: Path) -> None:
+    """As long as a kind is being designed."""
+    git(project.parent, "init")
+    declare(project, BROKEN)
+    assert warnings(project) == 0
+    git(project.parent, "commit", "--allow-empty", "--message=first")
+    declare(project, BEFORE)
+    assert warnings(project) == 0
+
+
+def test_the_example_field_goes_without_a_word(project: Path) -> None:
+    """The template has it in these words; nobody has deployed it."""
+    template = Path(__file__).parents[3] / "templates/files/api/version/types.py.j2"
+    assert EXAMPLE in template.read_text(encoding="utf-8")
+    declare(project, f'    foo: str | None = None\n    """{EXAMPLE}Box needs."""')
+    pykb(project, "generate")
+    declare(project, BROKEN)
+    assert warnings(project) == 0
+
+
+def test_a_file_that_somebody_broke_is_replaced(project: Path) -> None:
+    """No server has ever had it."""
+    path = project / "config/crd/bases/shop.example.com_boxes.yaml"
+    before = path.read_text(encoding="utf-8")
+    path.write_text(
+        re.sub(r"^( +)default: 1$", r"\g<0>\n\1x-kubernetes-validations: [5]", before, flags=re.MULTILINE), "utf-8"
+    )
+    declare(project, BEFORE)
+    assert warnings(project) == 0
+    assert path.read_text(encoding="utf-8") == before
+
+
+def test_what_is_meant_is_silenced(project: Path) -> None:
+    """On the command line, or for the project."""
+    declare(project, BROKEN)
+    assert warnings(project, "--allow-breaking") == 0
+    (project / "pyproject.toml").write_text("[tool.pykb.generate]\nallow-breaking = true\n", encoding="utf-8")
+    declare(project, BEFORE)
+    assert warnings(project) == 0
+    declare(project, BROKEN)
+    assert warnings(project, "--no-allow-breaking") == 2
+
+
+def test_a_revision_is_compared_with_for_machines(committed: Path) -> None:
+    """Errors, and nothing written; whether the files are up to date is another question."""
+    git(committed.parent, "tag", "v0.1.0")
+    assert pykb(committed, "generate", "--check-compat", "v0.1.0").returncode == 0
+    declare(committed, BROKEN)
+    before = generated(committed)
+    done = pykb(committed, "generate", "--check-compat", "v0.1.0")
+    assert (done.returncode, f"error[breaking-change]: {GONE}" in done.stderr) == (1, True)
+    assert generated(committed) == before
+    assert pykb(committed, "generate", "--check-compat", "HEAD", "--allow-breaking").returncode == 0
+    pykb(committed, "generate")
+    git(committed.parent, "commit", "--all", "--message=second")
+    assert pykb(committed, "generate", "--check-compat", "HEAD", "--check").returncode == 0
+    assert pykb(committed, "generate", "--check-compat", "v0.1.0", "--check").returncode == 1
+
+
+def test_a_kind_that_went_since_a_revision_is_missed(committed: Path) -> None:
+    """A file of another group in the same folder is nobody's kind."""
+    other = (committed / "config/crd/bases/shop.example.com_boxes.yaml").read_text(encoding="utf-8")
+    write(committed, {"config/crd/bases/other.yaml": other.replace("shop.example.com", "other.example.com")})
+    git(committed.parent, "add", ".")
+    git(committed.parent, "commit", "--message=second")
+    write(committed, {"shop/api/v1/box.py": TYPES.format(fields=BEFORE).replace("class Box(", "class Crate(")})
+    done = pykb(committed, "generate", "--check-compat", "HEAD")
+    assert done.returncode == 1
+    assert done.stderr.count("error[breaking-change]") == 1
+    assert "`boxes.shop.example.com` is not generated any more" in done.stderr
+
+
+@pytest.mark.parametrize("revision", ["--output=stolen", "-h", "", "HEAD:shop", "main..main", "nowhere", "HEAD\n--all"])
+def test_a_revision_is_no_option_of_git(committed: Path, revision: str) -> None:
+    """It is one commit, or nothing."""
+    done = pykb(committed, "generate", f"--check-compat={revision}")
+    assert (done.returncode, "error[git-revision]" in done.stderr) == (1, True), done.stderr
+    assert not list(committed.parent.rglob("stolen*"))
+
+
+def test_without_git_there_are_only_files(project: Path) -> None:
+    """And no revisions."""
+    git(project.parent, "init")
+    declare(project, BROKEN)
+    done = pykb(project, "generate", "--check-compat", "HEAD", PATH="/nowhere")
+    assert (done.returncode, "error[git-revision]" in done.stderr) == (1, True)
+    assert GONE in pykb(project, "generate", PATH="/nowhere").stderr
