@@ -16,6 +16,7 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_CHECKSUM
+from pykb.envtest import pins
 from pykb.envtest.cache import platform_name
 from pykb.envtest.components import CONTROLLER_MANAGER, KUBECTL
 from pykb.envtest.reporter import Reporter, Step
@@ -25,6 +26,12 @@ from pykb.reading import yaml_text
 
 INDEX = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"
 """``releases: {v1.36.1: {<file name>: {hash: <SHA-512>, selfLink: <address>}}}``; setup-envtest reads it too."""
+
+INDEX_VARIABLE = "PYKB_ENVTEST_INDEX"
+"""The environment variable with the address of a mirror's index."""
+
+ARCHIVE_LIMIT = 1 << 30
+"""Bytes of an archive, and of each program in it. They have a tenth of that."""
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 CHUNK = 1 << 18
@@ -68,9 +75,13 @@ class Archive:
             if entry is None:
                 raise SourceUnusable(f"it has no {name}")  # noqa: TRY301 - the step must hear of each way to fail
             with tempfile.TemporaryFile() as file:
+                expected = pins.archive(name)
+                if expected is None:
+                    reporter.note(f"pykb has no hash of {name}: it is checked against the index only")
+                    expected = entry["hash"]
                 found = self._download(entry["selfLink"], file, step)
-                if found != entry["hash"]:
-                    raise _wrong_checksum(name, found, entry["hash"])
+                if found != expected:
+                    raise _wrong_checksum(name, found, expected)
                 file.seek(0)
                 unpack(file, programs, folder)
         except (SourceUnusable, EnvironmentProblem) as reason:
@@ -80,7 +91,7 @@ class Archive:
 
     def _releases(self) -> dict[str, Any]:
         try:
-            with urllib.request.urlopen(self.index, timeout=self.timeout.total_seconds()) as response:  # noqa: S310
+            with self._open(self.index) as response:
                 content = yaml_text.load(response.read(yaml_text.LONGEST))
             releases: dict[str, Any] = content["releases"]
         except (OSError, urllib.error.URLError) as error:
@@ -89,16 +100,23 @@ class Archive:
             raise SourceUnusable("its index cannot be read") from error
         return releases
 
+    def _open(self, address: str) -> Any:
+        if not address.startswith(("https://", "http://")):
+            raise SourceUnusable(f"`{address}` is no address of the web")
+        return urllib.request.urlopen(address, timeout=self.timeout.total_seconds())  # noqa: S310 - just looked at
+
     def _download(self, address: str, file: IO[bytes], step: Step) -> str:
         digest = hashlib.sha512()
         try:
-            with urllib.request.urlopen(address, timeout=self.timeout.total_seconds()) as response:  # noqa: S310
+            with self._open(address) as response:
                 total = int(response.headers.get("Content-Length") or 0)
                 done = 0
                 while chunk := response.read(CHUNK):
                     file.write(chunk)
                     digest.update(chunk)
                     done += len(chunk)
+                    if done > ARCHIVE_LIMIT:
+                        raise SourceUnusable(f"the archive has more than {ARCHIVE_LIMIT >> 20} MiB")
                     step.update(f"{done >> 20} of {total >> 20} MiB" if total else f"{done >> 20} MiB")
         except (OSError, urllib.error.URLError) as error:
             raise SourceUnusable(f"the download broke off: {getattr(error, 'reason', error)}") from error
@@ -122,6 +140,8 @@ def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path) -> None:
                 content = archive.extractfile(member) if known and member.isfile() else None
                 if content is None:
                     continue
+                if member.size > ARCHIVE_LIMIT:
+                    raise SourceUnusable(f"{name} in the archive has more than {ARCHIVE_LIMIT >> 20} MiB")
                 target = folder / name  # only our own names become paths
                 with target.open("wb") as out:
                     while chunk := content.read(CHUNK):

@@ -81,10 +81,10 @@ def named_by_environment() -> Assets | None:
 
 def default_sources() -> tuple[Source, ...]:
     """The official archive, then Go modules."""
-    from pykb.envtest.archive import Archive
+    from pykb.envtest.archive import INDEX, INDEX_VARIABLE, Archive
     from pykb.envtest.gobuild import GoModules
 
-    return (Archive(), GoModules())
+    return (Archive(os.environ.get(INDEX_VARIABLE) or INDEX), GoModules())
 
 
 def find_assets(version: str = KUBERNETES, *, cache: Cache | None = None) -> Assets | None:

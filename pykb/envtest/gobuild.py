@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from pykb.envtest import pins
 from pykb.envtest.cache import Cache
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
 from pykb.envtest.reporter import Reporter, Silent, Step
@@ -36,6 +37,7 @@ _MAINS = {
     ),
     KUBECTL: ((_CLI, "k8s.io/kubectl/pkg/cmd"), "os.Exit(cli.Run(cmd.NewDefaultKubectlCommand()))"),
 }
+PROGRAMS = tuple(_MAINS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +83,39 @@ def _build_all(go: Go, version: str, programs: tuple[str, ...], folder: Path, re
         _step(reporter, go, f"{', '.join(programs)} of Kubernetes {version}") as step,
         tempfile.TemporaryDirectory(prefix="pykb-build-") as name,
     ):
-        run_go = _RunGo(go, Path(name), step)
-        (run_go.folder / "go.mod").write_text(_module(run_go, version), encoding="utf-8")
-        for program in programs:
-            main = run_go.folder / "cmd" / program / "main.go"
-            main.parent.mkdir(parents=True)
-            main.write_text(_main_of(program), encoding="utf-8")
-        packages = [f"./cmd/{program}" for program in programs]
+        run_go = GoRun(go, Path(name), step)
+        pinned = pins.modules(version)
+        packages = lay_out(run_go, version, programs, pinned=pinned or "")
         step.update("load the modules")
         run_go.total = len(run_go("list", "-mod=mod", "-deps", *packages).splitlines())
+        if pinned is not None:
+            _refuse_others(run_go.folder / "go.sum", pinned)
         run_go("build", *_flags(version), "-o", f"{folder}{os.sep}", *packages)
+
+
+def lay_out(run_go: GoRun, version: str, programs: tuple[str, ...], *, pinned: str) -> list[str]:
+    """Write a module that has the programs as packages, and return their names.
+
+    Args:
+        run_go: Where, and what to ask about Kubernetes' own module.
+        version: Of Kubernetes.
+        programs: Their names.
+        pinned: The go.sum to begin with; what it has is checked against it, everything else by Go's checksum database.
+    """
+    (run_go.folder / "go.mod").write_text("module local\n", encoding="utf-8")
+    (run_go.folder / "go.sum").write_text(pinned, encoding="utf-8")
+    (run_go.folder / "go.mod").write_text(_module(run_go, version), encoding="utf-8")
+    for program in programs:
+        main = run_go.folder / "cmd" / program / "main.go"
+        main.parent.mkdir(parents=True)
+        main.write_text(_main_of(program), encoding="utf-8")
+    return [f"./cmd/{program}" for program in programs]
+
+
+def _refuse_others(sums: Path, pinned: str) -> None:
+    """Nothing is compiled that pykb does not know: Go adds to go.sum what is not there."""
+    if others := set(sums.read_text(encoding="utf-8").splitlines()) - set(pinned.splitlines()):
+        raise SourceUnusable(f"pykb has no hash of the module {min(others).rpartition(' ')[0]}")
 
 
 def _flags(version: str) -> tuple[str, ...]:
@@ -117,7 +142,7 @@ def _main_of(program: str) -> str:
     return f"package main\n\nimport (\n{lines})\n\nfunc main() {{ {call} }}\n"
 
 
-def _module(run_go: _RunGo, version: str) -> str:
+def _module(run_go: GoRun, version: str) -> str:
     """One module for all programs, so that what they share is compiled once.
 
     Kubernetes replaces its own parts by folders of its repository; each is published as v0.<minor>.<patch>. etcd is the
@@ -147,7 +172,7 @@ def _first_match(pattern: str, text: str) -> str:
 
 def _newest_patch(go: Go, minor: str) -> str:
     with tempfile.TemporaryDirectory(prefix="pykb-build-") as name:
-        run_go = _RunGo(go, Path(name))
+        run_go = GoRun(go, Path(name))
         try:
             return run_go("list", "-m", "-f", "{{.Version}}", f"{KUBERNETES_MODULE}@v{minor}").strip().removeprefix("v")
         except SourceUnusable:
@@ -155,7 +180,7 @@ def _newest_patch(go: Go, minor: str) -> str:
             raise
 
 
-def _check_version(run_go: _RunGo, version: str) -> None:
+def _check_version(run_go: GoRun, version: str) -> None:
     """Raise where the module proxy answers and has no such version."""
     try:
         names = run_go("list", "-m", "-versions", KUBERNETES_MODULE).split()[1:]
@@ -166,7 +191,7 @@ def _check_version(run_go: _RunGo, version: str) -> None:
         raise VersionUnknown(f"the module proxy has no {KUBERNETES_MODULE} v{version}", known)
 
 
-class _RunGo:
+class GoRun:
     """Runs one `go` command after the other in a module and tells a step how far it is."""
 
     def __init__(self, go: Go, folder: Path, step: Step | None = None) -> None:

