@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from pykb import __version__
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
 from pykb.diagnostics import EnvironmentProblem, Span
 from pykb.diagnostics.codes.cli import NOT_ENCODED
-from pykb.diagnostics.codes.project import PROJECT_LAYOUT, PROJECT_MISSING, PROJECT_OWNER
+from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_LAYOUT, PROJECT_MISSING, PROJECT_OWNER
 
 if TYPE_CHECKING:
     from pykb.scaffold.project import Project
@@ -97,4 +99,31 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
         )
         finish([finding])
     finish(check_names(project))
+    _compare_versions(project)
     return root, project
+
+
+def _compare_versions(project: Project) -> None:
+    """Say that the project was made by another pykb; what it may mean is for the user to judge."""
+    from pykb.scaffold.project import value_span
+
+    made, here = _numbers(project.cli_version), _numbers(__version__)
+    if not made or made == here:
+        return
+    older = made < here
+    helps = (
+        f"to move it: pin `pykubebuilder=={__version__}` in pyproject.toml, write `cliVersion: {__version__}`"
+        if older
+        else f"to get it: `pip install 'pykubebuilder[cli]=={project.cli_version}'`",
+        "to use the project's own: `.venv/bin/pykb`",
+    )
+    message = (
+        f"the project was made by pykb {project.cli_version}, this is the {'newer' if older else 'older'} {__version__}"
+    )
+    report([PROJECT_CLI_VERSION.at(value_span(project.document, "cliVersion"), message, help=helps)])
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version, to compare; none where it is no version: PROJECT may have anything there."""
+    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9}){0,3})[0-9A-Za-z.+]{0,20}", version)
+    return tuple(map(int, found[1].split("."))) if found else ()

@@ -126,6 +126,22 @@ def test_a_copy_of_a_project_brings_a_killed_command_along(
     assert not (tmp_path / "copy/sealvm/api").exists()
 
 
+@pytest.mark.parametrize(
+    ("case", "version"), [("project-cli-version/older", "0.9.1"), ("project-cli-version/newer", "0.20.0")]
+)
+def test_the_project_was_made_by_another_version(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str, version: str
+) -> None:
+    """A warning: the command does its work. A version that is none, or the same, is not spoken of."""
+    monkeypatch.setattr("pykb.cli.project.__version__", "0.10.0")
+    before = (root / "PROJECT").read_text()
+    for same in ("0.10.0", "(devel)", "0.10.0.dev1", "0.9.1'; id; '"):
+        (root / "PROJECT").write_text(re.sub("cliVersion: .*", f'cliVersion: "{same}"', before))
+        assert stderr_of(capfd, *DISK, "--dry-run", code=0) == "nothing was written (--dry-run)\n"
+    (root / "PROJECT").write_text(re.sub("cliVersion: .*", f"cliVersion: {version}", before))
+    golden(case, stderr_of(capfd, *DISK, "--dry-run", code=0))
+
+
 def test_a_project_above_belongs_to_another(
     root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

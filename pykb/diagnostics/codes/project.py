@@ -44,6 +44,15 @@ PROJECT_VERSION = Code(
     'pykb writes and reads version "3" of the file, the version of kubebuilder\'s v3 and v4.',
 )
 
+PROJECT_CLI_VERSION = Code(
+    "project-cli-version",
+    "the project was made by another version of pykb",
+    "`cliVersion` in PROJECT is the pykb that made the project. What another one adds may expect another run time than "
+    "the project pins: use the project's own pykb, or bring pyproject.toml and `cliVersion` to the version that you "
+    "use. The changelog says what has changed between the two.",
+    Severity.WARNING,
+)
+
 PROJECT_LAYOUT = Code(
     "project-layout",
     "the project was made by another tool",
