@@ -166,9 +166,16 @@ def _stored(kind: type[Object], wire: dict[str, Any]) -> Object:
     try:
         return kind.from_stored(wire)
     except ValidationError as error:
-        rest = fitting(kind, wire) if is_deleted(wire) else None
+        rest = _what_fits(kind, wire) if is_deleted(wire) else None
         # Without the cause: its text has the values, and they may be secrets.
         raise UnreadableObject.of(kind.gvk, wire, error, rest) from None
+
+
+def _what_fits(kind: type[Object], wire: dict[str, Any]) -> Object | None:
+    try:
+        return fitting(kind, wire)
+    except Exception:  # noqa: BLE001 - the author's own validators and `model_post_init` expect a whole object
+        return None
 
 
 def alone(parse: Callable[[dict[str, Any]], ObjectT], wire: dict[str, Any]) -> ObjectT:
