@@ -5,12 +5,13 @@ On the API server in memory, with a garbage collector of a few lines. Each distu
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,10 @@ import yaml
 
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersion, GroupVersionKind
-from pykb.runtime import ApiError, Client, NotControlled, Reconciler, Request
+from pykb.runtime import ApiError, Client, Manager, NotControlled, Reconciler, Request
 from pykb.runtime.client.connection import Call
 from pykb.runtime.fake import FakeApiServer
-from pykb.testing import RecordedEvents
+from pykb.testing import RecordedEvents, eventually, running
 
 TESTDATA = Path(__file__).parents[2] / "testdata"
 
@@ -217,6 +218,11 @@ class Cluster:
         self.server.seed(Unstructured.of(CORE.with_kind("Namespace"), "team"))
         self.request = Request("team", self.owner.key.name)
 
+    @property
+    def writes(self) -> int:
+        """How many requests were no reads."""
+        return sum(call.method != "GET" for call in self.server.calls)
+
     async def create(self) -> None:
         """Somebody creates the object."""
         await self.client.create(self.sample.object())
@@ -331,6 +337,30 @@ async def test_a_state_is_the_same_whatever_was_before(sample: Sample) -> None:
             await unseen.edit(edit)
         await unseen.run()
         assert await unseen.state() == wanted
+
+
+async def test_a_manager_reaches_the_same(sample: Sample) -> None:
+    """With caches, a queue and retries; an edit may come at any time, and so may the end."""
+    cluster = Cluster(copy.deepcopy(sample))
+    manager = Manager(client=cluster.client)
+    cluster.sample.start(manager.client).setup(manager)  # type: ignore[attr-defined]
+
+    async def is_like(wanted: Any) -> None:
+        await cluster.collect()
+        before = cluster.writes
+        for _ in range(200):  # what wakes itself writes again within these
+            await asyncio.sleep(0)
+        assert (await cluster.state(), cluster.writes) == (wanted, before)
+
+    async with running(manager):
+        await cluster.create()
+        for edit in (sample.edit, _back(sample), sample.edit):
+            await cluster.edit(edit)
+        await eventually(partial(is_like, await _reached(sample, sample.edit)))
+        await cluster.edit(_back(sample))
+        await eventually(partial(is_like, await _reached(sample, _nothing)))
+        await cluster.delete()
+        await eventually(partial(is_like, await Cluster(copy.deepcopy(sample)).state()))
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
