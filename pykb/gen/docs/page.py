@@ -48,6 +48,7 @@ body {
   margin: 0 auto; max-width: 90rem; display: grid; grid-template: auto 1fr / 17rem minmax(0, 1fr); column-gap: 2.5rem;
   padding: 0 1.5rem 4rem; background: var(--back); color: var(--text);
   font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif;
+  overflow-wrap: anywhere;
 }
 header { grid-column: 1 / -1; border-bottom: 1px solid var(--line); }
 h1 { font-size: 1.6rem; margin: 1.2rem 0 1rem; }
@@ -109,6 +110,16 @@ pre {
   body { display: block; padding: 0 1rem 3rem; }
   nav { position: static; max-height: none; border-bottom: 1px solid var(--line); }
   tbody th, td.type { width: auto; min-width: 5rem; }
+}
+@media (max-width: 40rem) {
+  h1 { font-size: 1.35rem; }
+  .facts { grid-template-columns: minmax(0, 1fr); }
+  .facts dd { margin-bottom: .3rem; }
+  table, tbody, tr, tbody th, td { display: block; width: auto; }
+  thead { display: none; }
+  tr { border-bottom: 1px solid var(--line); padding: .5rem 0; }
+  tbody th, td, td.type { border: 0; padding: .1rem 0; min-width: 0; }
+  pre { white-space: pre-wrap; }
 }
 @media print { nav { display: none; } body { display: block; } .entry { break-inside: avoid-page; } }
 """
