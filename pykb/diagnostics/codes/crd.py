@@ -62,7 +62,8 @@ JSON_PATH = Code(
     "A JSONPath leads to no field",
     "Printer columns, the scale subresource and selectable fields name fields by a JSONPath such as "
     "`.spec.replicas`; it "
-    "must lead to a field of the schema.",
+    "must lead to a field of the schema. Of a scale subresource this is a warning: the API server takes such a path, "
+    "and scaling does nothing.",
 )
 DUPLICATE_NAME = Code(
     "duplicate-name",

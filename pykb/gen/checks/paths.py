@@ -63,13 +63,12 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
                 JSON_PATH.at(scale.span, f"the path `{path}` of the scale subresource must start with `{top}`")
             )
             continue
-        node = _follow(version.schema, path, scale.span, diagnostics, simple=True)
+        # The API server takes these two; scaling does nothing then.
+        missing = Severity.WARNING
+        node = _follow(version.schema, path, scale.span, diagnostics, simple=True, missing=missing)
         if node is not None and node.type != kind:
-            diagnostics.add(
-                JSON_PATH.at(
-                    scale.span, f"the scale subresource needs an {kind} at `{path}`, found `{node.type_name}`"
-                ),
-            )
+            message = f"the scale subresource needs an {kind} at `{path}`, found `{node.type_name}`"
+            diagnostics.add(JSON_PATH.at(scale.span, message, severity=missing))
 
 
 _MOST_SELECTABLE = 8
@@ -107,6 +106,7 @@ def _follow(
     *,
     simple: bool = False,
     known: bool = False,
+    missing: Severity = Severity.ERROR,
 ) -> SchemaNode | None:
     """The schema that a path leads to, as far as it can be told; what leads nowhere is reported.
 
@@ -117,6 +117,7 @@ def _follow(
         diagnostics: Gets what is wrong with it.
         simple: Whether it has names alone.
         known: Whether it leads to a field of the schema, not only to one that an open object may have.
+        missing: How grave it is that it leads to no field.
     """
     if simple and not _SIMPLE.match(path):
         diagnostics.add(
@@ -150,6 +151,7 @@ def _follow(
                         span,
                         f"`{path}` leads to no field: {f'`{walked}`' if walked else 'the object'} has no `{name}`",
                         help=(f"did you mean `{walked}.{near}`?",) if near else (),
+                        severity=missing,
                     ),
                 )
             return None

@@ -140,3 +140,15 @@ def test_the_projects_own_generate_says_nothing_of_imported_types(tmp_path: Path
     assert [d.code.slug for d in own.diagnostics] == ["nothing-to-generate"]
     named = generate(GenerateOptions(tmp_path, ("crd",), ("ext",), allow_dangerous_types=True))
     assert len(named.artifacts["crd"]) == 1
+
+
+def test_a_scale_that_leads_nowhere_is_taken_as_the_api_server_takes_it(tmp_path: Path, run, make_crd) -> None:
+    """The types generate the CRD again, then with a warning."""
+    crd = make_crd("size: {type: string}")
+    crd["spec"]["versions"][0]["subresources"] = {
+        "scale": {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
+    }
+    assert run(crd) == []
+    made = generate(GenerateOptions(tmp_path, ("crd",), ("ext",), allow_dangerous_types=True))
+    assert not made.diagnostics.has_errors
+    assert len(made.artifacts["crd"]) == 1
