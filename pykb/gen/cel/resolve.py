@@ -23,6 +23,7 @@ from pykb.gen.cel.types import (
     fields_of,
     text,
     type_of_schema,
+    unsized,
 )
 from pykb.gen.ir import SchemaNode
 
@@ -143,7 +144,7 @@ class _Walk:
             case "dyn":
                 return DYN
             case "map":
-                return owner.of[1]
+                return unsized(owner.of[1])
             case "metadata":
                 known = METADATA
             case "object":

@@ -7,7 +7,7 @@ request allows. Source: apiserver's CEL declarations (KEP-2876).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pykb.gen.ir import SchemaNode
 
@@ -51,6 +51,13 @@ NUMBERS = frozenset({"int", "uint", "double"})
 def text(size: int = ENDLESS) -> CelType:
     """A text of at most so many bytes."""
     return CelType("string", size=size)
+
+
+def unsized(kind: CelType) -> CelType:
+    """The same type where the server does not look for a bound: `self.key` of a map, as against `self['key']`."""
+    if kind.kind in SCALARS or kind.kind == "object":
+        return kind
+    return replace(kind, size=ENDLESS, of=tuple(map(unsized, kind.of)))
 
 
 def type_of_schema(node: SchemaNode, *, has_metadata: bool = False) -> CelType | None:

@@ -24,9 +24,9 @@ def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
         if not schema.get("nullable") and schema.type is not None:
             yield f"`null`{where} is not allowed here"
         return
-    found = _json_type(value)
-    if not _is_type(value, found, schema):
-        yield f"expected {_a(schema.type_name)}{where}, found {_a(found)} {_shown(value)}"
+    wrong = _wrong_type(value, schema, where)
+    if wrong:
+        yield wrong
         return
     enum = schema.get("enum")
     if isinstance(enum, list) and not any(_same(value, allowed) for allowed in enum):
@@ -114,6 +114,9 @@ def _resource(value: Mapping[str, object], where: str) -> Iterator[str]:
             yield f"{_shown(said)}{where} is no `{name}`: expected a group and a version, or a version"
 
 
+_FORMATS: Mapping[type, str] = {int: "int64", float: "double"}
+
+
 def _json_type(value: object) -> str:
     match value:
         case bool():
@@ -130,11 +133,17 @@ def _json_type(value: object) -> str:
             return "object"
 
 
-def _is_type(value: object, found: str, schema: SchemaNode) -> bool:
-    del value
+def _wrong_type(value: object, schema: SchemaNode, where: str) -> str:
+    found, form = _json_type(value), schema.get("format")
     if schema.is_int_or_string:
-        return found in {"integer", "string"}
-    return schema.type is None or found == schema.type or (found == "integer" and schema.type == "number")
+        fits = found in {"integer", "string"}
+    else:
+        fits = schema.type is None or found == schema.type or (found == "integer" and schema.type == "number")
+    if not fits:
+        return f"expected {_a(schema.type_name)}{where}, found {_a(found)} {_shown(value)}"
+    if schema.type is None and form and not isinstance(value, str | list) and form != _FORMATS.get(type(value)):
+        return f"{_shown(value)}{where} is no `{form}`: without a type, the format tells which values are allowed"
+    return ""
 
 
 def _text(value: str, schema: SchemaNode, where: str) -> Iterator[str]:

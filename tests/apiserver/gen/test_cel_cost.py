@@ -127,6 +127,15 @@ COSTS = {
     "map list bounded": rule("self.map(x, x.lowerAscii()).all(y, y.matches('a'))", texts(100, 100)),
     "size": rule("self.size() > 1", "str"),
     "duration el": field("a: list[Annotated[str, Format('duration'), CEL('self > duration(\"1h\")')]]"),
+    "either equal": rule("self == oldSelf", "list[IntOrString]"),
+    "either in list": rule("self.all(x, self.exists_one(y, x == y))", "list[IntOrString]"),
+    "either in bounded list": rule(
+        "self.all(x, self.exists_one(y, x == y))",
+        "Annotated[list[Annotated[IntOrString, SchemaPatch({'maxLength': 9})]], Field(max_length=100)]",
+    ),
+    "map entry": rule("self['a'] <= self['b']", "dict[str, IntOrString]"),
+    "map entry by name": rule("self.a <= self.b", "dict[str, IntOrString]"),
+    "lists of lists unique": rule("self.all(x, self.exists_one(y, x == y))", "list[list[bool]]"),
     "many rules": field(
         "a: Annotated[list[Annotated[int, "
         + ", ".join(f"CEL('self > {i}')" for i in range(3))
