@@ -83,7 +83,7 @@ def _restore_wheel(args: Sequence[str]) -> None:
     from pykb.diagnostics import EnvironmentProblem
     from pykb.scaffold.locate import WHEEL, is_from_index
 
-    if {"--check", "--diff", "--dry-run"}.intersection(args):
+    if "_PYKB_COMPLETE" in os.environ or {"--check", "--diff", "--dry-run", "--help", "-h"}.intersection(args):
         return
     with suppress(EnvironmentProblem):  # whoever needs it will say so
         root = find_root()

@@ -58,12 +58,15 @@ def test_a_pykb_of_no_index_brings_its_wheel(pykb, here: Path) -> None:
     assert [line for line in shown.stdout.splitlines() if ".pykb" in line] == [f"?? .pykb/wheels/{wheel.name}"]
 
 
-def test_a_copy_without_the_wheel_gets_it_from_any_command(pykb, here: Path) -> None:
-    """The same bytes, and said; where another version is pinned, or there is no project, nothing is written."""
+def test_a_copy_without_the_wheel_gets_it_from_any_command(pykb, spawn, here: Path) -> None:
+    """The same bytes, and said; not for a completion or a help. Where another version is pinned, or there is no project, nothing is written."""
     assert pykb("init", "--domain", "example.com").code == 0
     (wheel,) = (here / ".pykb/wheels").iterdir()
     content = wheel.read_bytes()
     shutil.rmtree(here / ".pykb")
+    spawn([], env={**os.environ, "_PYKB_COMPLETE": "complete_bash", "COMP_WORDS": "pykb ", "COMP_CWORD": "1"}, cwd=here)
+    assert pykb("envtest", "list", "--help").code == 0
+    assert not wheel.exists()
     ended = pykb("envtest", "list")
     assert f"note: restored .pykb/wheels/{wheel.name}" in ended.err
     assert wheel.read_bytes() == content
