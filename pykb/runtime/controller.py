@@ -54,8 +54,8 @@ class ControllerOptions:
         max_concurrent_reconciles: Requests worked on at once; never two for one object.
         rate_limiter: Makes the limiter of the queue; 5 ms to 1000 s per request when ``None``.
         timeout: The longest one call may take; an error then, as any other.
-        max_retries: How often a failing request is tried again before it is given up until its object changes;
-            ``None`` for ever.
+        max_retries: How often a failing request is tried again before it is given up until its object changes or is
+            resynced (every 10 hours, unless ``InformerOptions.resync`` says otherwise); ``None`` for ever.
         needs_leader_election: Whether only the leader runs it.
         log_fields: Gives further fields for every log record of a reconcile, asked for when one is written
             (controller-runtime's ``LogConstructor``).
