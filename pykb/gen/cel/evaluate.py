@@ -94,7 +94,7 @@ class _Evaluation:
                 found = self._select(node, names)
             case Index():
                 found = _at(self.value(node.operand, names), self.value(node.index, names), optional=node.optional)
-            case Sequence(kind="list"):
+            case Sequence(kind="list") if not node.optional:
                 found = [self.value(item, names) for item in node.items]
             case Call():
                 found = self._call(node, names)

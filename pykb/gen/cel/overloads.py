@@ -12,7 +12,8 @@ from functools import cache
 
 from pykb.gen.cel.types import DYN, SCALARS, CelType
 
-# One line a function: `receiver.name(arguments) result`, alternatives of a type separated by `|`. T and K are any type.
+# One line a function: `receiver.name(arguments) result`, or `namespace::name(arguments) result`; alternatives of a type
+# are separated by `|`. T and K are any type. Kubernetes 1.36 has these in CRDs, and no others (tests/apiserver/gen).
 _TABLE = """
 string.contains(string) bool
 string.endsWith(string) bool
@@ -48,13 +49,20 @@ list(int).sum() int
 list(uint).sum() uint
 list(double).sum() double
 list(duration).sum() duration
-list(T).min() T
-list(T).max() T
+list(T).distinct() list(T)
+list(list(T)).flatten() list(T)
+list(T).flatten(int) list(dyn)
+list(T).first() optional(T)
+list(T).last() optional(T)
+list(T).reverse() list(T)
+list(T).slice(int,int) list(T)
+lists::range(int) list(int)
+strings::quote(string) string
 int(int|uint|double|string|timestamp|duration) int
 uint(int|uint|double|string) uint
 double(int|uint|double|string) double
 bool(bool|string) bool
-string(int|uint|double|bool|string|bytes|timestamp|duration) string
+string(int|uint|double|bool|string|bytes|timestamp|duration|ip|cidr) string
 bytes(string|bytes) bytes
 timestamp(string|int|timestamp) timestamp
 duration(string|int|duration) duration
@@ -92,15 +100,16 @@ quantity(string) quantity
 isQuantity(string) bool
 quantity.isGreaterThan(quantity) bool
 quantity.isLessThan(quantity) bool
-quantity|semver.compareTo(T) int
+quantity.compareTo(quantity) int
 quantity.asInteger() int
 quantity.isInteger() bool
 quantity.asApproximateFloat() double
-quantity.sign() int
+sign(quantity) int
 quantity.add(quantity|int) quantity
 quantity.sub(quantity|int) quantity
 ip(string) ip
 isIP(string) bool
+ip::isCanonical(string) bool
 ip.family() int
 ip.isUnspecified() bool
 ip.isLoopback() bool
@@ -118,17 +127,24 @@ semver(string) semver
 semver(string,bool) semver
 isSemver(string) bool
 isSemver(string,bool) bool
+semver.compareTo(semver) int
 semver.isGreaterThan(semver) bool
 semver.isLessThan(semver) bool
 semver.major() int
 semver.minor() int
 semver.patch() int
-sets.contains(list(T),list(T)) bool
-sets.equivalent(list(T),list(T)) bool
-sets.intersects(list(T),list(T)) bool
-optional.of(T) optional(T)
-optional.none() optional(dyn)
-optional.ofNonZeroValue(T) optional(T)
+sets::contains(list(T),list(T)) bool
+sets::equivalent(list(T),list(T)) bool
+sets::intersects(list(T),list(T)) bool
+format::byte|date|datetime|uri|uuid|labelValue|qualifiedName() format
+format::dns1035Label|dns1035LabelPrefix|dns1123Label|dns1123LabelPrefix|dns1123Subdomain|dns1123SubdomainPrefix() format
+format::named(string) optional(format)
+format.validate(string) optional(list(string))
+optional::of(T) optional(T)
+optional::none() optional(dyn)
+optional::ofNonZeroValue(T) optional(T)
+optional::unwrap(list(optional(T))) list(T)
+list(optional(T)).unwrapOpt() list(T)
 optional(T).hasValue() bool
 optional(T).value() T
 optional(T).orValue(T) T
@@ -163,8 +179,10 @@ _%_(uint,uint) uint
 """
 _NUMERIC = ("_*_", "_/_")
 _ORDERED = ("_<_", "_<=_", "_>_", "_>=_")
+_COMPARABLE = ("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint")
 _LINE = re.compile(
-    r"(?:(?P<receiver>[^.]+(?:\([^)]*\)[^.]*)*)\.)?(?P<name>[^(.]+)\((?P<arguments>.*)\) (?P<result>\S+)"
+    r"(?:(?P<namespace>\w+)::|(?P<receiver>[^.]+(?:\([^)]*\)[^.]*)*)\.)?"
+    r"(?P<names>[^(.]+)\((?P<arguments>.*)\) (?P<result>\S+)"
 )
 
 
@@ -177,7 +195,7 @@ class Overload:
 
 
 def result_of(function: str, types: Sequence[CelType]) -> CelType | None:
-    """The type that a call gives; ``dyn`` for functions that the table does not have.
+    """The type that a call gives.
 
     Args:
         function: Its key: a name, ``sets.contains``, an operator as ``_+_``; methods start with a dot.
@@ -186,10 +204,7 @@ def result_of(function: str, types: Sequence[CelType]) -> CelType | None:
     Returns:
         ``None`` when no signature fits.
     """
-    known = _table().get(function)
-    if known is None:
-        return DYN
-    found = [fit for overload in known if (fit := _fit(overload, types)) is not None]
+    found = [fit for overload in _table().get(function, ()) if (fit := _fit(overload, types)) is not None]
     if not found:
         return None
     return found[0] if len({str(fit) for fit in found}) == 1 else DYN
@@ -207,13 +222,19 @@ def _table() -> Mapping[str, tuple[Overload, ...]]:
         match = _LINE.fullmatch(line)
         if match is None:
             raise ValueError(line)
-        receiver, name = match["receiver"], match["name"]
+        namespace, receiver = match["namespace"], match["receiver"]
         parameters = [_alternatives(part) for part in _split(match["arguments"])]
-        if receiver in _NAMESPACES:
-            name = f"{receiver}.{name}"
-        elif receiver:
-            name, parameters = f".{name}", [_alternatives(receiver), *parameters]
-        found.setdefault(name, []).append(Overload(tuple(parameters), _parse(match["result"])))
+        if receiver:
+            parameters.insert(0, _alternatives(receiver))
+        before = "." if receiver else f"{namespace}." if namespace else ""
+        names = match["names"].split("|") if namespace else [match["names"]]
+        for name in names:
+            found.setdefault(f"{before}{name}", []).append(Overload(tuple(parameters), _parse(match["result"])))
+    for kind in _COMPARABLE:
+        of = (_parse(f"list({kind})"),)
+        found.setdefault(".sort", []).append(Overload((of,), of[0]))
+        for name in (".min", ".max"):
+            found.setdefault(name, []).append(Overload((of,), _parse(kind)))
     for operator in _NUMERIC:
         found[operator] = [_pair(kind, kind, kind) for kind in ("int", "uint", "double")]
     for operator in _ORDERED:
@@ -225,7 +246,16 @@ def _table() -> Mapping[str, tuple[Overload, ...]]:
     return {name: tuple(overloads) for name, overloads in found.items()}
 
 
-_NAMESPACES = frozenset({"sets", "optional"})
+@cache
+def function_names() -> frozenset[str]:
+    """The names of all functions, without what stands before them."""
+    return frozenset(key.rpartition(".")[2] for key in _table() if not key.startswith("_"))
+
+
+@cache
+def namespaces() -> frozenset[str]:
+    """The names that functions stand behind, as in ``sets.contains``."""
+    return frozenset(key.partition(".")[0] for key in _table() if key.partition(".")[0].isalpha() and "." in key)
 
 
 def _pair(left: str, right: str, result: str) -> Overload:

@@ -123,7 +123,7 @@ class _Reader:
             if self._is("(") and field.kind == "name":
                 found = Call(field.text, found, self._arguments(), field.offset)
             elif self._is("{") and isinstance(found, Name | Select):
-                found = Sequence("message", self._entries(named=True), field.offset)
+                found = Sequence("message", self._entries(named=True)[0], field.offset)
             else:
                 found = Select(found, field.text.strip("`"), field.offset, optional=optional)
         return found
@@ -150,10 +150,12 @@ class _Reader:
                 self.expect(")")
                 return found
             case "[":
-                return Sequence("list", self._items("]"), token.offset)
+                items, optional = self._items("]")
+                return Sequence("list", items, token.offset, optional)
             case "{":
                 self._at -= 1
-                return Sequence("map", self._entries(named=False), token.offset)
+                items, optional = self._entries(named=False)
+                return Sequence("map", items, token.offset, optional)
             case "." if self._next.kind == "name":
                 return self._primary()
         raise _unexpected(token, "a value")
@@ -171,24 +173,30 @@ class _Reader:
         self.expect(")")
         return tuple(found)
 
-    def _items(self, closing: str) -> tuple[Expression, ...]:
+    def _items(self, closing: str) -> tuple[tuple[Expression, ...], frozenset[int]]:
+        """The elements of a list, and which of them are left out where there is none."""
         found: list[Expression] = []
+        optional: set[int] = set()
         while not self._is(closing):
             if self._is("?"):
                 self._take()
+                optional.add(len(found))
             found.append(self.expression())
             if not self._is(","):
                 break
             self._take()
         self.expect(closing)
-        return tuple(found)
+        return tuple(found), frozenset(optional)
 
-    def _entries(self, *, named: bool) -> tuple[Expression, ...]:
+    def _entries(self, *, named: bool) -> tuple[tuple[Expression, ...], frozenset[int]]:
+        """Keys and values in turn, and which values are left out where there is none."""
         self.expect("{")
         found: list[Expression] = []
+        optional: set[int] = set()
         while not self._is("}"):
             if self._is("?"):
                 self._take()
+                optional.add(len(found) + 1)
             if named:
                 self._take()
             else:
@@ -199,7 +207,7 @@ class _Reader:
                 break
             self._take()
         self.expect("}")
-        return tuple(found)
+        return tuple(found), frozenset(optional)
 
 
 def _unexpected(token: Token, wanted: str) -> CelSyntaxError:

@@ -177,19 +177,18 @@ class _Walk:
     def _sequence(self, tree: Sequence, scope: Scope) -> Value:
         found = [self.visit(item, scope) for item in tree.items]
         cost = add(*(value.cost for value in found))
+        types = [_inside(value.type) if at in tree.optional else value.type for at, value in enumerate(found)]
         match tree.kind:
             case "list":
-                element = self._common(tree, [value.type for value in found])
-                return Value(CelType("list", (element,), size=len(found)), add(cost, LIST_COST))
+                return Value(CelType("list", (self._common(tree, types),), size=len(types)), add(cost, LIST_COST))
             case "map":
-                keys, values = found[::2], found[1::2]
-                of = (self._common(tree, [k.type for k in keys]), self._common(tree, [v.type for v in values]))
-                return Value(CelType("map", of, size=len(keys)), add(cost, MAP_COST))
+                of = (self._common(tree, types[::2]), self._common(tree, types[1::2]))
+                return Value(CelType("map", of, size=len(types) // 2), add(cost, MAP_COST))
         return Value(DYN, add(cost, MESSAGE_COST))
 
     def _common(self, tree: Sequence, types: list[CelType]) -> CelType:
         """The one type of the elements of a list; ``[1, 'a']`` has none."""
-        known = [kind for kind in types if kind.kind not in {"dyn", "optional"}]
+        known = [kind for kind in types if kind.kind != "dyn"]
         for other in known[1:]:
             if not is_same(known[0], other):
                 self._mistype(f"the elements of a list have one type, found `{known[0]}` and `{other}`", tree.offset, 1)
@@ -213,13 +212,15 @@ class _Walk:
         found = [self.visit(operand, scope) for operand in operands]
         types = [value.type for value in found]
         key = _key(tree, in_namespace=in_namespace)
-        if not key.startswith("_") and tree.function not in FUNCTIONS:
+        is_known = key.startswith("_") or tree.function in FUNCTIONS
+        if not is_known:
             self._unknown("function", tree.function, tree.offset, FUNCTIONS)
         if tree.function in {"matches", "find", "findAll"} and operands:
             self._pattern(tree.arguments[-1 if tree.function == "matches" else 0] if tree.arguments else tree)
         result, costs = result_of(key, types), [value.cost for value in found]
         if result is None:
-            self._mistype(_misfit(tree, types), tree.offset, len(tree.function.strip("_")))
+            if is_known:
+                self._mistype(_misfit(tree, types), tree.offset, len(tree.function.strip("_")))
             return Value(DYN, add(*costs))
         return Value(sized(key, types, result), call_cost(key, types, costs))
 
@@ -282,9 +283,18 @@ def _loop_types(owner: CelType, count: int) -> tuple[CelType, ...]:
 def _macro_type(function: str, owner: CelType, value: CelType) -> CelType:
     if function == "filter":
         return replace(owner, kind="list", of=owner.of[:1]) if owner.of else owner
-    if function == "map":
+    if function == "sortBy":
+        return owner
+    if function in {"map", "transformList"}:
         return CelType("list", (value,), size=owner.size)
+    if function == "transformMap":
+        return CelType("map", (owner.of[0] if owner.kind == "map" else INT, value), size=owner.size)
     return BOOL if function in _CONDITIONS else DYN
+
+
+def _inside(kind: CelType) -> CelType:
+    """What an optional value holds."""
+    return kind.of[0] if kind.kind == "optional" else kind
 
 
 def _literal_type(tree: Literal) -> CelType:

@@ -74,11 +74,15 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """A list, or the keys and values of a map or message."""
+    """A list, or the keys and values of a map or message.
+
+    ``optional`` has the places of the items that a question mark stands before: they are left out where there is none.
+    """
 
     kind: str
     items: tuple[Expression, ...]
     offset: int
+    optional: frozenset[int] = frozenset()
 
 
 Expression = Literal | Name | Select | Index | Call | Sequence
