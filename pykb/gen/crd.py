@@ -11,6 +11,8 @@ from pykb.gen.ir import Crd
 from pykb.gen.options import GenerateOptions
 from pykb.gen.sources import Sources
 
+SAMPLES = "config/samples"
+
 
 def generate_crds(
     sources: Sources, options: GenerateOptions, header: str, diagnostics: Diagnostics
@@ -23,6 +25,10 @@ def generate_crds(
     crds = find_crds(sources, options, diagnostics)
     if diagnostics.has_errors:
         return (), tuple(crds)
+    if (options.root / SAMPLES).is_dir():
+        from pykb.gen.samples import check_samples
+
+        check_samples(options.root, crds, diagnostics)
     found: list[Artifact] = []
     for crd in crds:
         document = crd_object(

@@ -36,6 +36,14 @@ NO_SERVED_VERSION = Code(
     "No version of a kind is served",
     "The API server refuses a CRD without a served version.",
 )
+SAMPLE_REFUSED = Code(
+    "sample-refused",
+    "A sample does not fit the schema of its kind",
+    "`kubectl apply -k config/samples` would end in the error that is quoted, and so would the test that applies the "
+    "sample. The manifests were written: change the sample, or the type.",
+    Severity.WARNING,
+)
+
 CRD_TOO_LARGE = Code(
     "crd-size",
     "A CRD is too large",

@@ -1,0 +1,92 @@
+"""Samples that a cluster would refuse. Reads `config/samples`; judges by the schemas of the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
+from pykb.gen.checks.value import broken_rules, misfits
+from pykb.gen.crd import SAMPLES
+from pykb.gen.ir import Crd, CrdVersion, SchemaNode
+from pykb.gen.manifest import ManifestLoader
+
+_PLACE = re.compile(r"(?: at|field) `([^`]+)`")
+
+
+def check_samples(root: Path, crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
+    """Find what does not fit its schema. Files that are no manifests are passed over: nothing depends on them."""
+    versions = {(f"{crd.group}/{each.name}", crd.names.kind): each for crd in crds for each in crd.versions}
+    for path in sorted((root / SAMPLES).glob("*.yaml")):
+        try:
+            documents = list(_documents(path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError):
+            continue
+        for node, data in documents:
+            kind = str(data.get("kind"))
+            version = versions.get((str(data.get("apiVersion")), kind))
+            for reason in _refusals(data, version) if version is not None else ():
+                diagnostics.add(
+                    SAMPLE_REFUSED.at(
+                        _span(path.name, node, reason),
+                        f"the API server would refuse this sample: {reason}",
+                        help=(f"change the sample, or what the type of {kind} asks for",),
+                    )
+                )
+
+
+def _documents(text: str) -> Iterator[tuple[yaml.Node, dict[str, Any]]]:
+    loader = ManifestLoader(text)
+    try:
+        while loader.check_node():
+            node = loader.get_node()
+            data = loader.construct_document(node) if node is not None else None
+            if node is not None and isinstance(data, dict):
+                yield node, data
+    finally:
+        loader.dispose()
+
+
+def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:
+    # The server checks metadata by rules of its own, and drops a status that is a subresource.
+    judged = {key: value for key, value in data.items() if key != "status" or not version.status}
+    value = _with_defaults({**judged, "metadata": {}}, version.schema)
+    return list(misfits(value, version.schema)) or list(broken_rules(value, version.schema))
+
+
+def _with_defaults(value: Any, schema: SchemaNode) -> Any:
+    """A value as the server sees it: defaults are filled in before anything is judged."""
+    if isinstance(value, list) and schema.items is not None:
+        return [_with_defaults(item, schema.items) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = dict(value)
+    properties = schema.properties or {}
+    for name, prop in properties.items():
+        default = prop.schema.keywords.get("default")
+        replaces_null = name in found and found[name] is None and not prop.schema.get("nullable")
+        if default is not None and (name not in found or replaces_null):
+            found[name] = default.value
+    inner = {name: properties[name].schema if name in properties else schema.values for name in found}
+    return {name: item if (node := inner[name]) is None else _with_defaults(item, node) for name, item in found.items()}
+
+
+def _span(name: str, node: yaml.Node, reason: str) -> Span:
+    """The line of the field that a reason names, or of the nearest one around it."""
+    place = _PLACE.search(reason)
+    mark = node.start_mark
+    for part in re.findall(r"[^.\[\]]+", place.group(1)) if place else ():
+        if isinstance(node, yaml.MappingNode):
+            pair = next((pair for pair in node.value if pair[0].value == part), None)
+            if pair is None:
+                break
+            mark, node = pair[0].start_mark, pair[1]
+        elif isinstance(node, yaml.SequenceNode) and part.isdigit() and int(part) < len(node.value):
+            node = node.value[int(part)]
+            mark = node.start_mark
+    return Span(f"{SAMPLES}/{name}", mark.line + 1, mark.column + 1)
