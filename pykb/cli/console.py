@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pykb.diagnostics.render import Format
+from pykb.diagnostics.render import Format, visible
 
 
 @dataclass(slots=True)
@@ -68,8 +68,8 @@ def out(text: str = "") -> None:
 
 
 def raw(text: str) -> None:
-    """Print data to stdout as it is."""
-    sys.stdout.write(text)
+    """Print data to stdout: as it is for a program, without what a terminal would act on for a person."""
+    sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 def say(text: str = "") -> None:

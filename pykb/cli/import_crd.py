@@ -80,10 +80,10 @@ def _kubectl(kubeconfig: Path | None, context: str) -> Kubectl:
 
 
 def _say_next(definitions: list[Definition], folder: str) -> None:
-    from pykb.importer.naming import group_folder
+    from pykb.importer.naming import group_folder, version_module
     from pykb.importer.shape import kind_class
 
     first = definitions[0]
     package = ".".join(Path(folder).parts)
-    module = f"{package}.{group_folder(first.group)}.{first.versions[0].name}"
+    module = f"{package}.{group_folder(first.group)}.{version_module(first.versions[0].name)}"
     console.say(f"next: from {module} import {kind_class(first.kind)}")

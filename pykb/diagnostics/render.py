@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -32,13 +33,30 @@ _LINE_END = re.compile(r"\r\n|\r|\n")
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 
 
+# Letters that a terminal acts on in place of showing them, and those that turn the direction of what follows.
+_UNSEEN = {n: 0x2400 + n for n in range(32) if chr(n) not in "\t\n"} | {
+    0x7F: 0x2421,
+    **dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
+}
+
+
+def visible(text: str) -> str:
+    r"""A text of somebody else's for a terminal: each letter that would act there is one that shows it.
+
+    >>> visible("a\x1b[2Jb")
+    'a␛[2Jb'
+    """
+    return text.translate(_UNSEEN)
+
+
 def read_lines(path: str, *, root: Path | None = None) -> list[str]:
     """Lines of a source file for an excerpt; empty when it is gone or no text."""
     try:
         text = (root / path if root else Path(path)).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return []
-    return _LINE_END.split(text)  # `str.splitlines` also breaks at characters that end no line of source
+    # `str.splitlines` also breaks at characters that end no line of source
+    return [visible(line) for line in _LINE_END.split(text)]
 
 
 def render(
@@ -64,12 +82,24 @@ def render(
 def _text(found: list[Diagnostic], style: Format, *, colour: bool, root: Path | None) -> str:
     if style is Format.JSON:
         return json.dumps([_as_json(d) for d in found], indent=2, ensure_ascii=False) + "\n"
+    found = [_visible(d) for d in found]
     if style is Format.CONCISE:
         return "".join(_concise(d) + "\n" for d in found)
     if style is Format.GITHUB:
         return "".join(_github(d) + "\n" for d in found)
     read = partial(read_lines, root=root)
     return "\n".join(_full(d, colour=colour, read=read) for d in found)
+
+
+def _visible(found: Diagnostic) -> Diagnostic:
+    return replace(
+        found,
+        message=visible(found.message),
+        label=visible(found.label),
+        labels=tuple(Label(label.span, visible(label.text)) for label in found.labels),
+        notes=tuple(map(visible, found.notes)),
+        help=tuple(map(visible, found.help)),
+    )
 
 
 def _paint(text: str, code: str, *, colour: bool) -> str:
@@ -95,11 +125,11 @@ def _excerpt(diagnostic: Diagnostic, span: Span, *, colour: bool, read: ReadLine
     elsewhere = [x for x in diagnostic.labels if x.span.path != span.path]
     gutter = len(str(max(x.span.line for x in (*here, *elsewhere))))
     accent = _COLOURS[diagnostic.severity]
-    out = [f"{' ' * gutter}--> {span.path}:{span.line}:{span.column}"]
+    out = [f"{' ' * gutter}--> {visible(span.path)}:{span.line}:{span.column}"]
     out += _lines(here, read(span.path), gutter=gutter, accent=accent, colour=colour)
     for label in elsewhere:
         place = label.span
-        out.append(f"{' ' * gutter}::: {place.path}:{place.line}:{place.column}")
+        out.append(f"{' ' * gutter}::: {visible(place.path)}:{place.line}:{place.column}")
         out += _lines([label], read(place.path), gutter=gutter, accent=None, colour=colour)
     return out
 
@@ -141,7 +171,7 @@ def _part(text: str, column: int) -> tuple[str, int]:
 
 
 def _place(span: Span | None) -> str:
-    return f"{span.path}:{span.line}:{span.column}: " if span else ""
+    return f"{visible(span.path)}:{span.line}:{span.column}: " if span else ""
 
 
 def _concise(diagnostic: Diagnostic) -> str:

@@ -71,7 +71,7 @@ def locate(root: Path, path: str) -> Path:
         OutsideError: It is not below ``root``, it is git's or a transaction's, or a folder on the way is a file.
     """
     pure = PurePosixPath(path)
-    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\0" in path or "\\" in path:
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in path or not path.isprintable():
         raise OutsideError(
             PATH_OUTSIDE.at(None, f"`{path}` is no path below the project", notes=("nothing was written",))
         )

@@ -89,6 +89,11 @@ def group_folder(group: str) -> str:
     return f"_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
 
 
+def version_module(version: str) -> str:
+    """The name of the module of an API version."""
+    return re.sub(r"[^a-z0-9]", "_", version)
+
+
 def choose_names(paths: Sequence[Sequence[str]], reserved: Iterable[str]) -> list[str]:
     """A name for each class: the shortest end of its path that no other class has.
 

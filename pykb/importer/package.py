@@ -13,7 +13,7 @@ from pykb.gen.sources import IMPORTED
 from pykb.importer.builtin import builtin_types
 from pykb.importer.definition import Definition, Version
 from pykb.importer.module import module_text
-from pykb.importer.naming import group_folder
+from pykb.importer.naming import group_folder, version_module
 
 _CHECKSUM = re.compile(rf"^{IMPORTED}checksum: (?P<sum>[0-9a-f]{{16}})\n", re.MULTILINE)
 _GROUP = re.compile(r'^GROUP_VERSION = GroupVersion\("(?P<group>[^"]*)"', re.MULTILINE)
@@ -65,7 +65,7 @@ def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -
     builtin = builtin_types()
     return [
         ModuleFile(
-            f"{group_folder(group)}/{re.sub(r'[^a-z0-9]', '_', version)}.py",
+            f"{group_folder(group)}/{version_module(version)}.py",
             sealed(module_text(group, version, kinds, builtin)),
             group,
             frozenset(definition.kind for definition, _ in kinds),
