@@ -12,6 +12,22 @@ from pykb.markers.naming import resolve, split_name
 from pykb.markers.place import MarkerComment, Place
 from pykb.markers.registry import MarkerRegistry
 
+_SYNONYMS = {
+    **dict.fromkeys(("minlen", "minsize", "notempty", "nonempty", "notblank", "nonblank"), "MinLength"),
+    **dict.fromkeys(("maxlen", "maxsize", "len", "length", "size"), "MaxLength"),
+    **dict.fromkeys(("min", "ge", "gte", "minvalue", "atleast"), "Minimum"),
+    **dict.fromkeys(("max", "le", "lte", "maxvalue", "atmost"), "Maximum"),
+    **dict.fromkeys(("gt", "greaterthan", "exclusivemin"), "ExclusiveMinimum"),
+    **dict.fromkeys(("lt", "lessthan", "exclusivemax"), "ExclusiveMaximum"),
+    **dict.fromkeys(("regex", "regexp", "match", "matches"), "Pattern"),
+    **dict.fromkeys(("oneof", "choices", "values", "allowed", "allowedvalues", "literal", "in"), "Enum"),
+    **dict.fromkeys(("cel", "rule", "expression", "check"), "XValidation"),
+    **dict.fromkeys(("step", "multiple"), "MultipleOf"),
+}
+"""What other schemas and languages call a marker of ``kubebuilder:validation``; in small letters."""
+_OF_TYPES = {"oneof": "ExactlyOneOf", "anyof": "AtLeastOneOf"}
+"""Those that mean something else above a class."""
+_VALIDATION = "kubebuilder:validation:"
 _NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
 _BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
 _PROSE = re.compile(r"\+(?:$|\s|[-+=|*]|\d(?![^\s:=]*[:=]))")
@@ -39,7 +55,9 @@ class Misspellings:
         word = words[0] if words else ""
         namespaced = _in_namespace(word)
         preferred = place.targets[0] if place.targets else None
-        suggestion = self._suggest(word, preferred, namespaced=namespaced)
+        synonym = _synonym(word, preferred)
+        suggestion = synonym or self._suggest(word, preferred, namespaced=namespaced)
+        known_as = "this is called" if synonym else "a marker with a similar name exists:"
         if not namespaced and suggestion is None:
             self._foreign(comment, place)
             return
@@ -48,9 +66,7 @@ class Misspellings:
                 comment.span(0, len(word) + 1),
                 f"unknown marker `+{word}`",
                 label="no marker has this name",
-                help=(f"a marker with a similar name exists: `+{suggestion}`",)
-                if suggestion
-                else ("`pykb explain markers` lists all markers",),
+                help=(f"{known_as} `+{suggestion}`",) if suggestion else ("`pykb explain markers` lists all markers",),
             )
         )
 
@@ -58,6 +74,8 @@ class Misspellings:
         for length in range(len(word.split(":")), 0, -1):
             # `kubebuilder:validation:XValidatoin:rule` names an argument at its end: try without it, too.
             name = ":".join(word.split(":")[:length])
+            if f"{name}:" == _VALIDATION:  # a family of markers and none of them: what is near is near by chance
+                return None
             found = self._registry.suggest(name, target=target)
             if found is None or (not namespaced and edit_distance(name.lower(), found.lower(), limit=2) > 2):
                 if not namespaced:
@@ -138,6 +156,18 @@ class Misspellings:
                 help=("if it is no marker of another tool, start the comment with another character than `+`",),
             )
         )
+
+
+def _synonym(word: str, target: MarkerTarget | None) -> str | None:
+    """The marker that another schema language calls by this name."""
+    rest = word.removeprefix(_VALIDATION)
+    if rest == word:
+        return None
+    items = "items:" * rest.count("items:")
+    name = rest.removeprefix(items).split(":")[0].casefold()
+    of_types = _OF_TYPES.get(name) if target is MarkerTarget.TYPE else None
+    found = of_types or _SYNONYMS.get(name)
+    return f"{_VALIDATION}{items}{found}" if found else None
 
 
 def _in_namespace(word: str) -> bool:
