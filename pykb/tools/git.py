@@ -52,5 +52,5 @@ def _answer(folder: Path, *words: str) -> str | None:
     program = find_program(NAME)
     if program is None:
         return None
-    done = run((program, *words), cwd=folder)
+    done = run((program, *words), cwd=folder, env={"GIT_TERMINAL_PROMPT": "0"})  # a partial clone may ask its origin
     return done.stdout if done.ok else None

@@ -36,7 +36,7 @@ class Incompatibility:
         effect: What it leads to.
         path: The field, from the root of the object.
         version: The version of the kind; empty for what all of them share.
-        keyword: The keyword of the schema that changed; empty for the field itself.
+        keyword: The keyword of the schema that changed, or `storage` of a version; empty for the field itself.
     """
 
     what: str
@@ -109,8 +109,13 @@ UNSERVED = Effect(
     ("announce it first: `+kubebuilder:deprecatedversion`",),
 )
 STORAGE = Effect(
+    "stored objects lose the fields that only the old version has, as nothing converts them",
+    ("give the kind a converter: `pykb create webhook --conversion`",),
+)
+MIGRATED = Effect(
     "stored objects stay in the old version until they are written again",
-    ("keep the old version until all are, and have a converter where the schemas differ",),
+    ("keep the old version until all are, and `status.storedVersions` of the CRD is without it",),
+    matters=False,
 )
 UNCONVERTED = Effect(
     "nothing but `apiVersion` changes between the versions: fields that only one of them has are dropped",

@@ -8,6 +8,7 @@ from typing import Any
 from pykb.gen.compat.change import (
     GONE,
     IMMUTABLE,
+    MIGRATED,
     RENAMED_KIND,
     SCALE_GONE,
     STATUS_GONE,
@@ -38,7 +39,7 @@ def compare_definitions(old: Document, new: Document | None) -> Iterator[Incompa
     before, after = old["spec"], new["spec"]
     yield from _names(before, after)
     versions = {version["name"]: version for version in after["versions"]}
-    stored = {name for name, version in versions.items() if version.get("storage")}
+    stored = next(name for name, version in versions.items() if version["storage"])
     for version in before["versions"]:
         name = version["name"]
         now = versions.get(name)
@@ -47,9 +48,9 @@ def compare_definitions(old: Document, new: Document | None) -> Iterator[Incompa
             continue
         if version.get("served") and not now.get("served"):
             yield Incompatibility("is not served any more", UNSERVED, version=name)
-        if version.get("storage") and name not in stored:
-            what = f"is stored as {', '.join(f'`{other}`' for other in sorted(stored))}, and was stored as `{name}`"
-            yield Incompatibility(what, STORAGE)
+        if version.get("storage") and name != stored:
+            effect = MIGRATED if _strategy(after) == "Webhook" else STORAGE
+            yield Incompatibility(f"is the stored version, and `{name}` was", effect, version=stored, keyword="storage")
         yield from (found.of(name) for found in _version(version, now))
     if _strategy(before) == "Webhook" != _strategy(after) and len(versions) > 1:
         yield Incompatibility("has no conversion webhook any more", UNCONVERTED)

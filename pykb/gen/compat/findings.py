@@ -52,6 +52,8 @@ def _place(change: Incompatibility, crd: Crd) -> Span | None:
     version = next((each for each in crd.versions if each.name == change.version), None)
     if version is None:
         return crd.span
+    if change.keyword == "storage":
+        return version.storage_span or version.span
     return _span(change, version) or version.span
 
 

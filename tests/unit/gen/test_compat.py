@@ -241,7 +241,12 @@ DEFINITIONS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] 
     "storage": (
         definition(version("v2"), STORED),
         definition(version("v2", storage=True), version("v1")),
-        ["is stored as `v2`, and was stored as `v1`"],
+        ["v2 is the stored version, and `v1` was"],
+    ),
+    "migration": (
+        definition(version("v2"), STORED, conversion=WEBHOOK),
+        definition(version("v2", storage=True), version("v1"), conversion=WEBHOOK),
+        ["v2 is the stored version, and `v1` was"],
     ),
     "scope": (definition(STORED), definition(STORED, scope="Cluster"), ["is Cluster, and was Namespaced"]),
     "kind": (definition(STORED), definition(STORED, names={"kind": "Boat"}), ["was called `Ship`"]),
@@ -276,4 +281,4 @@ def test_what_a_definition_breaks_beside_its_schemas(case: str) -> None:
     old, new, expected = DEFINITIONS[case]
     found = list(compare_definitions(old, new))
     assert [f"{each.version} {each.what}".strip() for each in found] == expected
-    assert all(each.effect.matters for each in found) == (case not in {"short name", "shown"})
+    assert all(each.effect.matters for each in found) == (case not in {"short name", "shown", "migration"})
