@@ -26,6 +26,16 @@ class Keyword:
     spelling: str = ""
 
 
+class Rule(dict[str, object]):
+    """An entry of ``x-kubernetes-validations``, with the place that says it: a schema has many, from many places."""
+
+    __slots__ = ("span",)
+
+    def __init__(self, parts: Mapping[str, object], span: Span | None) -> None:
+        super().__init__(parts)
+        self.span = span
+
+
 _NO_KEYWORDS: Mapping[str, Keyword] = MappingProxyType({})
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import CEL_MESSAGE, CEL_OLD_SELF, CEL_REASON, JSON_PATH
 from pykb.diagnostics.suggest import closest
-from pykb.gen.ir import SchemaNode
+from pykb.gen.ir import Rule, SchemaNode
 
 if TYPE_CHECKING:
     from pykb.gen.cel.findings import Findings
@@ -45,15 +45,15 @@ def check_rules(
     from pykb.gen.cel.cost import RULE_BUDGET
     from pykb.gen.checks.expressions import Place, check_expression
 
-    span = keyword.span or node.span
-    place = Place(node, what, span, occurrences, is_root=is_root)
     total = 0
     for rule in filter(_is_rule, keyword.value):
+        span = (rule.span if isinstance(rule, Rule) else None) or keyword.span or node.span
+        place = Place(node, what, span, occurrences, is_root=is_root)
         _check_reason(rule, span, diagnostics)
         _check_message(rule, what, span, diagnostics)
         path = rule.get("fieldPath")
         if isinstance(path, str):
-            _check_field_path(path, node, what, diagnostics)
+            _check_field_path(path, node, what, span, diagnostics)
         for part in ("rule", "messageExpression"):
             text = rule.get(part)
             if isinstance(text, str):
@@ -101,9 +101,8 @@ def _check_message(rule: Mapping[str, object], what: str, span: Span | None, dia
         )
 
 
-def _check_field_path(path: str, node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+def _check_field_path(path: str, node: SchemaNode, what: str, span: Span | None, diagnostics: Diagnostics) -> None:
     """The field that a failure is reported at: names from here down, no list indices."""
-    span = node.keywords["x-kubernetes-validations"].span or node.span
     current: SchemaNode | None = node
     at = 0
     while at < len(path) and current is not None:

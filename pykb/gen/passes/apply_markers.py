@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity, Span
 from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT, DEFAULT_VALUE, MARKER_TYPE
-from pykb.gen.ir import Keyword, SchemaNode
+from pykb.gen.ir import Keyword, Rule, SchemaNode
 from pykb.gen.lower.constraints import IMMUTABLE_RULE
 from pykb.gen.passes.names import canonical, unwrap
 from pykb.gen.passes.one_of import ONE_OF, one_of_rule
@@ -294,7 +294,8 @@ def _rule(node: SchemaNode, *rules: dict[str, object], marker: Marker) -> Schema
     old = node.get("x-kubernetes-validations")
     said = old if isinstance(old, list) else []
     # Server-side apply tells rules apart by their text: the same one twice is refused there.
-    return node.put("x-kubernetes-validations", [*said, *(r for r in rules if r not in said)], marker.span)
+    new = [Rule(rule, marker.span) for rule in rules if rule not in said]
+    return node.put("x-kubernetes-validations", [*said, *new], marker.span)
 
 
 def _x_validation(

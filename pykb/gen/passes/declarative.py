@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Label
 from pykb.diagnostics.codes.crd import MARKER_TYPE, TAG_NOT_EXPRESSIBLE
-from pykb.gen.ir import PropertyNode, SchemaNode
+from pykb.gen.ir import PropertyNode, Rule, SchemaNode
 from pykb.gen.passes.apply_markers import APPLIED, Target, apply_markers
 from pykb.gen.passes.expressions import FORMATS, expression, literal_text, selector
 from pykb.gen.passes.names import canonical, unwrap
@@ -82,7 +82,8 @@ def _not_expressible(marker: Marker, inner: Marker) -> Diagnostic:
 def add_rule(node: SchemaNode, rule: str, message: str, marker: Marker) -> SchemaNode:
     """The schema with one more CEL rule."""
     said = node.get(_RULES)
-    rules = [*(said if isinstance(said, list) else []), {"rule": rule, "message": message}]
+    new = Rule({"rule": rule, "message": message}, marker.span)
+    rules = [*(said if isinstance(said, list) else []), new]
     return node.put(_RULES, rules, marker.span)
 
 
