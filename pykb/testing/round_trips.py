@@ -19,6 +19,8 @@ from pykb.testing.objects.paths import Path, check_paths, parse_path, spelt
 from pykb.testing.shrinking import shrunk
 
 MOST_SHOWN = 10
+Overrides = Mapping[str, Override] | Mapping[type[Any], Mapping[str, Override]]
+"""How to make fields, by their paths: for both versions, or by version."""
 
 
 def assert_round_trips(
@@ -26,7 +28,7 @@ def assert_round_trips(
     *,
     samples: int = 100,
     seed: int = 0,
-    overrides: Mapping[str, Override] | None = None,
+    overrides: Overrides | None = None,
     ignore: Sequence[str] = (),
 ) -> None:
     """Convert random objects spoke -> hub -> spoke and hub -> spoke -> hub, and demand that nothing is lost.
@@ -42,7 +44,8 @@ def assert_round_trips(
         converter: The converter.
         samples: How many objects of each version.
         seed: Where to begin; a failure tells the seed of its object.
-        overrides: How to make fields that need more than their type says; see :func:`random_object`.
+        overrides: How to make fields that need more than their type says; see :func:`random_object`. They hold for
+            both versions, or are given for each: ``{v1.Box: {"spec.size": ...}, v2.Box: {"spec.width": ...}}``.
         ignore: What may be lost or changed, with all that is in it: ``spec.newField``, ``spec.ports[].appProtocol``,
             ``metadata.annotations[example.com/hub]``.
 
@@ -52,13 +55,15 @@ def assert_round_trips(
         ValueError: A field needs an override, or a path leads to no field.
     """
     __tracebackhide__ = True  # pytest shows the line of the test, and the message
-    check_paths((*(overrides or ()), *ignore), (converter.spoke, converter.hub))
+    kinds = (converter.spoke, converter.hub)
+    check_paths(ignore, kinds)
+    own = _by_version(overrides or {}, kinds)
     ignored = tuple(map(parse_path, ignore))
-    for kind in (converter.spoke, converter.hub):
+    for kind in kinds:
         trip = _Trip(converter, kind, ignored)
         refused = 0
         for number in range(seed, seed + samples):
-            obj = make_object(kind, number, overrides=overrides)
+            obj = make_object(kind, number, overrides=own[kind])
             try:
                 fault = trip.fault(obj)
             except Unconvertible as error:
@@ -69,6 +74,24 @@ def assert_round_trips(
                 raise AssertionError(_report(smallest, converter, number)) from smallest.error
         if refused == samples and samples:
             raise AssertionError(f"every random {trip.from_} was refused: {last}")
+
+
+def _by_version(
+    overrides: Overrides, kinds: tuple[type[Object], type[Object]]
+) -> dict[type[Object], Mapping[str, Override]]:
+    """The overrides of each version, their paths checked against it; those of no version hold for both."""
+    shared = {path: make for path, make in overrides.items() if isinstance(path, str) and callable(make)}
+    check_paths(shared, kinds)
+    found: dict[type[Object], Mapping[str, Override]] = dict.fromkeys(kinds, shared)
+    for kind, own in overrides.items():
+        if isinstance(kind, str) or not isinstance(own, Mapping):
+            continue
+        if kind not in found:
+            names = " and ".join(f"`{known.gvk.version}.{known.__name__}`" for known in kinds)
+            raise ValueError(f"`{kind.__name__}` in `overrides` is no version of the converter, which has {names}")
+        check_paths(own, (kind,))
+        found[kind] = own
+    return found
 
 
 @dataclass(frozen=True, slots=True)

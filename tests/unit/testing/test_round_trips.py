@@ -235,6 +235,32 @@ def test_overrides_reach_the_objects() -> None:
     assert "0 0 1" in seen
 
 
+def test_overrides_are_given_by_version() -> None:
+    """A field of one name can need something else in each version."""
+    seen: set[str] = set()
+
+    class Watching(Losing):
+        def to_hub(self, spoke: JobV1) -> JobV2:
+            seen.add(spoke.spec.schedule)
+            return super().to_hub(spoke)
+
+    overrides = {
+        JobV1: {"spec.schedule": lambda _: "0 0 1"},
+        JobV2: {"spec.schedule": lambda _: ScheduleV2(minute="1", hour="2", day="3")},
+    }
+    assert_round_trips(Watching(), samples=20, overrides=overrides, ignore=("spec",))
+    assert seen <= {"0 0 1", "1 2 3", "* * *"}
+    assert {"0 0 1", "1 2 3"} <= seen
+
+
+def test_overrides_by_version_are_checked() -> None:
+    """A path against its own version, a version against those of the converter."""
+    with pytest.raises(ValueError, match=r"`spec\.shedule` leads to no field: JobSpecV1 has no `shedule`"):
+        assert_round_trips(Losing(), overrides={JobV1: {"spec.shedule": str}})
+    with pytest.raises(ValueError, match=r"`ScheduleV2` in `overrides` is no version of the converter"):
+        assert_round_trips(Losing(), overrides={ScheduleV2: {"minute": str}})
+
+
 @pytest.mark.parametrize("arguments", [{"ignore": ("spec.grase",)}, {"overrides": {"spec.shedule": str}}])
 def test_a_misspelt_path_is_told(arguments: dict[str, object]) -> None:
     """It has to be a field of the spoke or of the hub."""
