@@ -35,7 +35,9 @@ class _Opaque:
     """A value of which only this is known: it is there."""
 
 
-def verdict(rule: str, value: object, schema: SchemaNode, *, matches: Callable[[str, str], bool]) -> str | None:
+def verdict(
+    rule: str, value: object, schema: SchemaNode, *, matches: Callable[[str, str], bool], has_old: bool = True
+) -> str | None:
     """Why a value certainly breaks a rule of its schema; empty where the rule is simply false, ``None`` if it may hold.
 
     Args:
@@ -43,9 +45,12 @@ def verdict(rule: str, value: object, schema: SchemaNode, *, matches: Callable[[
         value: Plain JSON data that fits the schema otherwise.
         schema: The schema with the rule, without references.
         matches: Whether a pattern is found in a text, by RE2's rules.
+        has_old: Whether ``oldSelf`` is a value: then the API server takes the default for the old value, too.
     """
     try:
-        found = _Evaluation(matches).value(parse(rule), {"self": _seen(value, schema)})
+        seen = _seen(value, schema)
+        names = {"self": seen, "oldSelf": seen} if has_old else {"self": seen}
+        found = _Evaluation(matches).value(parse(rule), names)
     except (Unknown, CelSyntaxError, RecursionError):
         return None
     except Failed as error:

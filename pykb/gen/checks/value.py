@@ -58,7 +58,10 @@ def broken_rules(value: object, schema: SchemaNode, path: str = "") -> Iterator[
     rules = schema.get("x-kubernetes-validations")
     for rule in rules if isinstance(rules, list) else ():
         text = rule.get("rule") if isinstance(rule, Mapping) else None
-        reason = verdict(text, value, schema, matches=is_match) if isinstance(text, str) else None
+        if not isinstance(text, str):
+            continue
+        has_old = rule.get("optionalOldSelf") is not True
+        reason = verdict(text, value, schema, matches=is_match, has_old=has_old)
         if reason is not None:
             where = f" at `{path}`" if path else ""
             yield f"{_shown(value)}{where} breaks the rule `{text}`" + (f": {reason}" if reason else "")

@@ -50,6 +50,11 @@ SCHEMAS = {
     "default that breaks a rule": field("# +kubebuilder:default=1", "a: Annotated[int, CEL('self > 3')]"),
     "default that keeps a rule": field("# +kubebuilder:default=5", "a: Annotated[int, CEL('self % 2 == 1')]"),
     "default that keeps a rule on old values": field("a: Annotated[int, CEL('self == oldSelf')] = 5"),
+    "default that breaks a rule on old values": field("a: Annotated[int, CEL('self != oldSelf')] = 5"),
+    "default that needs another old value": field("a: Annotated[int, CEL('self > oldSelf')] = 5"),
+    "default with an optional old value": field(
+        "a: Annotated[int, CEL('!oldSelf.hasValue() || self == 5', optional_old_self=True)] = 5"
+    ),
     "default that divides by zero": field("a: Annotated[int, CEL('5 / self > 0')] = 0"),
     "default that breaks a rule of texts": field(
         "a: Annotated[str, CEL(\"self.startsWith('a') && self.matches('^[a-z]+$')\"), Field(max_length=9)] = 'aB'"
