@@ -8,6 +8,7 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/#c
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable
@@ -30,6 +31,9 @@ ALLOWED_FOR = timedelta(minutes=5)
 DENIED_FOR = timedelta(seconds=30)
 REMEMBERED = 1024
 
+ASKED_AT_ONCE = 4
+"""Questions to the API server at the same time. Anybody can send tokens, and controllers share the connections."""
+
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -48,7 +52,10 @@ class ApiAuthorizer:
     def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
         self._client = client
         self._clock: Clock = clock or SystemClock()
+        # Apart from each other, so that tokens that somebody makes up push out nobody's good one.
         self._users: dict[str, tuple[float, User | None]] = {}
+        self._nobodies: dict[str, tuple[float, User | None]] = {}
+        self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
         self._verdicts: dict[tuple[User, str, str], tuple[float, bool]] = {}
 
     @web.middleware
@@ -76,12 +83,13 @@ class ApiAuthorizer:
             PykbError: The API server could not be asked.
         """
         digest = hashlib.sha256(token.encode()).hexdigest()  # tokens are not kept
-        remembered = self._users.get(digest)
+        remembered = self._users.get(digest) or self._nobodies.get(digest)
         if remembered is not None and remembered[0] > self._clock.now():
             return remembered[1]
         status = await self._review("authentication.k8s.io", "TokenReview", {"token": token})
         user = _user(status.get("user") or {}) if status.get("authenticated") else None
-        _remember(self._users, digest, self._clock.now() + AUTHENTICATED_FOR.total_seconds(), user)
+        memory = self._nobodies if user is None else self._users
+        _remember(memory, digest, self._clock.now() + AUTHENTICATED_FOR.total_seconds(), user)
         return user
 
     async def authorize(self, user: User, *, path: str, verb: str) -> bool:
@@ -108,7 +116,8 @@ class ApiAuthorizer:
     async def _review(self, group: str, kind: str, spec: dict[str, Any]) -> dict[str, Any]:
         gvk = GroupVersionKind(group, "v1", kind)
         review: dict[str, Any] = {"apiVersion": gvk.api_version, "kind": kind, "metadata": {}, "spec": spec}
-        await self._client.create(review)
+        async with self._asking:
+            await self._client.create(review)
         status: dict[str, Any] = review.get("status") or {}
         return status
 

@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.authorization import ApiAuthorizer, User
+from pykb.runtime.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.certificates import ServingCertificate, self_signed
 from pykb.runtime.clock import VirtualClock
@@ -175,12 +175,39 @@ async def test_answers_are_remembered_for_a_while():
 
 
 async def test_what_is_remembered_is_bounded_and_holds_no_token():
-    """Nobody fills the memory with made-up tokens, and none can be read from it."""
-    authorizer = ApiAuthorizer(Reviews())
+    """Nobody fills the memory with made-up tokens or pushes good ones out of it, and none can be read from it."""
+    reviews = Reviews()
+    authorizer = ApiAuthorizer(reviews)
+    await authorizer.authenticate("reader")
     for number in range(1500):
         await authorizer.authenticate(f"made-up-{number}")
-    assert len(authorizer._users) == 1024
-    assert not any("made-up" in key for key in authorizer._users)
+    memory = authorizer._users | authorizer._nobodies
+    assert len(memory) == 1025
+    assert not any("made-up" in key for key in memory)
+    asked = len(reviews.asked)
+    assert await authorizer.authenticate("reader")
+    assert len(reviews.asked) == asked
+
+
+async def test_made_up_tokens_leave_connections_to_the_controllers():
+    """A few are asked about at once; the others wait."""
+    running, most, release = 0, 0, asyncio.Event()
+
+    class Slow(Reviews):
+        async def create(self, review):
+            nonlocal running, most
+            running += 1
+            most = max(most, running)
+            await release.wait()
+            running -= 1
+            await super().create(review)
+
+    authorizer = ApiAuthorizer(Slow())
+    asked = [asyncio.ensure_future(authorizer.authenticate(f"made-up-{number}")) for number in range(50)]
+    await turn()
+    release.set()
+    assert await asyncio.gather(*asked) == [None] * 50
+    assert most == ASKED_AT_ONCE
 
 
 async def test_a_self_signed_certificate_serves_tls_that_a_strict_client_accepts(serve, tmp_path):
