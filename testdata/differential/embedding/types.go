@@ -6,7 +6,6 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // First is embedded.
 // +kubebuilder:validation:XValidation:rule="has(self.a)",message="first"
-// +structType=atomic
 type First struct {
 	// A of the first.
 	A string `json:"a,omitempty"`
@@ -32,6 +31,7 @@ type Both struct {
 
 // Grand is embedded twice removed.
 // +kubebuilder:validation:XValidation:rule="has(self.g)",message="grandparent"
+// +structType=atomic
 type Grand struct {
 	G string `json:"g,omitempty"`
 }

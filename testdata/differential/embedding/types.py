@@ -4,7 +4,6 @@ from pykb.api import CustomResource, GroupVersion, Struct
 
 
 # +kubebuilder:validation:XValidation:rule="has(self.a)",message="first"
-# +structType=atomic
 class First(Struct):
     """First is embedded."""
 
@@ -29,6 +28,7 @@ class Both(First, Second):
 
 
 # +kubebuilder:validation:XValidation:rule="has(self.g)",message="grandparent"
+# +structType=atomic
 class Grand(Struct):
     """Grand is embedded twice removed."""
 
