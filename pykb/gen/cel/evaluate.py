@@ -35,6 +35,10 @@ class _Opaque:
     """A value of which only this is known: it is there."""
 
 
+class _Nothing:
+    """An optional without a value: what `?.` selects of a value that has no fields."""
+
+
 def verdict(
     rule: str, value: object, schema: SchemaNode, *, matches: Callable[[str, str], bool], has_old: bool = True
 ) -> str | None:
@@ -59,6 +63,7 @@ def verdict(
 
 
 _OPAQUE = _Opaque()
+_NOTHING = _Nothing()
 
 
 def _seen(value: object, schema: SchemaNode) -> object:
@@ -112,9 +117,11 @@ class _Evaluation:
     def _select(self, node: Select, names: Mapping[str, object]) -> object:
         operand = self.value(node.operand, names)
         # Escaped names (`__dash__`) are left to the server.
-        if node.optional or "__" in node.field:
+        if "__" in node.field or isinstance(operand, _Nothing) or (node.optional and isinstance(operand, dict)):
             raise Unknown
         if not isinstance(operand, dict):
+            if node.optional:
+                return _NOTHING
             raise _no_overload()
         if node.field not in operand:
             message = f"no such key: {node.field}"
@@ -152,7 +159,7 @@ class _Evaluation:
 
     def _has(self, node: Select, names: Mapping[str, object]) -> bool:
         operand = self.value(node.operand, names)
-        if "__" in node.field:
+        if "__" in node.field or isinstance(operand, _Nothing):
             raise Unknown
         if not isinstance(operand, dict):
             raise _no_overload()
@@ -161,7 +168,7 @@ class _Evaluation:
     def _macro(self, node: Call, names: Mapping[str, object]) -> object:
         variable, body = node.arguments
         items = self.value(node.target, names) if node.target is not None else None
-        if not isinstance(variable, Name):
+        if not isinstance(variable, Name) or isinstance(items, _Nothing):
             raise Unknown
         if not isinstance(items, list | dict):
             raise _no_overload()
@@ -205,7 +212,7 @@ class _Evaluation:
 
 
 def _at(whole: object, index: object, *, optional: bool) -> object:
-    if optional:
+    if optional or isinstance(whole, _Nothing):
         raise Unknown
     if isinstance(whole, dict) and isinstance(index, str):
         if index not in whole:
@@ -288,6 +295,8 @@ def _kind(value: object) -> str:
             return "string"
         case None:
             return "null"
+        case _Nothing():
+            return "optional"
     return "list" if isinstance(value, list) else "map"
 
 

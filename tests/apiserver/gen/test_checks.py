@@ -55,6 +55,7 @@ SCHEMAS = {
     "default with an optional old value": field(
         "a: Annotated[int, CEL('!oldSelf.hasValue() || self == 5', optional_old_self=True)] = 5"
     ),
+    "default that is no optional": field("a: Annotated[IntOrString, CEL('self.?b == self')] = 'x'"),
     "default that divides by zero": field("a: Annotated[int, CEL('5 / self > 0')] = 0"),
     "default that breaks a rule of texts": field(
         "a: Annotated[str, CEL(\"self.startsWith('a') && self.matches('^[a-z]+$')\"), Field(max_length=9)] = 'aB'"
