@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
+from pykb.api.names import words
 from pykb.api.struct import Struct
 from pykb.importer.docs import survives
 from pykb.importer.fingerprint import Fingerprints, Schema
@@ -21,6 +22,27 @@ class Step:
 
     name: str
     one_of_many: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """One part of a schema that becomes a class, and where it is."""
+
+    number: int
+    schema: Schema
+    path: tuple[Step, ...]
+    of_field: bool
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What its class would be called: after its field, and after its kind where it is a part of one."""
+        steps = self.path if len(self.path) == 2 else self.path[-1:]
+        return tuple(word for step in steps for word in words(class_word(step.name, one_of_many=step.one_of_many)))
+
+    def ends_as(self, other: Occurrence) -> bool:
+        """Whether its name ends with that of another, or it is what a kind has under the same name."""
+        mine, theirs = self.words, other.words
+        return mine[-len(theirs) :] == theirs or (len(other.path) == 2 and theirs[-len(mine) :] == mine)
 
 
 @dataclass(slots=True)
@@ -78,6 +100,8 @@ class Shapes:
         self._kinds = frozenset(kind_class(kind) for kind in kinds)
         self._recognise = recognise
         self._fingerprints = Fingerprints(described=True)
+        self._found: dict[int, list[Occurrence]] = {}
+        self._count = 0
         self._shapes: dict[int, Shape] = {}
         self._builtin: dict[int, type[Struct]] = {}
         self._modules: dict[str, str] = {}  # of built-in types in use, by their names
@@ -91,14 +115,16 @@ class Shapes:
 
     def of(self, schema: Schema) -> Shape | None:
         """The class of a part of a schema."""
-        return self._shapes.get(self._fingerprints.of_class(schema))
+        return self._shapes.get(id(schema))
 
     def builtin(self, schema: Schema) -> type[Struct] | None:
         """The built-in type of a part of a schema."""
         return self._builtin.get(id(schema))
 
     def finish(self) -> None:
-        """Decide names and docstrings, when all kinds are there."""
+        """Decide classes, names and docstrings, when all kinds are there."""
+        made = [found for alike in self._found.values() for found in self._classes(alike)]
+        self.ordered = [shape for _, shape in sorted(made, key=lambda each: each[0])]
         paths = [[class_word(s.name, one_of_many=s.one_of_many) for s in shape.path] for shape in self.ordered]
         for path, shape in zip(paths, self.ordered, strict=True):
             path[0] = kind_class(shape.path[0].name)
@@ -117,18 +143,36 @@ class Shapes:
             return
         if self._is_builtin(schema, path):
             return
-        number = self._fingerprints.of_class(schema)
-        shape = self._shapes.get(number)
-        if shape is None:
-            for name, prop in children(schema).items():
-                self._visit(prop, (*path, Step(name)), of_field=True)
-            shape = self._shapes[number] = Shape(schema, path)
-            self.ordered.append(shape)
-        elif len(path[-1].name) < len(shape.path[-1].name):
-            shape.path = path
-        text = schema.get("description")
-        texts = shape.field_texts if of_field else shape.inner_texts
-        texts.append(text if isinstance(text, str) else None)
+        for name, prop in children(schema).items():
+            self._visit(prop, (*path, Step(name)), of_field=True)
+        alike = self._found.setdefault(self._fingerprints.of_class(schema), [])
+        alike.append(Occurrence(self._count, schema, path, of_field=of_field))
+        self._count += 1
+
+    def _classes(self, alike: Sequence[Occurrence]) -> Iterator[tuple[int, Shape]]:
+        """The classes of parts with one schema, each with its place among all.
+
+        Parts are of one class where the name of one ends with the name of the other: `proxy` and `httpProxy`. A class
+        that is named after a field means that field to whoever reads it, so `tlas` are no `ExtVar`.
+        """
+        made: list[tuple[Occurrence, Shape]] = []
+        for found in sorted(alike, key=lambda each: (len(each.path) > 2, len(each.words), each.number)):
+            shape = next((shape for first, shape in made if found.ends_as(first)), None)
+            if shape is None:
+                shape = Shape(found.schema, found.path)
+                made.append((found, shape))
+            self._shapes[id(found.schema)] = shape
+        firsts: dict[int, Occurrence] = {}
+        for found in alike:
+            shape = self._shapes[id(found.schema)]
+            firsts.setdefault(id(shape), found)
+            text = found.schema.get("description")
+            texts = shape.field_texts if found.of_field else shape.inner_texts
+            texts.append(text if isinstance(text, str) else None)
+        for _, shape in made:
+            first = firsts[id(shape)]
+            shape.schema = first.schema  # what it is made of stands above it
+            yield first.number, shape
 
     def _is_builtin(self, schema: Schema, path: tuple[Step, ...]) -> bool:
         known = self._recognise(schema, [step.name for step in path]) if children(schema) else None

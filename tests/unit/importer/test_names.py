@@ -57,18 +57,29 @@ def test_folders_are_identifiers() -> None:
         assert group_folder(group).isidentifier()
 
 
-def test_equal_parts_are_one_class(make_crd, define) -> None:
-    """What is written out many times in a CRD is one class in Python."""
+def test_equal_parts_of_one_name_are_one_class(make_crd, define) -> None:
+    """What is written out many times in a CRD is one class in Python, where its name says the same of all."""
     part = "{type: object, properties: {x: {type: string}}}"
     made = define(
         make_crd(
-            f"first: {part}\nothers: {{type: array, items: {part}}}\nbyName: {{type: object, additionalProperties: {part}}}"
+            f"httpProxy: {part}\nproxy: {part}\nproxies: {{type: array, items: {part}}}\n"
+            f"byProxy: {{type: object, additionalProperties: {part}}}\nother: {part}"
         )
     )
     [file] = package_files(made, Diagnostics())
-    assert "first: First | None" in file.text
-    assert "others: list[First] | None" in file.text
-    assert "by_name: dict[str, First] | None" in file.text
+    assert "http_proxy: Proxy | None" in file.text
+    assert "proxy: Proxy | None" in file.text
+    assert "proxies: list[Proxy] | None" in file.text
+    assert "by_proxy: dict[str, Proxy] | None" in file.text
+    assert "other: Other | None" in file.text
+
+
+def test_the_parts_of_kinds_are_named_after_the_shorter_kind(make_crd, define) -> None:
+    """An Issuer has an IssuerSpec, and a ClusterIssuer, too; a Thing of the same form has its own."""
+    made = define(*(make_crd("x: {type: string}", kind=kind) for kind in ("ClusterIssuer", "Issuer", "Thing")))
+    [file] = package_files(made, Diagnostics())
+    assert file.text.count("    spec: IssuerSpec | None") == 2
+    assert file.text.count("    spec: ThingSpec | None") == 1
 
 
 @pytest.mark.parametrize(

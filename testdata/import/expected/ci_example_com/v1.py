@@ -1,4 +1,4 @@
-# Made by `pykb import crd`; checksum: 24bac40db4bfe6bd
+# Made by `pykb import crd`; checksum: f9624ff635192769
 # ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003
 """Types of ci.example.com/v1: Pipeline."""
 
@@ -23,6 +23,13 @@ class Step(Struct):
 
 class Stage(Struct):
     steps: list[Step] | None = None
+
+
+class Finally(Struct):
+    """One command."""
+
+    run: str
+    env: list[Env] | None = None
 
 
 class PolicyConfig(Struct):
@@ -56,7 +63,7 @@ class PipelineSpec(Struct):
     environments: dict[str, dict[str, Annotated[str, Field(max_length=1024)]]] | None = None
     priority: Literal[1, 5, 10] = 5
     stages: list[Stage] | None = None
-    finally_: list[Step] | None = None
+    finally_: list[Finally] | None = None
     policies: dict[str, Policy] | None = None
     config: SpecConfig | None = None
 
