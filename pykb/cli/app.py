@@ -59,7 +59,7 @@ def _run(args: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the top: whatever it is, it becomes a message and an exit code
         return errors.handle(error)
     finally:
-        errors.flush()
+        errors.flush(last=True)
     if result == errors.EXIT_INTERRUPTED:
         return _interrupted()
     return result if isinstance(result, int) else 0

@@ -16,8 +16,10 @@ def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
         console.raw(plan.diff())
         return False
     if dry_run:
-        for line in summary(plan):
-            console.out(line)
+        changes = [{"action": str(change.action), "path": change.path} for change in plan.changes]
+        if not console.data({"changes": changes, "kept": list(plan.kept)}):
+            for line in summary(plan):
+                console.out(line)
         console.say("nothing was written (--dry-run)")
         return False
     _apply(plan)

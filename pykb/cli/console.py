@@ -5,6 +5,7 @@ Data goes to stdout, everything about the run to stderr.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -70,6 +71,14 @@ def out(text: str = "") -> None:
 def raw(text: str) -> None:
     """Print data to stdout: as it is for a program, without what a terminal would act on for a person."""
     sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
+
+
+def data(value: object) -> bool:
+    """Print data to stdout as one JSON document, where ``--format json`` asks for it; whether it does."""
+    if settings.format is not Format.JSON:
+        return False
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    return True
 
 
 def say(text: str = "") -> None:

@@ -77,6 +77,7 @@ def list_() -> None:
 
     Examples:
       pykb envtest list
+      pykb envtest list --format json
     """
     from pykb.envtest.assets import PROGRAMS, VARIABLE, is_program, named_by_environment
     from pykb.envtest.cache import Cache
@@ -85,11 +86,15 @@ def list_() -> None:
     if named := named_by_environment():
         console.say(f"note: {VARIABLE} is set, so pykb uses {named.folder}")
     cache = Cache.of_user()
-    versions = cache.versions()
-    for version in versions:
-        programs = ", ".join(name for name in PROGRAMS if is_program(cache.place(version) / name))
+    versions = {
+        version: [name for name in PROGRAMS if is_program(cache.place(version) / name)] for version in cache.versions()
+    }
+    rows = [{"version": v, "programs": names, "default": v == KUBERNETES} for v, names in versions.items()]
+    if console.data(rows):
+        return
+    for version, programs in versions.items():
         default = "  (default)" if version == KUBERNETES else ""
-        console.out(f"{version}  {programs}{default}")
+        console.out(f"{version}  {', '.join(programs)}{default}")
     if not versions:
         console.say(f"no version is in the cache; `pykb envtest use` gets {KUBERNETES}")
 

@@ -62,9 +62,9 @@ def report_rendered(text: str) -> None:
         console.warn_raw(text)
 
 
-def flush() -> None:
-    """Print what was kept back; the last thing that a command does."""
-    if _as_json:
+def flush(*, last: bool = False) -> None:
+    """Print what was kept back; at the end of a command also where that is nothing."""
+    if _as_json or (last and console.settings.format is Format.JSON):
         text = json.dumps(_as_json, indent=2, ensure_ascii=False) + "\n"
         _as_json.clear()
         console.warn_raw(text)

@@ -34,7 +34,9 @@ def explain(
         from pykb.markers.reference import list_markers
         from pykb.markers.registry import builtin_registry
 
-        console.raw(list_markers(builtin_registry()))
+        registry = builtin_registry()
+        if not console.data([{"name": each.name, "summary": each.summary} for each in registry]):
+            console.raw(list_markers(registry))
     else:
         _code(subject)
 
@@ -61,6 +63,9 @@ def _code(slug: str) -> None:
 
     codes = all_codes()
     if not slug:
+        rows = [{"code": c.slug, "severity": str(c.severity), "title": c.title} for c in codes.values()]
+        if console.data(rows):
+            return
         width = max(len(known) for known in codes)
         for known, code in codes.items():
             console.out(f"{known:<{width}}  {code.title}")
@@ -70,6 +75,9 @@ def _code(slug: str) -> None:
         near = closest(slug, codes)
         what = f"a code with a similar name exists: `pykb explain {near}`" if near else "`pykb explain` lists them"
         finish([UNKNOWN_CODE.at(None, f"no message has the code `{slug}`", help=(what,))], code=EXIT_USAGE)
+        return
+    whole = {"severity": str(found.severity), "title": found.title, "explanation": found.explanation}
+    if console.data({"code": found.slug, **whole}):
         return
     console.out(f"{found.severity}[{found.slug}]: {found.title}\n")
     for paragraph in found.explanation.split("\n\n"):

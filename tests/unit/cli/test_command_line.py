@@ -111,6 +111,29 @@ def test_version_says_what_it_runs_on(pykb) -> None:
     assert json.loads(pykb("version", "--format", "json").out)["pykb"] == package.__version__
 
 
+def test_lists_are_documents_where_json_is_asked_for(pykb) -> None:
+    """One document on stdout, and an empty array of findings on stderr."""
+    codes = pykb("explain", "--format", "json")
+    assert json.loads(codes.err) == []
+    listed = {entry["code"]: entry for entry in json.loads(codes.out)}
+    one = json.loads(pykb("explain", "anchor-missing", "--format", "json").out)
+    assert one["explanation"]
+    assert listed["anchor-missing"] == {key: one[key] for key in ("code", "severity", "title")}
+    assert {"name", "summary"} == set(json.loads(pykb("explain", "markers", "--format=json").out)[0])
+    assert isinstance(json.loads(pykb("envtest", "list", "--format", "json").out), list)
+
+
+def test_a_plan_is_a_document_where_json_is_asked_for(pykb, tmp_path, monkeypatch) -> None:
+    """Each file with what would be done to it; nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    done = pykb("init", "--domain", "example.com", "--project-name", "shop", "--dry-run", "--format", "json")
+    plan = json.loads(done.out)
+    assert {"action": "create", "path": "PROJECT"} in plan["changes"]
+    assert plan["kept"] == []
+    assert json.loads(done.err) == []
+    assert not list(tmp_path.iterdir())
+
+
 def test_explain_knows_every_code(pykb) -> None:
     """The list and the text; an unknown code gets the nearest."""
     assert "anchor-missing" in pykb("explain").out

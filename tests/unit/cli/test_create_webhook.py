@@ -364,7 +364,7 @@ def test_without_a_terminal_nobody_is_asked(pykb, project: Path) -> None:
 
 def test_findings_as_json_are_one_document(spawn, project: Path) -> None:
     """Also where the generator, a process of its own, has something to say."""
-    assert spawn([*HOOK, "--defaulting", "--format", "json"]).stderr == ""
+    assert json.loads(spawn([*HOOK, "--defaulting", "--format", "json"]).stderr) == []
     types = project / "sealvm/api/v1/machine_types.py"
     types.write_text(types.read_text() + "# +kubebuilder:nothing\n")
     done = spawn([*HOOK[:-1], "--programmatic-validation", "--format", "json"])
