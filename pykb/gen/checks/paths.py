@@ -56,11 +56,16 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
         (scale.status_path, ".status.", "integer"),
         (scale.selector_path or "", ".status. or .spec.", "string"),
     ):
-        if not path:
+        if not path and kind == "string":  # the selector, which is optional
             continue
         if not path.startswith(tuple(top.split(" or "))):
             diagnostics.add(
-                JSON_PATH.at(scale.span, f"the path `{path}` of the scale subresource must start with `{top}`")
+                JSON_PATH.at(
+                    scale.span,
+                    f"the path `{path}` of the scale subresource must start with `{top}`"
+                    if path
+                    else f"the scale subresource needs a path that starts with `{top}`, found none",
+                )
             )
             continue
         # The API server takes these two; scaling does nothing then.
