@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +14,7 @@ from pykb.cli.errors import EXIT_FINDINGS, finish, report
 from pykb.cli.memory import without_collection
 
 if TYPE_CHECKING:
+    from pykb.diagnostics import Diagnostic
     from pykb.files.plan import Change
     from pykb.gen.request import Request
     from pykb.gen.run import GenerateResult
@@ -190,17 +192,25 @@ def generate(
         from pykb.cli.compatibility import replaced
 
         result.diagnostics.extend(replaced(root, changes, result))
-    finish(result.diagnostics)
     if check:
         diff, differing = output.check(changes)
         if diff:
             console.out(diff.rstrip("\n"))
-        finish(differing)
+        finish([*_judged(result.diagnostics), *differing])
         return
+    finish(result.diagnostics)
     text = output.printed(result.artifacts, request.rules)
     if text:
         console.out(text.removesuffix("\n"))
     write(output.to_plan(root, changes))
+
+
+def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
+    """Findings as a check has them: a sample that the API server would refuse must not be merged."""
+    from pykb.diagnostics import Severity
+    from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
+
+    return (replace(each, severity=Severity.ERROR) if each.code is SAMPLE_REFUSED else each for each in found)
 
 
 def _compare(root: Path, revision: str, request: Request, result: GenerateResult) -> None:

@@ -40,7 +40,8 @@ SAMPLE_REFUSED = Code(
     "sample-refused",
     "A sample does not fit the schema of its kind",
     "`kubectl apply -k config/samples` would end in the error that is quoted, and so would the test that applies the "
-    "sample. The manifests were written: change the sample, or the type.",
+    "sample. The manifests were written: change the sample, or the type. `pykb generate --check`, and with it `make`, "
+    "fail until then.",
     Severity.WARNING,
 )
 
