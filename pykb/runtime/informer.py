@@ -14,7 +14,7 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.event import Event, EventType
 from pykb.runtime.lister import Lister
-from pykb.runtime.reflector import ListWatch, Reflector, WatchTarget
+from pykb.runtime.reflector import PAGE_SIZE, SILENT, ListWatch, Reflector, WatchTarget
 from pykb.runtime.store import Indexer, Store
 
 logger = logging.getLogger(__name__)
@@ -72,6 +72,8 @@ class InformerOptions:
         transform: Applied to every object before anybody sees it.
         resync: How often every object is reported again as an update that changed nothing; ``None`` for never.
         indexers: Indexes by name.
+        page_size: How many objects a list asks for at a time; 0 for all at once. Larger pages take fewer requests, and
+            for a moment ten times their size in memory.
     """
 
     namespaces: tuple[str, ...] | Mapping[str, NamespaceSelection] = ()
@@ -80,6 +82,11 @@ class InformerOptions:
     transform: Transform | None = strip_managed_fields
     resync: timedelta | None = RESYNC_PERIOD
     indexers: Mapping[str, Indexer] = field(default_factory=dict)
+    page_size: int = PAGE_SIZE
+
+    def __post_init__(self) -> None:
+        if self.page_size < 0:
+            raise ValueError(f"`page_size` is a number of objects, or 0 for all at once; found {self.page_size}")
 
 
 class Registration:
@@ -110,6 +117,8 @@ class Informer(Generic[T]):
         self.store = Store(self.options.indexers)
         self.registrations: set[Registration] = set()
         self.problem: str | None = None
+        self.failures = 0
+        """How often a list or a watch ended with an error."""
         self._parse = parse
         self._clock: Clock = clock or SystemClock()
         self._unsynced: set[WatchTarget] | None = None
@@ -169,6 +178,7 @@ class Informer(Generic[T]):
         async with asyncio.TaskGroup() as tasks:
             for reflector in self._reflectors:
                 tasks.create_task(reflector.run())
+            tasks.create_task(self._notice_silence())
             if self.options.resync is not None:
                 tasks.create_task(self._resync(self.options.resync))
 
@@ -222,6 +232,7 @@ class Informer(Generic[T]):
     def failed(self, target: WatchTarget, problem: str) -> None:
         """A stream ended with an error."""
         self.problem = f"{target}: {problem}"
+        self.failures += 1
 
     # -- inside
 
@@ -237,6 +248,12 @@ class Informer(Generic[T]):
                 registration.sink(event)
             except Exception:  # one handler's bug must not blind the others
                 logger.exception("event handler failed", extra={"event": repr(event)})
+
+    async def _notice_silence(self) -> None:
+        while True:
+            await self._clock.sleep(SILENT / 6)
+            for reflector in self._reflectors:
+                reflector.notice_silence()
 
     async def _resync(self, period: timedelta) -> None:
         while True:

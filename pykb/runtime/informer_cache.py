@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from types import TracebackType
@@ -213,6 +213,11 @@ class InformerCache:
         await asyncio.gather(*(informer.wait_for_sync(limit) for informer, _ in list(self._informers.values())))
 
     @property
+    def informers(self) -> Sequence[Informer[Any]]:
+        """All that were asked for so far."""
+        return [informer for informer, _ in self._informers.values()]
+
+    @property
     def unsynced(self) -> list[GroupVersionKind]:
         """The kinds whose first list is not in yet."""
         return sorted(gvk for (gvk, _), (informer, _) in self._informers.items() if not informer.has_synced)
@@ -314,6 +319,7 @@ def targets_of(mapping: ResourceMapping, options: InformerOptions, *, metadata_o
                 labels=options.labels if selection.labels is None else selection.labels,
                 fields=",".join(filter(None, (fields, *(f"metadata.namespace!={name}" for name in excluded)))),
                 metadata_only=metadata_only,
+                page_size=options.page_size,
                 excluded=excluded,
             )
         )

@@ -86,6 +86,7 @@ class Manager:
             unreadable=self.api_reader.unreadable,
         )
         """The informers; shared by the controllers and the client."""
+        self.metrics.add_watches(lambda: self.cache.informers)
         self.client = self.api_reader.with_cache(self.cache)
         """Reads watched kinds from the cache, everything else by request; writes by request."""
         self._servers, self._webhooks, self._caches, self._others, self._election, self._elected = (
@@ -287,7 +288,7 @@ class Manager:
         if self._engine is None:
             from pykb.runtime._kopf import Engine
 
-            self._engine = Engine(self._credentials)
+            self._engine = Engine(self._credentials, observer=self.metrics.observe_request)
         return self._engine
 
     async def _run_engine(self) -> None:
@@ -317,6 +318,7 @@ class Manager:
             self.options,
             webhooks=lambda: self.webhook_server,
             started=self._signals.reinstall,
+            observer=self.metrics.observe_request,
         ):
             self.add(operator)
 

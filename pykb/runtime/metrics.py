@@ -18,6 +18,7 @@ from pykb.runtime.tally import Distribution, Tally
 
 if TYPE_CHECKING:
     from pykb.runtime.client.transport import RequestRecord
+    from pykb.runtime.informer import Informer
     from pykb.runtime.queue import WorkQueue
 
 RECONCILE_SECONDS = (
@@ -42,6 +43,8 @@ class Metrics:
         self.registry.register(self._controllers)
         self._queues = _QueueCollector()
         self.registry.register(self._queues)
+        self._watches = _Watches()
+        self.registry.register(self._watches)
         self._seen_requests: dict[tuple[int, str, str], Counter] = {}
         self._requests = of.counter(
             "rest_client_requests_total", "Requests to the API server", ("code", "method", "host")
@@ -88,6 +91,10 @@ class Metrics:
             code = str(record.code) if record.code else "<error>"
             counter = self._seen_requests[key] = self._requests.labels(code, record.method, record.host)
         counter.inc()
+
+    def add_watches(self, informers: Callable[[], Iterable[Informer[Any]]]) -> None:
+        """Export how the lists and watches of these informers fare."""
+        self._watches.sources.append(informers)
 
     def observe_unreadable(self, gvk: GroupVersionKind) -> None:
         """Count an object that does not fit its class."""
@@ -204,6 +211,31 @@ class _Family:
 
     def histogram(self, name: str, text: str, labels: tuple[str, ...], buckets: Iterable[float]) -> Histogram:
         return Histogram(name, text, labels, registry=self._registry, buckets=tuple(buckets))
+
+
+class _Watches(Collector):
+    """What is read off the informers when somebody asks."""
+
+    def __init__(self) -> None:
+        self.sources: list[Callable[[], Iterable[Informer[Any]]]] = []
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ["group", "version", "kind"]
+        failures = CounterMetricFamily(
+            "pykb_watch_failures", "Lists and watches that ended with an error", labels=labels
+        )
+        silence = GaugeMetricFamily(
+            "pykb_watch_silence_seconds", "Time since the API server was last heard of a kind", labels=labels
+        )
+        counted: dict[GroupVersionKind, tuple[int, float]] = {}
+        for informer in (informer for source in self.sources for informer in source()):
+            failed, silent = counted.get(informer.gvk, (0, 0.0))
+            silent = max(silent, informer.silent_for.total_seconds())
+            counted[informer.gvk] = (failed + informer.failures, silent)
+        for gvk, (failed, silent) in counted.items():
+            failures.add_metric([gvk.group, gvk.version, gvk.kind], failed)
+            silence.add_metric([gvk.group, gvk.version, gvk.kind], silent)
+        yield from (failures, silence)
 
 
 class _QueueCollector(Collector):

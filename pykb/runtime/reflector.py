@@ -27,6 +27,11 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE = timedelta(milliseconds=100)
 LONGEST_PAUSE = timedelta(seconds=30)
+PAGE_SIZE = 500
+"""Objects in one page of a list: a page is parsed as a whole, which takes ten times its size for a moment."""
+
+SILENT = timedelta(minutes=3)
+"""A watch that was not heard for so long is reported: the API server sends a bookmark every minute."""
 
 
 class Listed(Enum):
@@ -64,6 +69,7 @@ class WatchTarget:
         labels: A label selector that the server applies.
         fields: A field selector that the server applies.
         metadata_only: Ask the server for ``PartialObjectMetadata`` instead of whole objects.
+        page_size: How many objects to ask for at a time; 0 for all at once.
         excluded: Namespaces that other targets of the same mirror are about (``fields`` leaves them out).
     """
 
@@ -74,6 +80,7 @@ class WatchTarget:
     labels: str = ""
     fields: str = ""
     metadata_only: bool = False
+    page_size: int = PAGE_SIZE
     excluded: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -128,7 +135,9 @@ class Reflector:
         self._sink = sink
         self._clock: Clock = clock or SystemClock()
         self._failures = 0
+        self._problem = ""
         self._last_event = self._clock.now()
+        self._is_silent = False
 
     @property
     def silent_for(self) -> timedelta:
@@ -141,14 +150,31 @@ class Reflector:
             try:
                 await self._once()
             except WatchFailed as error:
-                logger.warning(
-                    "cannot watch", extra={"resource": str(self._target), "error": str(error), "status": error.status}
-                )
+                self._report(error)
                 self._sink.failed(self._target, str(error))
             except Exception as error:  # the mirror must go on whatever one stream did
                 logger.exception("watch ended unexpectedly", extra={"resource": str(self._target)})
                 self._sink.failed(self._target, f"{type(error).__name__}: {error}")
             await self._clock.sleep(self._pause())
+
+    def notice_silence(self) -> None:
+        """Report a watch that is not heard any more, once; and that it is heard again."""
+        silent = self.silent_for >= SILENT
+        if silent != self._is_silent:
+            self._is_silent = silent
+            shown = {"resource": str(self._target)}
+            if silent:
+                logger.warning("watch is silent", extra=shown | {"seconds": round(self.silent_for.total_seconds())})
+            else:
+                logger.info("watch is heard again", extra=shown)
+
+    def _report(self, error: WatchFailed) -> None:
+        # At once, and then at the longest pause only: the first pauses are so short that they would fill the log.
+        again = str(error) == self._problem and FIRST_PAUSE * (1 << min(self._failures, 16)) < LONGEST_PAUSE
+        self._problem = str(error)
+        level = logging.ERROR if error.status == 403 else logging.WARNING
+        shown = {"resource": str(self._target), "error": str(error), "status": error.status}
+        logger.log(logging.DEBUG if again else level, "cannot watch", extra=shown)
 
     async def _once(self) -> None:
         listing: set[NamespacedName] | None = set()
@@ -161,6 +187,7 @@ class Reflector:
                         self._replace(listing)
                         listing = None
                         self._failures = 0
+                        self._problem = ""
                     continue
                 kind, obj = item["type"], item["object"]
                 if kind == "BOOKMARK":

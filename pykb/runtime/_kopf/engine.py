@@ -16,6 +16,8 @@ from pykb.runtime._kopf.internals import APIError, LoginError, Vault, auth, cont
 from pykb.runtime._kopf.session import kopf_session
 from pykb.runtime.client.listwatch import refused
 from pykb.runtime.client.session import new_session
+from pykb.runtime.client.transport import RequestObserver
+from pykb.runtime.errors import Forbidden
 from pykb.runtime.login import Credentials, CredentialSource
 from pykb.runtime.login.expiry import expired_part
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
@@ -25,9 +27,6 @@ logger = logging.getLogger(__name__)
 RETRIES = (0.2, 0.5, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0)
 """Pauses in seconds between kopf's tries of one request; short, since reflectors have pauses of their own."""
 
-LIST_CHUNK = 100
-"""Objects in one page of a list: a page is parsed as a whole, which takes ten times its size for a moment."""
-
 SILENCE = timedelta(seconds=70)
 """A stream without a bookmark for so long is dead: the apiserver sends one every minute."""
 
@@ -35,8 +34,11 @@ SILENCE = timedelta(seconds=70)
 class Engine:
     """Lists and watches through kopf; :meth:`run` must be running for any stream to get anywhere."""
 
-    def __init__(self, source: CredentialSource, *, silence: timedelta = SILENCE) -> None:
+    def __init__(
+        self, source: CredentialSource, *, silence: timedelta = SILENCE, observer: RequestObserver | None = None
+    ) -> None:
         self._source = source
+        self._observer = observer
         self._logins: dict[bool, _Login] = {}
         self._silence = silence
         self._tasks: asyncio.TaskGroup | None = None
@@ -52,7 +54,8 @@ class Engine:
         """The login for a form of objects: kopf knows no headers by request, so each form has sessions of its own."""
         login = self._logins.get(metadata_only)
         if login is None:
-            login = self._logins[metadata_only] = _Login(self._source, metadata_only=metadata_only)
+            login = _Login(self._source, metadata_only=metadata_only, observer=self._observer)
+            self._logins[metadata_only] = login
             if self._tasks is not None:
                 self._tasks.create_task(login.run())
         return login
@@ -80,6 +83,8 @@ class Engine:
                     yield event  # type: ignore[misc] # kopf's RawEvent has the same two keys
         except APIError as error:
             raise refused(target, error.message or "", error.status) from error
+        except Forbidden as error:
+            raise refused(target, error.message, error.status) from error
         except watching.WatchingError as error:
             raise WatchFailed(str(error)) from error
         except (LoginError, aiohttp.ClientError, TimeoutError) as error:
@@ -92,7 +97,7 @@ class Engine:
         settings = kopf.OperatorSettings()
         settings.networking.error_backoffs = RETRIES
         settings.networking.connect_timeout = 10.0
-        settings.watching.chunk_size = LIST_CHUNK
+        settings.watching.chunk_size = target.page_size
         settings.watching.inactivity_timeout = self._silence.total_seconds()
         # The settings serve this one stream, so its selectors may stand for every resource.
         if target.labels:
@@ -105,10 +110,11 @@ class Engine:
 class _Login:
     """Fills a kopf vault with sessions, first and after each 401."""
 
-    def __init__(self, source: CredentialSource, *, metadata_only: bool) -> None:
+    def __init__(self, source: CredentialSource, *, metadata_only: bool, observer: RequestObserver | None) -> None:
         self.vault = Vault()
         self._source = source
         self._metadata_only = metadata_only
+        self._observer = observer
         self._session: aiohttp.ClientSession | None = None
 
     async def run(self) -> None:
@@ -128,7 +134,9 @@ class _Login:
             except EnvironmentProblem as problem:
                 logger.warning("cannot log in", extra={"error": problem.diagnostic.message})
             else:
-                self._session = new_session(credentials, metadata_only=self._metadata_only)
+                self._session = new_session(
+                    credentials, metadata_only=self._metadata_only, observer=self._observer, raise_forbidden=True
+                )
                 # A session is new at every login, so kopf never takes it for one of those it saw fail.
                 await self.vault.populate({"pykb": kopf_session(credentials, self._session)})
                 populated = asyncio.get_running_loop().time()

@@ -11,10 +11,11 @@ import kopf
 
 from pykb.runtime._kopf.admission import AdmissionServer
 from pykb.runtime._kopf.internals import watching
-from pykb.runtime._kopf.watch import forget, give_login, login_source, replacing_watch
+from pykb.runtime._kopf.watch import forget, give_login, login_source, replacing_watch, request_observer
 from pykb.runtime.login import CredentialSource
 
 if TYPE_CHECKING:
+    from pykb.runtime.client.transport import RequestObserver
     from pykb.runtime.options import ManagerOptions
     from pykb.runtime.webhook.server import WebhookServer
 
@@ -47,6 +48,7 @@ class HandlerOperator:
         namespaces: Sequence[str] = (),
         webhooks: Callable[[], WebhookServer] | None = None,
         started: Callable[[], None] = lambda: None,
+        observer: RequestObserver | None = None,
     ) -> None:
         """Remember what to run.
 
@@ -57,8 +59,10 @@ class HandlerOperator:
             namespaces: Where; everywhere when empty.
             webhooks: Gives the server of admission handlers; without it only a server of their own can be used.
             started: Called once kopf has started, which takes over the signals of the process.
+            observer: Is told about each request.
         """
         self._source = source
+        self._observer = observer
         self._registry = _part_of(registry if registry is not None else kopf.get_default_registry(), part)
         self._part = part
         self._namespaces = tuple(namespaces)
@@ -85,6 +89,7 @@ class HandlerOperator:
         """Run until cancelled."""
         give_login(self._registry)
         login_source.set(self._source)
+        request_observer.set(self._observer)
         watching.continuous_watch = replacing_watch
         settings = self._settings()
         stop = asyncio.Event()
@@ -131,6 +136,7 @@ def operators(
     *,
     webhooks: Callable[[], WebhookServer],
     started: Callable[[], None],
+    observer: RequestObserver | None = None,
 ) -> list[HandlerOperator]:
     """What runs the handlers of these registries in a manager; nothing for those without handlers.
 
@@ -140,6 +146,7 @@ def operators(
         options: Of the manager.
         webhooks: Gives the server of admission handlers.
         started: Called when one has started.
+        observer: Is told about each request of theirs.
     """
     # The API server asks any replica for admission; what reacts to objects must be one.
     parts = (Part.ADMISSION, Part.REACTION) if options.leader_elect else (Part.ALL,)
@@ -147,7 +154,13 @@ def operators(
         parts = (Part.REACTION,)
     made = (
         HandlerOperator(
-            source, registry=registry, part=part, namespaces=options.namespaces, webhooks=webhooks, started=started
+            source,
+            registry=registry,
+            part=part,
+            namespaces=options.namespaces,
+            webhooks=webhooks,
+            started=started,
+            observer=observer,
         )
         for registry in dict.fromkeys(registries)
         for part in parts

@@ -12,9 +12,11 @@ import kopf
 from pykb.runtime._kopf.internals import continuous_watch, references, watching
 from pykb.runtime._kopf.session import kopf_session
 from pykb.runtime.client.session import new_session
+from pykb.runtime.client.transport import RequestObserver
 from pykb.runtime.login import CredentialSource
 
 login_source: contextvars.ContextVar[CredentialSource] = contextvars.ContextVar("login_source")
+request_observer: contextvars.ContextVar[RequestObserver | None] = contextvars.ContextVar("request_observer")
 _with_login: weakref.WeakSet[Any] = weakref.WeakSet()
 known_objects: dict[tuple[int, references.Resource, str | None], dict[str, Any]] = {}
 """What the handlers' watches have seen, by operator (its settings), resource and namespace; by uid."""
@@ -31,7 +33,7 @@ def give_login(registry: kopf.OperatorRegistry) -> None:
         source = login_source.get()
         credentials = await (source.refresh() if _logged_in.get(source) else source.current())
         _logged_in[source] = True
-        return kopf_session(credentials, new_session(credentials))
+        return kopf_session(credentials, new_session(credentials, observer=request_observer.get(None)))
 
 
 _logged_in: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()

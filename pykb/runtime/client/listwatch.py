@@ -13,7 +13,6 @@ import orjson
 from pykb.api.unstructured import Unstructured
 from pykb.runtime.client.codec import complete
 from pykb.runtime.client.connection import Call
-from pykb.runtime.client.reader import DEFAULT_PAGE_SIZE
 from pykb.runtime.client.selection import query_pairs
 from pykb.runtime.client.watch import Watch
 from pykb.runtime.errors import ApiError, Gone, NoKindMatch, ServerUnreachable, with_rule
@@ -86,7 +85,7 @@ class ClientListWatch:
         endpoint = await exchange.endpoint(target.gvk, namespace=target.namespace or "")
         token: str | None = None
         while True:
-            others = {"limit": DEFAULT_PAGE_SIZE, "continue": token}
+            others = {"limit": target.page_size or None, "continue": token}
             call = Call(
                 "GET",
                 endpoint.path,

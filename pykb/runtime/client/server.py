@@ -41,7 +41,7 @@ class Server:
         same = before if before is not None and _same_tls(before.credentials, credentials) else None
         parts = urlsplit(credentials.server)
         self._prefix = parts.path.rstrip("/")
-        self.host = parts.netloc.rpartition("@")[2]
+        self.host = host_of(credentials.server)
         self.proxy = credentials.proxy_url or environment_proxy(credentials.server)
         plain = parts.scheme == "http"
         self.tls: ssl.SSLContext | None = None if plain else same.tls if same else tls_context(credentials)
@@ -76,6 +76,11 @@ class Server:
                 raise ValueError(f"the header `{name}` would hold a line break")  # not the value: it may be a token
             lines.append(f"{name}: {value}\r\n")
         return "".join(lines).encode()
+
+
+def host_of(server: str) -> str:
+    """Host and port of a server's URL, as metrics of requests name it."""
+    return urlsplit(server).netloc.rpartition("@")[2]
 
 
 def target_of(call: Call) -> str:

@@ -322,6 +322,11 @@ def _may_repeat(call: Call, error: ApiError | ServerUnreachable) -> bool:
     return call.repeatable and error.status in (500, 502, 503, 504)
 
 
+async def refusal(response: aiohttp.ClientResponse) -> ApiError:
+    """The error that a refusing answer stands for."""
+    return _refusal(await _whole(response))
+
+
 async def _whole(response: aiohttp.ClientResponse) -> Answer:
     return Answer(response.status, _headers(response), await response.read())
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -75,6 +76,26 @@ async def test_metadata_of_a_kind_can_be_watched_without_the_rest(widgets, clien
         reconciler.names.clear()
         await client.delete(ConfigMap, f"{namespace}/late")
         await eventually(lambda: reconciler.names == ["late"])
+
+
+async def test_lists_watches_and_their_silence_are_exported(widgets, client, namespace):
+    """A list in two pages and a watch are requests like any other; a kind is heard when something happens."""
+    await client.create(widget(namespace, "a"))
+    await client.create(widget(namespace, "b"))
+    paged = CacheOptions(default=InformerOptions(namespaces=(namespace,), page_size=1))
+    manager = manager_for(widgets, cache=paged)
+    reconciler = Noting(manager.client)
+    ControllerBuilder(manager).for_(Widget).complete(reconciler)
+    registry = manager.metrics.registry
+    request = {"code": "200", "method": "GET", "host": urlsplit(widgets.url).netloc}
+    async with running(manager):
+        await eventually(lambda: sorted(reconciler.names) == ["a", "b"])
+        await client.create(widget(namespace, "c"))
+        await eventually(lambda: "c" in reconciler.names)
+        assert registry.get_sample_value("rest_client_requests_total", request) >= 3
+        kind = {"group": Widget.gvk.group, "version": "v1", "kind": "Widget"}
+        assert registry.get_sample_value("pykb_watch_failures_total", kind) == 0
+        assert 0 <= registry.get_sample_value("pykb_watch_silence_seconds", kind) < 60
 
 
 async def test_each_kind_has_its_own_selection_and_trim(widgets, client, namespace):

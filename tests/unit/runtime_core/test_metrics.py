@@ -8,9 +8,12 @@ from prometheus_client.parser import text_string_to_metric_families
 from pykb.runtime.client.transport import RequestRecord
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller import Controller
+from pykb.runtime.informer import Informer
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.queue import LOW_PRIORITY
 from pykb.runtime.reconcile import Request
+
+from .conftest import WIDGET, Script, listed, refused, target, turn  # noqa: TID252 - shared by this folder only
 
 CONTROLLER_RUNTIME = {
     "controller_runtime_reconcile_total": {"controller", "result"},
@@ -87,6 +90,23 @@ async def test_the_queue_is_read_when_scraped():
     assert found["workqueue_longest_running_processor_seconds"][0].value == 7
     assert found["workqueue_unfinished_work_seconds"][0].value == 7
     assert found["workqueue_adds_total"][0].value == 4
+
+
+async def test_failures_and_silence_of_watches_are_read_when_scraped(running):
+    """By kind; the longest silence where a kind has several watches."""
+    metrics, clock = Metrics(), VirtualClock()
+    mirrors = [Informer(WIDGET, lambda raw: raw, clock=clock) for _ in range(2)]
+    metrics.add_watches(lambda: mirrors)
+    running(mirrors[0].run(Script([refused()], [*listed(), Script.HANG]), [target()]))
+    await turn()
+    clock.advance(timedelta(seconds=40))
+    await turn()
+    clock.advance(timedelta(seconds=7))
+    found = samples(metrics)
+    labels = {"group": "example.com", "version": "v1", "kind": "Widget"}
+    (failures,), (silence,) = found["pykb_watch_failures_total"], found["pykb_watch_silence_seconds"]
+    assert (failures.value, failures.labels) == (1, labels)
+    assert (silence.value, silence.labels) == (7, labels)
 
 
 def test_requests_without_an_answer_are_counted_as_errors():

@@ -1,5 +1,6 @@
 """Reflectors and informers: the mirror is what was last listed and watched, whatever broke in between."""
 
+import asyncio
 import copy
 import logging
 from dataclasses import replace
@@ -290,3 +291,53 @@ def test_after_any_history_the_mirror_is_the_server_and_handlers_heard_it_all(hi
     asyncio.run(scenario())
     assert seen == server
     assert known(mirror) == sorted(server)
+
+
+async def test_a_forbidden_list_is_an_error_in_the_log_at_once_and_not_over_and_over(running, caplog):
+    """The first pauses are short: the same refusal is told again when they have become long, or after a success."""
+    caplog.set_level(logging.WARNING)
+    clock = VirtualClock()
+    running(informer(clock).run(Script(*[[refused()]] * 12, listed(), [refused()]), [target()]))
+    told = []
+    for _ in range(14):
+        await turn()
+        told.append([record.levelname for record in caplog.records if record.getMessage() == "cannot watch"])
+        caplog.clear()
+        clock.advance(timedelta(minutes=1))
+    assert [len(each) for each in told] == [1, *[0] * 8, 1, 1, 1, 0, 1]
+    assert {level for each in told for level in each} == {"ERROR"}
+
+
+async def test_a_watch_that_is_not_heard_is_reported_once(running, caplog):
+    """A bookmark comes every minute; three minutes without are a stall, and its end is told too."""
+    caplog.set_level(logging.INFO, logger="pykb.runtime.reflector")
+    clock, heard = VirtualClock(), asyncio.Event()
+
+    class Silent:
+        async def stream(self, watched):
+            yield LISTED
+            await heard.wait()
+            yield {"type": "BOOKMARK", "object": widget("", "9")}
+            await asyncio.get_running_loop().create_future()
+
+    mirror = informer(clock)
+    running(mirror.run(Silent(), [target()]))
+
+    async def after(minutes):
+        for _ in range(int(minutes * 2)):
+            await turn()
+            clock.advance(timedelta(seconds=30))
+        await turn()
+        return [record.getMessage() for record in caplog.records]
+
+    assert await after(2.5) == []
+    assert await after(10) == ["watch is silent"]
+    assert mirror.silent_for == timedelta(minutes=12.5)
+    heard.set()
+    assert await after(1) == ["watch is silent", "watch is heard again"]
+
+
+async def test_failures_of_lists_and_watches_are_counted(running):
+    """For a metric."""
+    mirror, _ = await play(running, [refused()], [ValueError("bug")], listed(), [*listed(), Script.HANG])
+    assert mirror.failures == 2

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import Client, ControllerBuilder, InformerCache, Manager, VirtualClock
-from pykb.runtime.client import reader
+from pykb.runtime import (
+    CacheOptions,
+    Client,
+    ControllerBuilder,
+    InformerCache,
+    InformerOptions,
+    Manager,
+    VirtualClock,
+)
 from pykb.runtime.errors import error_from_status
 from pykb.runtime.fake import FakeApiServer
 from pykb.testing import eventually
@@ -46,9 +53,28 @@ async def test_a_mirror_is_made_of_pages(server):
         lister = informers.lister(ConfigMap)
         await informers.wait_for_sync()
         assert len(lister.list()) == 1201
-    assert reader.DEFAULT_PAGE_SIZE == 500
+    assert InformerOptions().page_size == 500
     assert [query["limit"] for query in lists(server)] == ["500", "500", "500"]
     assert [query.get("continue") is not None for query in lists(server)] == [False, True, True]
+
+
+async def test_the_size_of_pages_is_an_option_of_the_kind(server):
+    """As one answer too, which only the API server's patience bounds."""
+    server.seed(*(config_map(f"c{number:04}") for number in range(30)))
+    for size, limits in ((20, ["20", "20"]), (0, [None])):
+        server.calls.clear()
+        options = CacheOptions(by_kind={ConfigMap.gvk: InformerOptions(page_size=size)})
+        async with InformerCache.of(Client(server), options) as informers:
+            lister = informers.lister(ConfigMap)
+            await informers.wait_for_sync()
+            assert len(lister.list()) == 30
+        assert [query.get("limit") for query in lists(server)] == limits
+
+
+def test_a_page_has_no_negative_size():
+    """The API server would take it for no limit."""
+    with pytest.raises(ValueError, match="0 for all at once; found -1"):
+        InformerOptions(page_size=-1)
 
 
 class Fragile:
