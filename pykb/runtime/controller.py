@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Mapping
@@ -14,6 +13,8 @@ from functools import partial
 from typing import Protocol
 
 from pykb.api.unreadable import UnreadableObject
+from pykb.runtime.awaiting import NotAwaited, watch_for_not_awaited
+from pykb.runtime.bridge import Bridge
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable
 from pykb.runtime.fence import check_fence
@@ -33,7 +34,7 @@ keep watches and the renewal of the lease from running until the queue is empty.
 
 BUGS = (
     *(TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError),
-    *(NotImplementedError, GeneratorExit, SystemExit),
+    *(NotImplementedError, GeneratorExit, SystemExit, NotAwaited),
 )
 """Exceptions that nobody raises on purpose: counted as panics are in Go, and retried like any error."""
 
@@ -111,6 +112,7 @@ class Controller:
         Raises:
             CacheSyncTimeout: What it watches could not be listed in time.
         """
+        watch_for_not_awaited()
         tasks = [asyncio.create_task(source.run(self.queue), name=f"{self.name} source") for source in self._sources]
         try:
             await self._wait_for_sources(tasks)
@@ -177,6 +179,8 @@ class Controller:
         task = asyncio.current_task()
         try:
             result = await self._call(request)
+            if context.not_awaited:
+                raise NotAwaited(context.not_awaited)  # noqa: TRY301 - a failure like any other
         except asyncio.CancelledError as error:
             if task is not None and task.cancelling():
                 raise  # the worker is to end
@@ -221,14 +225,21 @@ class Controller:
         if self._pool is None:
             workers = self.options.max_concurrent_reconciles
             self._pool = ThreadPoolExecutor(workers, thread_name_prefix=f"{self.name}-")
-        call = contextvars.copy_context().run
-        running = asyncio.get_running_loop().run_in_executor(self._pool, call, self._reconciler.reconcile, request)
+        bridge = Bridge()
+        running = bridge.call(self._pool, partial(self._reconciler.reconcile, request))
         limit = self.options.timeout
-        done, _ = await asyncio.wait({running}, timeout=limit.total_seconds() if limit else None)
-        if not done:
-            # A thread cannot be broken off, and the object must not get a second one: wait, and report it late.
-            await asyncio.wait({running})
-            raise ReconcileTimeout(f"took longer than {limit.total_seconds() if limit else 0:g} s")
+        try:
+            done, _ = await asyncio.wait({running}, timeout=limit.total_seconds() if limit else None)
+            if not done:
+                # Its calls of the client are broken off, nothing else can be. The object must not get a second thread:
+                # wait, and report it late.
+                bridge.close()
+                await asyncio.gather(running, return_exceptions=True)
+                raise ReconcileTimeout(f"took longer than {limit.total_seconds() if limit else 0:g} s")
+        except asyncio.CancelledError:
+            running.cancel()
+            bridge.close()
+            raise
         return running.result()
 
     def _succeeded(self, work: Work[Request], result: Result) -> None:
@@ -264,7 +275,7 @@ class Controller:
         logger.error("reconcile failed, will retry", extra={"failures": failures, **shown}, exc_info=trace)
 
 
-_TOLD = (ApiError, ServerUnreachable, NotControlled, ReconcileTimeout, UnreadableObject)
+_TOLD = (ApiError, ServerUnreachable, NotAwaited, NotControlled, ReconcileTimeout, UnreadableObject)
 """What its message tells; a traceback is for what nobody foresaw."""
 
 

@@ -35,7 +35,7 @@ class LogFormat(StrEnum):
 class ReconcileContext:
     """The identity of one call of a reconciler; its id is made when somebody asks for it, since most never do."""
 
-    __slots__ = ("_fields", "_id", "controller", "name", "namespace")
+    __slots__ = ("_fields", "_id", "controller", "name", "namespace", "not_awaited")
 
     def __init__(
         self, controller: str, reconcile_id: str, namespace: str, name: str, fields: LogFields | None = None
@@ -46,6 +46,8 @@ class ReconcileContext:
         self.name = name
         self._id = reconcile_id
         self._fields = fields
+        self.not_awaited = ""
+        """What it called and did not await; see :mod:`pykb.runtime.awaiting`."""
 
     @property
     def reconcile_id(self) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
+from pykb.runtime.awaiting import watch_for_not_awaited
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
@@ -215,6 +216,7 @@ class Manager:
         if self._started:
             raise RuntimeError("a manager runs once, and this one was started already: make another")
         self._started = True
+        watch_for_not_awaited()
         try:
             if self._given is None:
                 await self._log_in()

@@ -58,8 +58,8 @@ class TerminalError(Exception):
 class Reconciler(ABC):
     """Moves the cluster towards what one object asks for.
 
-    Subclasses implement :meth:`reconcile`, as a coroutine or as a plain method (which then runs in a thread of a
-    bounded pool). The contract:
+    Subclasses implement :meth:`reconcile`, as a coroutine or as a plain method. That runs in a thread of a
+    bounded pool, and uses ``self.client.sync`` (see :func:`~pykb.runtime.bridge.await_in_thread`). The contract:
 
     * **Level-based.** Look at how things are and bring them to how they should be; do not act on what happened. Events
       are merged, repeated after a restart, and can be missed altogether.

@@ -22,6 +22,7 @@ from pykb.api.events.v1 import Event, EventSeries
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import PykbError
+from pykb.runtime.bridge import loop_of_thread
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, resource_version_of, uid_of
 from pykb.runtime.client.patches import MergePatch
@@ -74,7 +75,8 @@ class EventRecorder:
             instance: Which replica of it; the host's name when ``None``.
             options: When events count as the same, as similar, as too many.
             clock: Measures the time between events.
-            loop: The event loop that writes; the running one when ``None``, needed only to record from other threads.
+            loop: The event loop that writes; the running one when ``None``, needed only to record from threads
+                that no manager started.
         """
         self._client = client
         self._controller = _qualified(controller)
@@ -122,8 +124,10 @@ class EventRecorder:
         if loop is not None:
             self._loop = loop
             self._record(first)
-        elif self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._record, first)
+            return
+        loop = self._loop or loop_of_thread()
+        if loop is not None and not loop.is_closed():
+            loop.call_soon_threadsafe(self._record, first)
         else:
             logger.warning("event dropped: no event loop runs", extra={"reason": reason, "event": message})
 

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Protocol, TypeAlias, runtime_checkable
 
+from pykb.runtime.bridge import Bridge
+
 logger = logging.getLogger(__name__)
 
 
@@ -51,6 +53,7 @@ class RunnableGroup:
         """Start what was added."""
         self._running = True
         self._context = contextvars.copy_context()
+        Bridge().enter(self._context)  # for threads that kopf or `asyncio.to_thread` starts
         waiting, self._waiting = self._waiting, []
         for name, function in waiting:
             self._spawn(function, name)

@@ -24,6 +24,7 @@ LIMIT = timedelta(seconds=2)
 _INTERVAL = timedelta(seconds=1)
 _SECOND_LOOK = timedelta(milliseconds=200)
 _FRAMES = 6
+_HELP = "write it as a plain `def` with `client.sync`, or call `await asyncio.to_thread(...)`"
 
 
 class StallWatch:
@@ -74,7 +75,10 @@ class StallWatch:
             where = _where(thread)
             logger.error(
                 "event loop is blocked: a coroutine waits or computes without `await`, and holds up everything else",
-                extra={"at": where, "help": "write it as a plain `def`, or call `await asyncio.to_thread(...)`"},
+                extra={
+                    "at": where,
+                    "help": "write it as a plain `def` with `client.sync`, or call `await asyncio.to_thread(...)`",
+                },
             )
             while not answered.wait(_INTERVAL.total_seconds()):
                 if self._ended.is_set():

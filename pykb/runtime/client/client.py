@@ -13,6 +13,7 @@ from pykb.runtime.client.options import ClientOptions, OptionChanges
 from pykb.runtime.client.pending import settle
 from pykb.runtime.client.reader import Reader
 from pykb.runtime.client.subresource import ScaleClient, StatusWriter, SubresourceClient
+from pykb.runtime.client.sync import SyncClient
 from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.client.writer import Writer
@@ -142,6 +143,11 @@ class Client(Reader, Writer):
     def unreadable(self) -> UnreadableObjects:
         """Where objects that do not fit their class are reported."""
         return self._exchange.unreadable
+
+    @property
+    def sync(self) -> SyncClient:
+        """The verbs without ``await``, for plain functions in threads: ``self.client.sync.get(App, request)``."""
+        return SyncClient(self)
 
     @property
     def live(self) -> Self:

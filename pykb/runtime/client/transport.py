@@ -114,6 +114,7 @@ class Transport:
         self._pool = Pool(self._options.connect_timeout.total_seconds())
         self._session: aiohttp.ClientSession | None = None
         self._closed = False
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._streams: set[aiohttp.ClientResponse] = set()
         self._slots = asyncio.Semaphore(self._options.max_connections)
         self._server: Server | None = None
@@ -181,6 +182,7 @@ class Transport:
     async def _attempts(
         self, call: Call, attempt: Callable[[Server, Call], Awaitable[AnswerT]], *, slots: asyncio.Semaphore | None
     ) -> AnswerT:
+        self._check_loop()
         renewed = False
         count = 0
         while True:
@@ -198,6 +200,18 @@ class Transport:
                 if count >= self._options.attempts or not _may_repeat(call, error):
                     raise
                 await self._clock.sleep(self._pause(count, error))
+
+    def _check_loop(self) -> None:
+        """In a second event loop a request would wait for ever for what only the first one moves."""
+        running = asyncio.get_running_loop()
+        if self._loop is running:
+            return
+        if self._loop is not None and not self._loop.is_closed():
+            raise RuntimeError(
+                "this client belongs to another event loop: in a thread, write `client.sync.get(...)` or"
+                " `await_in_thread(...)` in place of `asyncio.run(...)`"
+            )
+        self._loop = running
 
     async def _renew(self, refused: Credentials) -> None:
         async with self._renewal:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
+
+from pykb.runtime.bridge import Bridge
 
 ADMISSION = "webhook"
 CONVERSION = "conversion"
@@ -36,5 +37,9 @@ async def in_thread(function: Callable[[], Any], purpose: str = ADMISSION) -> An
     pool = _pools.get(purpose)  # threads are the process's, and most programs never need them
     if pool is None:
         pool = _pools[purpose] = ThreadPoolExecutor(THREADS[purpose], thread_name_prefix=f"{purpose}-")
-    context = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(pool, context.run, function)
+    bridge = Bridge()
+    try:
+        return await bridge.call(pool, function)
+    except asyncio.CancelledError:
+        bridge.close()
+        raise

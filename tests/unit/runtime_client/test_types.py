@@ -11,10 +11,11 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = """
 from typing import assert_type
 from pykb.api import GroupVersion, ObjectList, Unstructured
+from pykb.api.autoscaling.v1 import Scale
 from pykb.api.core.v1 import ConfigMap, Pod
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import Client, MergePatch, Watch, merge_from
-from pykb.runtime import Event, InformerCache, Lister, Manager, Reconciler
+from pykb.runtime import Event, InformerCache, Lister, Manager, Reconciler, await_in_thread
 from pykb.runtime.apply import OperationResult, create_or_update
 from pykb.runtime.fake import fake_client
 from pykb.testing import HandlerOutcome, RecordedEvents, call_handler, eventually, running
@@ -30,6 +31,31 @@ def hear(event: Event[Pod]) -> None:
 
 class Idle(Reconciler):
     async def reconcile(self, request: Request) -> None: ...
+
+
+def plain(client: Client, request: Request) -> None:
+    sync = client.sync
+    assert_type(sync.get(ConfigMap, request), ConfigMap)
+    assert_type(sync.get(GVK, "a/b"), Unstructured)
+    assert_type(sync.find(ConfigMap, "a", namespace="b"), ConfigMap | None)
+    assert_type(sync.list(Pod, labels={"a": "b"}), ObjectList[Pod])
+    assert_type(sync.list(GVK, limit=3), ObjectList[Unstructured])
+    for pod in sync.iterate(Pod, page_size=2):
+        assert_type(pod, Pod)
+    obj = ConfigMap(metadata=ObjectMeta(name="a"))
+    assert_type(sync.create(obj), ConfigMap)
+    assert_type(sync.patch(obj, merge_from(obj)), ConfigMap)
+    assert_type(sync.status.update(obj, dry_run=True), ConfigMap)
+    untyped: dict[str, object] = {}
+    assert_type(sync.apply(untyped, force=True), dict[str, object])
+    assert_type(sync.scale.set_replicas(obj, 3), Scale)
+    sync.delete(obj)
+    sync.delete(ConfigMap, request, missing_ok=True)
+    assert_type(await_in_thread(create_or_update(client, obj, lambda: None)), tuple[ConfigMap, OperationResult])
+    sync.patch(obj, {"data": None})  # type: ignore[arg-type]
+    sync.create(obj, dry_rum=True)  # type: ignore[call-arg]
+    sync.list(Pod, lables={})  # type: ignore[call-overload]
+    sync.get("ConfigMap", "a")  # type: ignore[call-overload]
 
 
 async def program(client: Client, request: Request) -> None:

@@ -1,0 +1,130 @@
+"""Plain functions in threads, and their way back to the event loop.
+
+A client belongs to the event loop of its manager, and its calls are coroutines. A thread has no event loop, so it has
+the manager's do the work and waits for it: :func:`await_in_thread`, and ``client.sync``, which is made of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor, Future, wait
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+_LOOK = 1.0
+"""Seconds between looks whether the event loop still exists: a loop that was closed answers nobody."""
+
+
+class Bridge:
+    """Does coroutines for threads, in the event loop that it was made in."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._lock = threading.Lock()
+        self._waiting: set[Future[Any]] = set()
+        self._closed = False
+
+    def enter(self, context: contextvars.Context) -> None:
+        """Let threads that run in a context use this bridge."""
+        context.run(_bridge.set, self)
+
+    def call(self, pool: Executor, function: Callable[[], T]) -> asyncio.Future[T]:
+        """Call a plain function in a thread, with the caller's context and this bridge."""
+        context = contextvars.copy_context()
+        self.enter(context)
+        return self.loop.run_in_executor(pool, context.run, function)
+
+    def close(self) -> None:
+        """Break off what threads wait for, and whatever they will ask for: ``CancelledError`` is raised there."""
+        with self._lock:
+            self._closed = True
+            waiting = list(self._waiting)
+        for future in waiting:
+            future.cancel()
+
+    def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Have the event loop do it, and wait for what it gives; from a thread."""
+        future = self._submit(coroutine)
+        try:
+            while not wait((future,), _LOOK).done:
+                if self.loop.is_closed():
+                    if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+                        coroutine.close()
+                    raise _broken_off()
+            if future.cancelled():
+                raise _broken_off()
+            return future.result()
+        finally:
+            self._waiting.discard(future)
+
+    def _submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        with self._lock:
+            if self._closed or self.loop.is_closed():
+                coroutine.close()
+                raise _broken_off()
+            # The task has a copy of this thread's context: the fence of the leader, the fields of the log.
+            future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+            self._waiting.add(future)
+            return future
+
+
+_bridge: contextvars.ContextVar[Bridge | None] = contextvars.ContextVar("bridge", default=None)
+
+
+def await_in_thread(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Wait in a thread for what a coroutine gives; the manager's event loop does it.
+
+    For plain functions that a manager calls (reconcilers, webhooks, kopf handlers), and for ``asyncio.to_thread``::
+
+        def reconcile(self, request: Request) -> None:
+            app = self.client.sync.get(App, request)
+            await_in_thread(ensure_applied(self.client, service_of(app), owner=app))
+
+    Args:
+        coroutine: The call, not awaited.
+
+    Raises:
+        RuntimeError: This is the thread of the event loop, where ``await`` is right; or no manager started the thread.
+        asyncio.CancelledError: The caller was broken off: the manager stops, or a time limit has passed.
+        Exception: Whatever the coroutine raises.
+    """
+    if _in_event_loop():
+        coroutine.close()
+        raise RuntimeError(
+            f"`{_name(coroutine)}` would block the event loop: in `async def`, write `await` and no `sync`"
+        )
+    bridge = _bridge.get()
+    if bridge is None:
+        coroutine.close()
+        raise RuntimeError(
+            f"`{_name(coroutine)}`: this thread knows of no manager's event loop; start threads of your own by"
+            " `asyncio.to_thread`, or have them run `contextvars.copy_context().run(function)`"
+        )
+    return bridge.wait(coroutine)
+
+
+def loop_of_thread() -> asyncio.AbstractEventLoop | None:
+    """The event loop that works for this thread; ``None`` where no manager started it."""
+    bridge = _bridge.get()
+    return None if bridge is None else bridge.loop
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _name(coroutine: object) -> str:
+    return getattr(coroutine, "__qualname__", type(coroutine).__name__)
+
+
+def _broken_off() -> asyncio.CancelledError:
+    return asyncio.CancelledError("broken off: the manager stops, or a time limit has passed")
