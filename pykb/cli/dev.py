@@ -39,18 +39,14 @@ def dev(
     """
     import asyncio
 
-    from pykb.cli.environment import hand_over
     from pykb.cli.errors import finish
     from pykb.cli.progress import ProgressReporter
-    from pykb.cli.project import find_root, require_project
+    from pykb.cli.project import require_project
     from pykb.dev.loop import DevLoop
     from pykb.dev.project import DevProject
     from pykb.dev.target import open_target
     from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
 
-    place = find_root()
-    if place is not None:
-        hand_over(place)
     root, project = require_project(writes=True)
     if kubeconfig is not None and not kubeconfig.expanduser().is_file():
         finish([KUBECONFIG_UNUSABLE.at(None, f"there is no kubeconfig `{kubeconfig}`")])

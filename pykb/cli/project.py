@@ -64,8 +64,10 @@ def settle(root: Path, *, writes: bool) -> None:
 def require_project(*, writes: bool) -> tuple[Path, Project]:
     """The project; ends the command with a finding when there is none, or its PROJECT cannot be used.
 
-    ``writes`` says whether the command is going to change files; see :func:`settle`.
+    ``writes`` says whether the command is going to change files. Such a command is carried out by the pykb of the
+    project's environment, which the project pins; see also :func:`settle`.
     """
+    from pykb.cli.environment import hand_over
     from pykb.scaffold.project import FILE_NAME, load
     from pykb.scaffold.project_names import check_names
 
@@ -78,6 +80,8 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
         )
         finish([finding], code=EXIT_USAGE)
         raise typer.Exit(EXIT_USAGE)
+    if writes:
+        hand_over(root)
     settle(root, writes=writes)
     try:
         text = (root / FILE_NAME).read_bytes().decode("utf-8")

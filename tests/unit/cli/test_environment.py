@@ -30,6 +30,15 @@ def test_the_projects_pykb_runs_the_command_also_where_the_project_was_moved(spa
     assert "the project's is 9.8.7: using the project's" in done.stderr
 
 
+@pytest.mark.usefixtures("environment")
+@pytest.mark.parametrize("words", [("create", "api"), ("create", "webhook")])
+def test_a_kind_is_added_by_the_pykb_that_the_project_pins(spawn, words: tuple[str, ...]) -> None:
+    """Its templates fit the rest of the project. What only looks starts no program of the folder."""
+    named = (*words, "--group", "infra", "--version", "v1", "--kind", "Machine")
+    assert spawn([*named]).stdout == f"own: -P -m pykb {' '.join(named)}\n"
+    assert "own:" not in spawn([*named, "--dry-run"]).stdout
+
+
 @pytest.mark.parametrize("lacking", ["python", METADATA])
 def test_an_environment_without_a_pykb_that_runs_is_said(spawn, project: Path, environment: Path, lacking: str) -> None:
     """The command goes on with the pykb at hand."""
