@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import typer
 
 from pykb.cli import console
@@ -30,11 +33,13 @@ def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
     return not plan.is_empty
 
 
-def write(plan: Plan) -> None:
-    """Apply a plan of generated files, and say what became of each."""
+def write(plan: Plan, *, seen_from: Path) -> None:
+    """Apply a plan of generated files, and say what became of each; ``seen_from`` a folder, if not that of the plan."""
     _apply(plan)
+    here = seen_from.resolve() == plan.root
     for change in plan.changes:
-        console.say(f"{change.action.removesuffix('e')}ed {change.path}")
+        path = change.path if here else os.path.relpath(plan.root / change.path, seen_from.resolve())
+        console.say(f"{change.action.removesuffix('e')}ed {path}")
 
 
 def _apply(plan: Plan) -> None:

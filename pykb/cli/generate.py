@@ -46,6 +46,10 @@ def generate(
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; exit 1 with a diff when a file is out of date.")
     ] = False,
+    allow_outside: Annotated[
+        bool,
+        typer.Option("--allow-outside", help="Let output directories be outside of the project: `../charts/app/crds`."),
+    ] = False,
     prune: Annotated[
         bool, typer.Option("--prune/--no-prune", help="Remove what was generated for kinds and markers that are gone.")
     ] = True,
@@ -164,6 +168,7 @@ def generate(
         folder=Path.cwd(),
         check=check,
         allow_breaking=allow_breaking,
+        allow_outside=allow_outside,
     )
     del ignore_unexported_fields  # Python has none
     found = Diagnostics()
@@ -187,11 +192,14 @@ def generate(
         _compare(root, check_compat, request, result)
         if not check:
             return
-    changes = _changes(root, request, result, prune=prune)
+    below = output.common_folder(root, request.rules, options.generators)
+    if below != root.resolve():
+        settle(below, writes=not check)
+    changes = _changes(root, below, request, result, prune=prune)
     if not check and not request.allow_breaking:
         from pykb.cli.compatibility import replaced
 
-        result.diagnostics.extend(replaced(root, changes, result))
+        result.diagnostics.extend(replaced(below, changes, result))
     if check:
         diff, differing = output.check(changes)
         if diff:
@@ -202,7 +210,7 @@ def generate(
     text = output.printed(result.artifacts, request.rules)
     if text:
         console.out(text.removesuffix("\n"))
-    write(output.to_plan(root, changes))
+    write(output.to_plan(below, changes), seen_from=root)
 
 
 def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
@@ -221,13 +229,14 @@ def _compare(root: Path, revision: str, request: Request, result: GenerateResult
     console.say(f"nothing breaks what `{revision}` defines")
 
 
-def _changes(root: Path, request: Request, result: GenerateResult, *, prune: bool) -> list[Change]:
-    from pykb.gen.output import changes_to, plan_changes
+def _changes(root: Path, below: Path, request: Request, result: GenerateResult, *, prune: bool) -> list[Change]:
+    from pykb.gen.output import changes_to, moved, plan_changes
 
-    changes = plan_changes(root, result.artifacts, request.rules, result.diagnostics)
+    changes = plan_changes(root, result.artifacts, request.rules, result.diagnostics, below=below)
     if prune and request.is_whole_project:
         from pykb.gen.prune import stale_files
 
         gone = stale_files(root, request.options, request.rules, result, result.diagnostics)
-        changes += changes_to(root, gone, result.diagnostics)
+        texts = {moved(path, root, below): text for path, text in gone.items()}
+        changes += changes_to(below, texts, result.diagnostics)
     return changes

@@ -84,4 +84,4 @@ def docs(
             console.out(diff.rstrip("\n"))
         finish(stale)
         return
-    write(files.to_plan(root, changes))
+    write(files.to_plan(root, changes), seen_from=root)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OUT_OF_DATE, PATH_OUTSIDE
 from pykb.files.plan import Action, Change, Plan
 from pykb.files.workspace import OutsideError, Workspace
@@ -29,31 +29,53 @@ class OutputRules:
     discarded: frozenset[str] = frozenset()
     printed: frozenset[str] = frozenset()
 
+    def written(self, generators: Iterable[str]) -> list[str]:
+        """The directories that these generators write to."""
+        kept = (name for name in generators if name not in self.discarded | self.printed)
+        return list(dict.fromkeys(self.folders[name] for name in kept))
+
+
+def common_folder(root: Path, rules: OutputRules, generators: Iterable[str]) -> Path:
+    """The folder that everything is written below: the project, or the nearest one that the outputs have in common."""
+    places = [root.resolve(), *((root / folder).resolve() for folder in rules.written(generators))]
+    return Path(os.path.commonpath(places))
+
+
+def check_places(root: Path, rules: OutputRules, generators: Iterable[str]) -> Iterator[Diagnostic]:
+    """Output directories outside of the project; a repository could name any in its settings."""
+    for folder in rules.written(generators):
+        if not (root / folder).resolve().is_relative_to(root.resolve()):
+            yield PATH_OUTSIDE.at(
+                None,
+                f"the output directory `{folder}` leaves the project `{root.resolve().name}`",
+                notes=("nothing was written",),
+                help=("`--allow-outside`, if that is meant; else a directory inside the project, or `--stdout`",),
+            )
+
 
 def plan_changes(
     root: Path,
     artifacts: Mapping[str, Iterable[Artifact]],
     rules: OutputRules,
     diagnostics: Diagnostics,
+    *,
+    below: Path | None = None,
 ) -> list[Change]:
-    """What writing the artifacts would change, by path."""
+    """What writing the artifacts would change, by path; paths are relative to ``below``, the project by default."""
     texts: dict[str, str | None] = {}
     for generator, files in artifacts.items():
         if generator in rules.discarded or generator in rules.printed:
             continue
-        folder = PurePosixPath(rules.folders[generator])
-        if not (root / folder).resolve().is_relative_to(root.resolve()):
-            diagnostics.add(
-                PATH_OUTSIDE.at(
-                    None,
-                    f"the output directory `{folder}` leaves the project `{root.resolve().name}`",
-                    notes=("nothing was written",),
-                    help=("name a directory inside the project, or use `--stdout`",),
-                ),
-            )
-            continue
-        texts |= {str(folder / artifact.path): artifact.render() for artifact in files}
-    return changes_to(root, dict(sorted(texts.items())), diagnostics)
+        folder = moved(rules.folders[generator], root, below)
+        texts |= {str(PurePosixPath(folder) / artifact.path): artifact.render() for artifact in files}
+    return changes_to(below or root, dict(sorted(texts.items())), diagnostics)
+
+
+def moved(path: str, root: Path, below: Path | None) -> str:
+    """A path of the project, as it is called from another folder."""
+    if below is None or below == root.resolve():
+        return path
+    return Path(os.path.relpath((root / path).resolve(), below)).as_posix()
 
 
 def changes_to(root: Path, texts: Mapping[str, str | None], diagnostics: Diagnostics) -> list[Change]:

@@ -21,7 +21,7 @@ from pykb.gen.commandline import (
 )
 from pykb.gen.defaults import read_settings
 from pykb.gen.options import DEFAULT_FOLDERS, GENERATORS, GenerateOptions
-from pykb.gen.output import OutputRules
+from pykb.gen.output import OutputRules, check_places
 
 FROM_CLUSTER = "cluster"
 """Given for a file of descriptions, it means those of the cluster of the kubeconfig."""
@@ -53,6 +53,7 @@ class Given:
     folder: Path | None = None
     check: bool = False
     allow_breaking: bool | None = None
+    allow_outside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,8 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     _check_values(options, given, settings, diagnostics)
     output_dir = _first(typed.optional(given.output_dir), settings.get("output-dir"), default=None)
     rules = _rules(output_dir, given, line, typed)
+    if not given.allow_outside:  # said before the work; and never allowed by a setting, which a clone brings along
+        diagnostics.extend(check_places(root, rules, generators))
     if given.check and rules.printed:
         diagnostics.add(
             OPTION.at(

@@ -11,7 +11,7 @@ from pykb.diagnostics import Diagnostics, EnvironmentProblem
 from pykb.files.apply import apply
 from pykb.gen import output
 from pykb.gen.artifact import Artifact
-from pykb.gen.output import OutputRules, changes_to, plan_changes, to_plan
+from pykb.gen.output import OutputRules, changes_to, check_places, common_folder, plan_changes, to_plan
 from pykb.gen.prune import emptied, stale_crds
 
 CRD = """\
@@ -87,10 +87,27 @@ def test_the_mode_of_a_file_is_kept(tmp_path: Path) -> None:
 
 
 def test_output_cannot_leave_the_project(tmp_path: Path) -> None:
-    """A directory above the project is refused."""
-    found = Diagnostics()
-    assert plan_changes(tmp_path, artifacts(), OutputRules({"crd": "../elsewhere"}), found) == []
-    assert [d.code.slug for d in found] == ["generate-path-outside"]
+    """A directory above the project is refused before the work, and once more by what writes."""
+    found, rules = (
+        Diagnostics(),
+        OutputRules({"crd": "../elsewhere", "rbac": "../printed"}, printed=frozenset({"rbac"})),
+    )
+    assert [d.code.slug for d in check_places(tmp_path, rules, ("crd", "rbac"))] == ["generate-path-outside"]
+    assert plan_changes(tmp_path, artifacts(), rules, found) == []
+    assert [d.code.slug for d in found] == ["path-outside"]
+
+
+def test_output_may_leave_the_project_when_told_so(tmp_path: Path) -> None:
+    """Everything is one transaction below the folder that project and outputs have in common."""
+    (tmp_path / "p").mkdir()
+    rules = OutputRules({"crd": "../charts/crds"})
+    below = common_folder(tmp_path / "p", rules, ("crd",))
+    assert below == tmp_path
+    plan = to_plan(below, plan_changes(tmp_path / "p", artifacts(), rules, Diagnostics(), below=below))
+    assert apply(plan) is None
+    assert [path.parent for path in tmp_path.rglob("*.yaml")] == [tmp_path / "charts/crds"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["charts", "p"]
+    assert common_folder(tmp_path / "p", OutputRules({"crd": "config"}), ("crd",)) == tmp_path / "p"
 
 
 @pytest.mark.parametrize(

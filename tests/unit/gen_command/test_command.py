@@ -216,3 +216,23 @@ def test_what_is_printed_is_a_stream_of_documents(project: Path) -> None:
     assert done.stdout.count("---\n") == 2
     assert done.stderr == ""
     assert not (project / "config").exists()
+
+
+def test_an_output_outside_of_the_project_is_asked_for_by_a_flag(project: Path) -> None:
+    """Refused before anything is read, else written, checked and pruned like any other; no setting can allow it."""
+    chart = project.parent / "charts/shop/crds"
+    words = ("crd", "--output-dir", "../charts/shop/crds")
+    (project / "pyproject.toml").write_text("[tool.pykb.generate]\nallow-outside = true\n")
+    refused = pykb(project, "generate", *words)
+    assert (refused.returncode, chart.exists()) == (2, False)
+    (project / "pyproject.toml").unlink()
+    made = pykb(project, "generate", *words, "--allow-outside")
+    assert made.returncode == 0
+    assert "created ../charts/shop/crds/shop.example.com_boxes.yaml\n" in made.stderr
+    assert sorted(path.name for path in project.parent.iterdir()) == ["charts", "shop"]
+    assert pykb(project, "generate", *words, "--allow-outside", "--check").returncode == 0
+    types = project / "shop/api/v1/box.py"
+    types.write_text(types.read_text().partition("class Crate")[0])
+    assert pykb(project, "generate", *words, "--allow-outside", "--check").returncode == 1
+    assert pykb(project, "generate", *words, "--allow-outside").returncode == 0
+    assert [path.name for path in chart.iterdir()] == ["shop.example.com_boxes.yaml"]
