@@ -29,6 +29,8 @@ _TELLING = frozenset(
     ],
 )
 _ENOUGH_FIELDS = 5
+_OF_EVERY_KIND = frozenset({"spec", "status"})
+"""Words that say nothing about a type: a status with conditions only is not that of a ServiceCIDR."""
 
 
 class BuiltinTypes:
@@ -59,7 +61,7 @@ class BuiltinTypes:
             path: The wire names of the fields that lead to it.
         """
         found = self._by_number.get(self._fingerprints.of_class(schema), [])
-        said = frozenset().union(*(_words(segment) for segment in path[-2:]))
+        said = frozenset().union(*(_words(segment) for segment in path[-2:])) - _OF_EVERY_KIND
         if not any(
             cls.__name__ in _TELLING or count >= _ENOUGH_FIELDS or said & _words(cls.__name__) for cls, count in found
         ):

@@ -60,7 +60,8 @@ def _string(schema: Schema) -> Spelled:
     if isinstance(values, list):
         texts = [value for value in values if value is not None]  # null is one of them in a nullable choice
         if texts and all(isinstance(value, str) for value in texts):
-            return Spelled(_choice(texts), (), {**produces, "enum": texts})
+            constraints = _textual(schema, produces)
+            return Spelled(_choice(texts), constraints, {**produces, "enum": texts})
     constraints = _textual(schema, produces)
     form = schema.get("format")
     if not isinstance(form, str):

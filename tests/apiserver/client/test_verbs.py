@@ -11,6 +11,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
+from pykb.runtime.client.options import program_name
 from pykb.runtime.errors import AlreadyExists, BadRequest, Conflict, Forbidden, Invalid, NotFound, UnsupportedMediaType
 from pykb.runtime.reconcile import Request
 
@@ -29,7 +30,7 @@ async def test_a_created_object_is_what_the_server_stored(client, namespace):
     assert await client.create(obj) is obj
     assert obj.metadata.uid
     assert obj.metadata.resource_version
-    assert obj.metadata.managed_fields[0].manager == "pykb"
+    assert obj.metadata.managed_fields[0].manager == program_name()
 
 
 @pytest.mark.parametrize("form", ["unstructured", "dict"])

@@ -146,6 +146,7 @@ preserve-unknown-fields = false
 compat = "controller-gen=v0.23.0"
 builtin-descriptions = "openapi.json"
 output-dir = "out"
+allow-breaking = true
 """
 
 
@@ -162,6 +163,7 @@ def test_every_option_can_be_set_in_the_project(tmp_path: Path) -> None:
     assert (options.preserve_unknown_fields, options.compatible_with) == (False, "v0.23.0")
     assert options.builtin_descriptions == "openapi.json"
     assert set(request.rules.folders.values()) == {"out"}
+    assert request.allow_breaking
     assert {key for key in KEYS if f"{key} = " not in SETTINGS} == set()
 
 

@@ -1,11 +1,10 @@
-# Made by `pykb import crd`; checksum: 709db7f8752d0b43
+# Made by `pykb import crd`; checksum: 13222287cb7e2a33
 # ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003
 """Types of scale.example.com/v2: Autoscaler, ClusterAutoscaler."""
 
 from typing import Annotated
 
 from pykb.api import CustomResource, Field, GroupVersion, Int32, Struct
-from pykb.api.autoscaling.v1 import ScaleStatus
 from pykb.api.meta.v1 import ObjectMeta
 
 GROUP_VERSION = GroupVersion("scale.example.com", "v2")
@@ -26,6 +25,11 @@ class AutoscalerSpec(Struct):
     """Put on what is scaled."""
 
 
+class AutoscalerStatus(Struct):
+    replicas: Int32
+    selector: str | None = None
+
+
 # +kubebuilder:subresource:status
 # +kubebuilder:subresource:scale:specpath=".spec.replicas",statuspath=".status.replicas",selectorpath=".status.selector"
 # +kubebuilder:resource:singular=scaler
@@ -33,10 +37,10 @@ class AutoscalerSpec(Struct):
 # +kubebuilder:selectablefield:JSONPath=".spec.target"
 class Autoscaler(CustomResource, group_version=GROUP_VERSION):
     spec: AutoscalerSpec | None = None
-    status: ScaleStatus | None = None
+    status: AutoscalerStatus | None = None
 
 
 # +kubebuilder:resource:scope=Cluster
 class ClusterAutoscaler(CustomResource, group_version=GROUP_VERSION):
     spec: AutoscalerSpec | None = None
-    status: ScaleStatus | None = None
+    status: AutoscalerStatus | None = None
