@@ -273,6 +273,9 @@ class WebhookServer:
             raise web.HTTPUnsupportedMediaType(
                 text=f"expected the content type application/json, found {request.content_type}\n"
             )
+        encoding = request.headers.get("Content-Encoding", "identity")
+        if encoding != "identity":  # nothing is unpacked here: a few bytes may become gigabytes
+            raise web.HTTPBadRequest(text=f"the body must not be encoded, found {encoding}\n")
         limit = _timeout(request).total_seconds()
         try:
             async with asyncio.timeout(limit) as timeout:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gzip
 import io
 import json
 import socket
@@ -47,6 +48,8 @@ REFUSED = {
     "another content type": ("POST", PATH, {"Content-Type": "text/plain"}, b"{}", 415, "found text/plain"),
     "no content type": ("POST", PATH, {}, b"{}", 415, "application/json"),
     "a timeout that is none": ("POST", PATH + "?timeout=soon", JSON, b"{}", 400, "no duration"),
+    "a false label": ("POST", PATH, JSON | {"Content-Encoding": "gzip"}, b"{}", 400, "must not be encoded, found gzip"),
+    "what is gzip": ("POST", PATH, JSON | {"Content-Encoding": "gzip"}, gzip.compress(b"{}"), 400, "found gzip"),
     "too much": ("POST", PATH, JSON, b" " * (BODY_LIMIT + 1), 413, "7340032"),
 }
 
