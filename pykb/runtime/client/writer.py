@@ -6,6 +6,7 @@ defaults and generated name), as controller-runtime does, and returns the same o
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
 from typing import Any, overload
 
@@ -25,6 +26,8 @@ from pykb.runtime.client.options import Propagation
 from pykb.runtime.client.patches import Patch
 from pykb.runtime.client.selection import Fields, Labels, query_pairs
 from pykb.runtime.errors import NotFound
+
+logger = logging.getLogger(__name__)
 
 APPLY_CONTENT_TYPE = "application/apply-patch+yaml"
 
@@ -94,8 +97,11 @@ class Writer:
     ) -> AnyObjectT:
         """Server-side apply: this manager wants the fields that are set, and no more those it has left out.
 
-        The object should hold nothing but what is wanted: not one that was read before. Afterwards it is what the
-        server stored. ``resourceVersion`` and ``managedFields`` are not sent.
+        The object should hold nothing but what is wanted: not one that was read before, or this manager would own
+        what others wrote. Afterwards it is what the server stored, so make a new one for the next time.
+        ``resourceVersion`` and ``managedFields`` are not sent. The API server would refuse the latter, as it does from
+        controller-runtime; but objects of a cache have none, so that would find only some mistakes. At level debug
+        the log names each object that had them.
 
         Args:
             obj: What is wanted. With a ``uid``, only the object that has it is changed.
@@ -263,8 +269,10 @@ async def apply_at(
     endpoint = await object_endpoint(exchange, obj, subresource)
     wire = to_wire(obj)
     metadata = wire.get("metadata") or {}
-    for name in ("resourceVersion", "managedFields"):
-        metadata.pop(name, None)
+    metadata.pop("resourceVersion", None)
+    if metadata.pop("managedFields", None):
+        shown = {"kind": str(gvk_of(obj)), "object": str(key_of(obj))}
+        logger.debug("applied object was read before: this manager will own all that it holds", extra=shown)
     if resource_version:
         metadata["resourceVersion"] = resource_version
     query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)

@@ -1,6 +1,7 @@
 """Server-side apply and the helpers that bring an object to what is wanted with the fewest writes."""
 
 import copy
+import logging
 
 import pytest
 
@@ -62,13 +63,18 @@ async def test_a_field_of_another_manager_is_a_conflict_unless_forced(client, na
         await client.apply(_config_map(namespace, a="1"), field_manager="one")
 
 
-async def test_an_object_that_was_read_can_be_applied(client, namespace):
-    """Its resource version and managed fields are not sent, so that apply does not refuse it."""
+async def test_an_object_that_was_read_can_be_applied(client, namespace, caplog):
+    """Its resource version and managed fields are not sent, so that apply does not refuse it; the log says so."""
+    caplog.set_level(logging.DEBUG, logger="pykb.runtime.client.writer")
     await client.create(_config_map(namespace, a="1"))
     found = await client.get(ConfigMap, f"{namespace}/a")
     found.data["a"] = "2"
     await client.apply(found, field_manager="me", force=True)
     assert (await client.get(ConfigMap, found)).data == {"a": "2"}
+    (record,) = caplog.records
+    assert (record.kind, record.object) == ("v1 ConfigMap", f"{namespace}/a")
+    await client.apply(_config_map(namespace, a="2"), field_manager="me")
+    assert len(caplog.records) == 1
 
 
 async def test_create_or_update_creates_updates_and_leaves_alone(client, namespace):
