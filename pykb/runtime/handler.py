@@ -6,9 +6,11 @@ changed nothing) is put there with low priority, as controller-runtime does.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from pykb.api.unreadable import UnreadableObject
@@ -25,6 +27,13 @@ Requests: TypeAlias = Iterable[NamespacedName] | None
 MapFunction: TypeAlias = Callable[[T], Requests | Awaitable[Requests]]
 """Gives the requests that an object of another kind concerns; plain or async (it may read through the client);
 ``None`` for nobody."""
+
+
+PART = 500
+"""Requests that are added without a pause, which takes about a millisecond."""
+
+ASKED_AT_ONCE = 32
+"""Calls of one async map function at a time; a client has no more connections."""
 
 
 class EventHandler(Protocol):
@@ -78,26 +87,61 @@ class EnqueueRequestForOwner:
 
 
 class EnqueueRequestsFromMap:
-    """Wakes what a function finds; at an update it is asked for the old and for the new object."""
+    """Wakes what a function finds; at an update it is asked for the old and for the new object.
+
+    Of a large answer only the first part is added at once. The rest follows in parts, between which others run, and no
+    further object is asked about meanwhile: the answers of a whole list would take its size squared.
+    """
 
     def __init__(self, function: MapFunction[Any]) -> None:
         self._function = function
+        self._adding = asyncio.Lock()
+        self._in_line = 0
+        self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
 
     def handle(self, event: Event[Any], queue: Queue) -> Awaitable[None] | None:
         """Add what the function gives."""
-        found = [self._function(obj) for obj in _readable(event)]
-        waiting = [answer for answer in found if inspect.isawaitable(answer)]
-        if waiting:
-            return self._gather(waiting, event, queue)
-        for requests in found:
-            _add(requests, event, queue)
-        return None
+        if self._in_line:
+            return self._in_turn(event, queue)
+        found = self._ask(event)
+        if _is_async(found):
+            return self._gather(found, event, queue)
+        requests = _requests(found)
+        return self._add_rest(requests, event, queue) if _add_part(requests, event, queue) else None
 
-    async def _gather(self, waiting: list[Awaitable[Requests]], event: Event[Any], queue: Queue) -> None:
-        left = list(waiting)
+    def _ask(self, event: Event[Any]) -> list[Requests | Awaitable[Requests]]:
+        return [self._function(obj) for obj in _readable(event)]
+
+    @contextlib.asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        self._in_line += 1  # a lock is free for a moment between those who wait for it
         try:
-            while left:
-                _add(await left.pop(0), event, queue)
+            async with self._adding:
+                yield
+        finally:
+            self._in_line -= 1
+
+    async def _in_turn(self, event: Event[Any], queue: Queue) -> None:
+        async with self._turn():
+            found = self._ask(event)
+            if not _is_async(found):
+                await _add_all(_requests(found), event, queue)
+                return
+        await self._gather(found, event, queue)
+
+    async def _add_rest(self, requests: Iterator[Request], event: Event[Any], queue: Queue) -> None:
+        async with self._turn():
+            await _add_all(requests, event, queue)
+
+    async def _gather(self, found: list[Requests | Awaitable[Requests]], event: Event[Any], queue: Queue) -> None:
+        left = list(found)
+        try:
+            async with self._asking:
+                while left:
+                    answer = left.pop(0)
+                    requests = _requests([await answer if inspect.isawaitable(answer) else answer])
+                    if _add_part(requests, event, queue):
+                        await self._add_rest(requests, event, queue)
         finally:
             for answer in left:  # one failed: all of them are asked again later
                 if inspect.iscoroutine(answer):
@@ -113,16 +157,37 @@ def _readable(event: Event[Any]) -> Iterator[Any]:
         yield event.object
 
 
-def _add(requests: object, event: Event[Any], queue: Queue) -> None:
-    if requests is None:
-        return
-    if isinstance(requests, str) or not isinstance(requests, Iterable):
-        raise TypeError(f"a map function must give a list of requests, got `{type(requests).__name__}`")
-    priority = priority_of(event)
-    for request in requests:
-        if not isinstance(request, NamespacedName):
-            raise TypeError(f"a map function must give requests, got `{type(request).__name__}` among them")
-        queue.add(Request(request.namespace, request.name), priority=priority)
+def _requests(found: Iterable[object]) -> Iterator[Request]:
+    """The requests in a map function's answers, judged one by one: an answer may be a generator."""
+    for answer in found:
+        if answer is None:
+            continue
+        if isinstance(answer, str) or not isinstance(answer, Iterable):
+            raise TypeError(f"a map function must give a list of requests, got `{type(answer).__name__}`")
+        for request in answer:
+            if not isinstance(request, NamespacedName):
+                raise TypeError(f"a map function must give requests, got `{type(request).__name__}` among them")
+            yield Request(request.namespace, request.name)
+
+
+def _is_async(found: list[Any]) -> bool:
+    return any(inspect.isawaitable(answer) for answer in found)
+
+
+async def _add_all(requests: Iterator[Request], event: Event[Any], queue: Queue) -> None:
+    more = True
+    while more:
+        more = _add_part(requests, event, queue)
+        await asyncio.sleep(0)
+
+
+def _add_part(requests: Iterator[Request], event: Event[Any], queue: Queue) -> bool:
+    """Add the next requests; gives whether there may be more."""
+    priority, count = priority_of(event), 0
+    for request in islice(requests, PART):
+        queue.add(request, priority=priority)
+        count += 1
+    return count == PART
 
 
 class FuncHandler:

@@ -14,7 +14,7 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.event import Event, EventType
 from pykb.runtime.lister import Lister
-from pykb.runtime.reflector import PAGE_SIZE, SILENT, ListWatch, Reflector, WatchTarget
+from pykb.runtime.reflector import PAGE_SIZE, SILENT, TURN, ListWatch, Reflector, WatchTarget
 from pykb.runtime.store import Indexer, Store
 
 logger = logging.getLogger(__name__)
@@ -137,9 +137,21 @@ class Informer(Generic[T]):
         registration = Registration(self, sink)
         self.registrations.add(registration)
         for key in self.store.all_keys():
-            obj = self.store.get(key)
-            if obj is not None:
-                self._tell((registration,), Event(EventType.CREATE, obj, parse=self._parse, initial=True))
+            self._introduce(key, registration)
+        return registration
+
+    async def listen(self, sink: EventSink) -> Registration:
+        """As :meth:`add_handler`, but others run in between: changes may be told before an object that is known."""
+        registration = Registration(self, sink)
+        self.registrations.add(registration)
+        try:
+            for number, key in enumerate(self.store.all_keys(), start=1):
+                self._introduce(key, registration)
+                if number % TURN == 0:
+                    await asyncio.sleep(0)
+        except BaseException:
+            registration.remove()
+            raise
         return registration
 
     @property
@@ -236,6 +248,11 @@ class Informer(Generic[T]):
 
     # -- inside
 
+    def _introduce(self, key: NamespacedName, registration: Registration) -> None:
+        obj = self.store.get(key)
+        if obj is not None:
+            self._tell((registration,), Event(EventType.CREATE, obj, parse=self._parse, initial=True))
+
     def _identify(self, obj: dict[str, Any]) -> None:
         # Lists of built-in kinds leave it out; and where metadata only was asked for, the server calls each object
         # `PartialObjectMetadata`, which is nothing that could be read or written again.
@@ -258,7 +275,9 @@ class Informer(Generic[T]):
     async def _resync(self, period: timedelta) -> None:
         while True:
             await self._clock.sleep(period)
-            for key in self.store.all_keys():
+            for number, key in enumerate(self.store.all_keys(), start=1):
+                if number % TURN == 0:
+                    await asyncio.sleep(0)
                 stored = self.store.peek(key)
                 if stored is not None:
                     version = stored.resource_version

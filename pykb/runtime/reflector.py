@@ -11,6 +11,7 @@ scripted in tests), starts the next stream when one ends, and tells its sink wha
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 from collections.abc import AsyncGenerator
@@ -29,6 +30,9 @@ FIRST_PAUSE = timedelta(milliseconds=100)
 LONGEST_PAUSE = timedelta(seconds=30)
 PAGE_SIZE = 500
 """Objects in one page of a list: a page is parsed as a whole, which takes ten times its size for a moment."""
+
+TURN = 10
+"""Objects that are handled before others run: pages come as a whole, and nothing else would make the loop go on."""
 
 SILENT = timedelta(minutes=3)
 """A watch that was not heard for so long is reported: the API server sends a bookmark every minute."""
@@ -179,9 +183,13 @@ class Reflector:
     async def _once(self) -> None:
         listing: set[NamespacedName] | None = set()
         stream = self._source.stream(self._target)
+        count = 0
         try:
             async for item in stream:
                 self._last_event = self._clock.now()
+                count += 1
+                if count % TURN == 0:
+                    await asyncio.sleep(0)
                 if isinstance(item, Listed):
                     if listing is not None:
                         self._replace(listing)

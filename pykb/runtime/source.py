@@ -166,7 +166,7 @@ class KindSource:
         try:
             async with asyncio.TaskGroup() as tasks:
                 dispatch = Dispatcher(self._handler, self._predicates, queue, tasks, clock=self._clock)
-                registration = self._informer.add_handler(dispatch)
+                registration = await self._informer.listen(dispatch)
                 self._listening.set()
                 await asyncio.get_running_loop().create_future()
         finally:

@@ -150,6 +150,85 @@ async def test_a_failing_map_function_is_tried_again_until_it_succeeds(asynchron
     assert len(caplog.records) == 3
 
 
+def everybody(obj=None):
+    """More requests than the loop should wait for."""
+    return [Request("d", f"all-{number}") for number in range(20_000)]
+
+
+async def ticks(over):
+    """How often another task got its turn until something was over."""
+    count = 0
+    while not over():
+        count += 1
+        await asyncio.sleep(0)
+    return count
+
+
+async def test_a_large_answer_of_a_map_function_does_not_hold_up_the_loop(running):
+    """Its requests are added a part at a time, and others run in between."""
+    queue = WorkQueue(clock=VirtualClock())
+    async with asyncio.TaskGroup() as tasks:
+        dispatch = Dispatcher(EnqueueRequestsFromMap(everybody), (), queue, tasks)
+        dispatch(created(widget("a")))
+        assert len(queue._entries) < 1000
+        assert await ticks(lambda: len(queue._entries) == 20_000) > 20
+
+
+async def test_an_async_answer_does_not_hold_it_up_either(running):
+    """The same for what an async function gives."""
+
+    async def found(obj):
+        return everybody()
+
+    queue = WorkQueue(clock=VirtualClock())
+    async with asyncio.TaskGroup() as tasks:
+        Dispatcher(EnqueueRequestsFromMap(found), (), queue, tasks)(created(widget("a")))
+        assert await ticks(lambda: len(queue._entries) == 20_000) > 20
+
+
+async def test_large_answers_are_not_gathered(running):
+    """A first list of many objects, each of which concerns many: one answer after the other, none is lost."""
+    asked, gone = [], []
+
+    def many(obj):
+        asked.append(obj)
+        for number in range(1500):
+            yield Request("d", f"{obj['metadata']['name']}-{number}")
+        gone.append(obj)
+
+    queue = WorkQueue(clock=VirtualClock())
+    held = []
+    async with asyncio.TaskGroup() as tasks:
+        dispatch = Dispatcher(EnqueueRequestsFromMap(many), (), queue, tasks)
+        for number in range(100):
+            dispatch(created(widget(f"w{number}")))
+            await asyncio.sleep(0)
+            held.append(len(asked) - len(gone))
+    assert len(queue._entries) == 150_000
+    assert max(held) <= 3
+
+
+async def test_async_map_functions_run_a_few_at_a_time(running):
+    """They make requests: those of a first list of thousands must not be on their way all at once."""
+    busy, most = 0, 0
+
+    async def slow(obj):
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        await asyncio.sleep(0)
+        busy -= 1
+        return [Request("d", obj["metadata"]["name"])]
+
+    queue = WorkQueue(clock=VirtualClock())
+    async with asyncio.TaskGroup() as tasks:
+        dispatch = Dispatcher(EnqueueRequestsFromMap(slow), (), queue, tasks)
+        for number in range(500):
+            dispatch(created(widget(f"w{number}")))
+    assert len(queue._entries) == 500
+    assert most == 32
+
+
 async def test_predicates_keep_events_from_the_handler():
     """All must pass."""
     passes, holds = Where(lambda _: True), Where(lambda _: False)

@@ -341,3 +341,47 @@ async def test_failures_of_lists_and_watches_are_counted(running):
     """For a metric."""
     mirror, _ = await play(running, [refused()], [ValueError("bug")], listed(), [*listed(), Script.HANG])
     assert mirror.failures == 2
+
+
+async def test_a_list_does_not_hold_up_the_loop(running):
+    """A page is there at once, and its handlers take their time: others run in between."""
+    mirror = informer()
+    running(mirror.run(Script([*listed(*(widget(f"w{number}") for number in range(1000))), Script.HANG]), [target()]))
+    turns = 0
+    while not mirror.has_synced:
+        turns += 1
+        await asyncio.sleep(0)
+    assert turns > 50
+
+
+async def test_objects_that_are_known_do_not_hold_up_the_loop(running):
+    """A controller that starts late hears of each, once; others run in between, and changes come through."""
+    mirror = informer()
+    for number in range(1000):
+        mirror.upsert(NamespacedName("default", f"w{number}"), widget(f"w{number}"), listed=True)
+    heard = Heard()
+    listening = running(mirror.listen(heard))
+    turns = 0
+    while not listening.done():
+        turns += 1
+        if turns == 10:
+            mirror.upsert(NamespacedName("default", "w999"), widget("w999", "2"), listed=False)
+        await asyncio.sleep(0)
+    assert turns > 50
+    assert sorted({name for _, name, *_ in heard}) == sorted(f"w{number}" for number in range(1000))
+    assert ("update", "w999", "1", "2") in heard
+    listening.result().remove()
+    assert not mirror.registrations
+
+
+async def test_who_gives_up_listening_hears_no_more(running):
+    """Also while the known objects are still being told."""
+    mirror = informer()
+    for number in range(100):
+        mirror.upsert(NamespacedName("default", f"w{number}"), widget(f"w{number}"), listed=True)
+    listening = running(mirror.listen(Heard()))
+    await asyncio.sleep(0)
+    assert mirror.registrations
+    listening.cancel()
+    await asyncio.wait([listening])
+    assert not mirror.registrations
