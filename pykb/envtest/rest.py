@@ -65,9 +65,10 @@ class Rest:
         """
         try:
             return cls._read(path)
-        except (OSError, yaml.YAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
+        except (OSError, yaml.MarkedYAMLError, LookupError, TypeError, AttributeError, ValueError) as error:
+            reason = yaml_text.reason(error) if isinstance(error, yaml.MarkedYAMLError) else repr(error)
             raise EnvironmentProblem(
-                KUBECONFIG_UNUSABLE.at(None, f"cannot use the kubeconfig `{path}`", notes=(f"{error!r}",))
+                KUBECONFIG_UNUSABLE.at(None, f"cannot use the kubeconfig `{path}`", notes=(reason,))
             ) from error
 
     @classmethod

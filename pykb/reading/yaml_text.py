@@ -32,6 +32,12 @@ class LimitError(yaml.MarkedYAMLError):
     """A text is larger or deeper than any manifest."""
 
 
+def reason(error: yaml.MarkedYAMLError) -> str:
+    """What is wrong with a text, and in which line of it."""
+    mark = error.problem_mark
+    return f"{error.problem}, in line {mark.line + 1}" if mark else f"{error.problem}"
+
+
 class Loader(_Base):
     """A safe loader with limits; its only exception is ``yaml.MarkedYAMLError``."""
 

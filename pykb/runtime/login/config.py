@@ -119,8 +119,10 @@ def _load(path: Path) -> Mapping[str, Any]:
                 help=("name another with `--kubeconfig` or KUBECONFIG, or start a control plane: `pykb cluster up`",),
             )
         ) from error
-    except yaml.YAMLError as error:
-        raise EnvironmentProblem(KUBECONFIG.at(None, f"kubeconfig `{path}` is no YAML", notes=(str(error),))) from error
+    except yaml.MarkedYAMLError as error:
+        what = "cannot be read" if isinstance(error, yaml_text.LimitError) else "is no YAML"
+        message = f"kubeconfig `{path}` {what}"
+        raise EnvironmentProblem(KUBECONFIG.at(None, message, notes=(yaml_text.reason(error),))) from error
     if document is None:
         return {}
     if not isinstance(document, dict):
