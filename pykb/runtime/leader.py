@@ -99,6 +99,8 @@ class LeaderElector:
         clock: Clock | None = None,
         recorder: EventRecorder | None = None,
         observer: Callable[[bool], None] | None = None,
+        end_within: Callable[[timedelta | None], None] | None = None,
+        idle: Callable[[], bool] | None = None,
     ) -> None:
         """Remember how; nothing is sent before :meth:`run`.
 
@@ -108,12 +110,17 @@ class LeaderElector:
             clock: Measures the lease's age.
             recorder: Reports changes of leadership as events of the lease.
             observer: Is told whether this process leads, for a metric.
+            end_within: Is told at each renewal by when this process must have ended unless told again: when another
+                may lead. ``None`` when it leads no more.
+            idle: Says at a regular end whether nothing works under the lease any more; else it is not given back.
         """
         self._client = client.live
         self._options = options
         self._clock = clock or SystemClock()
         self._recorder = recorder
         self._observer = observer or (lambda _leads: None)
+        self._end_within = end_within or (lambda _limit: None)
+        self._idle = idle or (lambda: True)
         self._seen: Lease | None = None
         self._stale = True
         self._seen_at = 0.0
@@ -177,6 +184,10 @@ class LeaderElector:
             return
         self._observer(False)
         self._report("stopped leading")
+        if not self._idle():
+            logger.warning("the lease is not given back: something still works", extra={"lease": str(self._key)})
+            return  # and this process must have ended when it runs out
+        self._end_within(None)
         if not self._options.release_on_stop or self._seen is None or self.leader != self.identity:
             return
         now = datetime.now(UTC)
@@ -206,6 +217,7 @@ class LeaderElector:
             if self._age(self._renewed_at) >= deadline or self.leader not in ("", self.identity):
                 logger.error("lost the lease", extra={"lease": str(self._key), "leader": self.leader})
                 self._leads = False
+                self._end_within(self._options.lease_duration - deadline)
                 self._observer(False)
                 self._report("stopped leading")
                 return
@@ -243,6 +255,7 @@ class LeaderElector:
             self._note(await self._client.update(lease))
         # From before the request: the server may have counted from then on.
         self._renewed_at = started
+        self._end_within(self._options.lease_duration - self._age(started))
         return True
 
     async def _look(self) -> None:

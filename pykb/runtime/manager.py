@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-import sys
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.ending import MARGIN, Ending
 from pykb.runtime.health import Check, Checks, ping
 from pykb.runtime.informer_cache import CacheOptions, InformerCache
 from pykb.runtime.logging import configure_logging
@@ -26,6 +26,7 @@ from pykb.runtime.login import CredentialSource, DiscoveredCredentials
 from pykb.runtime.memory import settle
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import ManagerOptions
+from pykb.runtime.program import run_program
 from pykb.runtime.reflector import Listed, RawEvent, WatchTarget
 from pykb.runtime.runnables import Runnable, RunnableGroup
 from pykb.runtime.serving import HttpServer, health_app, metrics_app
@@ -99,7 +100,10 @@ class Manager:
         self._stopping = asyncio.Event()
         self._started = False
         self._failure: BaseException | None = None
-        self._signals = StopSignals(self._stopping)
+        self._grace = self.options.graceful_shutdown_timeout
+        self._late = False
+        self._ending = Ending()
+        self._signals = StopSignals(self._stopping, self._ending, self._grace)
         self.elected = asyncio.Event()
         """Set once this replica leads (at once where there is no election)."""
         self.healthz.add("ping", ping)
@@ -187,23 +191,16 @@ class Manager:
     def run(self) -> None:
         """Run the program: configure logging, start, stop at SIGTERM or Ctrl-C.
 
+        The process is ended (with 1) when it hangs past the graceful time, or past the loss of its lease.
+
         Raises:
-            SystemExit: With 1 after an error; a normal stop returns.
+            SystemExit: With 1 after an error, or when not all stopped in time; a normal stop returns.
         """
         configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)
         settle()
-        try:
-            with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                runner.run(self._main())
-        except EnvironmentProblem as problem:
-            diagnostic = problem.diagnostic
-            for text in (*diagnostic.notes, *diagnostic.help):
-                logger.info(text)
-            logger.error("manager failed", extra={"error": diagnostic.message})  # noqa: TRY400 - the message says it all
-            raise SystemExit(1) from None
-        except Exception:
-            logger.exception("manager failed")
-            raise SystemExit(1) from None
+        run_program(self._main, self._ending, logger)
+        if self._late:
+            raise SystemExit(1)
 
     async def start(self) -> None:
         """Run until :meth:`stop` is called or the caller is cancelled; then stop gracefully.
@@ -269,15 +266,20 @@ class Manager:
 
     async def _shut_down(self) -> None:
         logger.info("stopping")
-        deadline = asyncio.get_running_loop().time() + self.options.graceful_shutdown_timeout.total_seconds()
+        self._ending.within(self._grace + MARGIN, "not stopped in time")
+        deadline = asyncio.get_running_loop().time() + self._grace.total_seconds()
         if self._webhook_server is not None:
             self._webhook_server.leave()
         # The lease is given back only when nothing works under it any more.
         for group in (self._elected, self._election, self._others, self._caches, self._webhooks, self._servers):
-            await group.stop(deadline)
+            await self._stop_group(group, deadline)
         if self._given is None:
             await self.api_reader.close()
         logger.info("stopped")
+
+    async def _stop_group(self, group: RunnableGroup, deadline: float) -> None:
+        if not await group.stop(deadline):
+            self._late = True
 
     def _fail(self, error: BaseException) -> None:
         if self._failure is None:
@@ -297,7 +299,8 @@ class Manager:
         await self.engine.run()
 
     async def _elect(self) -> None:
-        from pykb.runtime.election import elect
+        from pykb.runtime.election import Work, elect
+        from pykb.runtime.leader import LeadershipLost
 
         own = "" if self._given is not None else (await self._credentials.current()).namespace
 
@@ -307,9 +310,14 @@ class Manager:
                 await asyncio.get_running_loop().create_future()
             finally:
                 # Stopped regularly, nothing is left to stop. Lost, another replica may work already: break off at once.
-                await self._elected.stop(asyncio.get_running_loop().time())
+                await self._stop_group(self._elected, asyncio.get_running_loop().time())
 
-        await elect(self.api_reader, self.options, own, lead, clock=self.clock, metrics=self.metrics)
+        work = Work(lead, idle=lambda: not self._late, ending=self._ending)
+        try:
+            await elect(self.api_reader, self.options, own, work, clock=self.clock, metrics=self.metrics)
+        except LeadershipLost:
+            self._grace = min(self._grace, self.options.lease_duration - self.options.renew_deadline)
+            raise
 
     def _add_kopf_handlers(self) -> None:
         from pykb.runtime._kopf import operators
@@ -381,11 +389,3 @@ class _LazyEngine:
 
 def _credentials_of(options: ManagerOptions) -> CredentialSource:
     return DiscoveredCredentials(kubeconfig=options.kubeconfig, context=options.context, master=options.master)
-
-
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    if sys.platform == "win32":
-        return None
-    import uvloop
-
-    return uvloop.new_event_loop

@@ -72,7 +72,7 @@ class StallWatch:
             # Twice: a process that was frozen as a whole finds the time gone, and a loop that answers at once.
             if answered.wait(self._limit.total_seconds()) or answered.wait(_SECOND_LOOK.total_seconds()):
                 continue
-            where = _where(thread)
+            where = where_stands(thread)
             logger.error(
                 "event loop is blocked: a coroutine waits or computes without `await`, and holds up everything else",
                 extra={
@@ -88,7 +88,7 @@ class StallWatch:
             logger.warning("event loop goes on", extra={"blocked_seconds": round(stood, 1), "at": where})
 
 
-def _where(thread: int) -> str:
+def where_stands(thread: int) -> str:
     """The innermost calls of a thread, innermost first."""
     frame = sys._current_frames().get(thread)  # noqa: SLF001 - documented, and the only way
     if frame is None:

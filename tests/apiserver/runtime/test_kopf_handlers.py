@@ -1,6 +1,8 @@
 """kopf stays kopf: the user's handlers run next to reconcilers, also on the same kind."""
 
 import asyncio
+import signal
+import sys
 from datetime import timedelta
 
 import kopf
@@ -126,6 +128,44 @@ async def test_stopping_kopf_leaves_the_tasks_of_the_program_alone(widgets, name
     ours.cancel()
     leftover = [task for task in asyncio.all_tasks() if task is not asyncio.current_task() and task is not ours]
     assert leftover == []
+
+
+PROGRAM = """
+import sys, time
+from datetime import timedelta
+import kopf
+from pykb.runtime import Manager, ManagerOptions
+
+options = ManagerOptions.from_args(sys.argv[2:], graceful_shutdown_timeout=timedelta(seconds=1))
+
+@kopf.on.event("runtime.example.com", "v1", "widgets")
+def seen(**_):
+    print("seen", flush=True)
+    if sys.argv[1] == "hang":
+        time.sleep(3600)
+
+Manager(options).run()
+print("stopped", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("how", "code", "last"), [("pass", 0, "stopped\n"), ("hang", 1, "")])
+async def test_the_signals_stay_the_managers_and_a_handler_that_hangs_is_left(widgets, namespace, how, code, last):
+    """Kopf takes the signals and gets them taken back; a plain handler runs in a thread that cannot be broken off."""
+    async with client_for(widgets) as client:
+        await client.create(Widget(metadata=ObjectMeta(name="a", namespace=namespace)))
+    flags = ("--kubeconfig", str(widgets.kubeconfig), "--watch-namespace", namespace)
+    program = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", PROGRAM, how, *flags), stdout=asyncio.subprocess.PIPE
+    )
+    try:
+        assert await program.stdout.readline() == b"seen\n"
+        program.send_signal(signal.SIGTERM)
+        said, _ = await asyncio.wait_for(program.communicate(), 60)
+    finally:
+        if program.returncode is None:
+            program.kill()
+    assert (program.returncode, said.decode()) == (code, last)
 
 
 async def test_handlers_hear_of_deletions_that_happened_while_disconnected(own_plane):

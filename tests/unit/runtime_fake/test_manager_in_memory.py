@@ -5,6 +5,7 @@ import logging
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import timedelta
 
@@ -311,6 +312,27 @@ async def test_losing_the_lease_ends_the_manager():
     with pytest.raises(LeadershipLost):
         await asyncio.wait_for(task, 20)
     assert broken_off == ["work"]
+
+
+async def test_a_lease_is_not_given_back_while_something_works_under_it():
+    """A thread that hangs may still change something: the next leader waits until the lease runs out."""
+    server, began, release = FakeApiServer(), threading.Event(), threading.Event()
+
+    class Hangs(Reconciler):
+        def reconcile(self, _request):
+            began.set()
+            release.wait(60)
+
+    options = ManagerOptions(leader_elect=True, graceful_shutdown_timeout=timedelta(milliseconds=50))
+    client = Client(server)
+    await client.create(config_map("a"))
+    manager = Manager(options, client=client)
+    ControllerBuilder(manager).for_(ConfigMap).complete(Hangs(manager.client))
+    async with running(manager):
+        await eventually(began.is_set)
+    release.set()
+    lease = await client.get(Lease, f"default/{options.leader_election_id}")
+    assert lease.spec.holder_identity
 
 
 async def test_every_replica_runs_what_needs_no_leader():
