@@ -18,10 +18,13 @@ from pykb.runtime import (
     GenerationChanged,
     InformerOptions,
     LabelChanged,
+    Manager,
+    ManagerOptions,
     MergePatch,
     Reconciler,
     Request,
 )
+from pykb.runtime.login import KubeconfigSource
 from pykb.testing import eventually, running
 
 from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only
@@ -96,6 +99,26 @@ async def test_lists_watches_and_their_silence_are_exported(widgets, client, nam
         kind = {"group": Widget.gvk.group, "version": "v1", "kind": "Widget"}
         assert registry.get_sample_value("pykb_watch_failures_total", kind) == 0
         assert 0 <= registry.get_sample_value("pykb_watch_silence_seconds", kind) < 60
+
+
+async def test_a_list_that_rbac_forbids_is_an_error_at_once(widgets, namespace, caplog):
+    """With the marker to add; nobody waits for the start to time out first."""
+    stranger = KubeconfigSource([widgets.user("stranger")])
+    manager = Manager(ManagerOptions(namespaces=(namespace,)), credentials=stranger)
+    ControllerBuilder(manager).for_(Widget).complete(Noting(manager.client))
+    starting = asyncio.create_task(manager.start())
+    await eventually(lambda: any(record.getMessage() == "cannot watch" for record in caplog.records))
+    starting.cancel()
+    await asyncio.gather(starting, return_exceptions=True)
+    record = next(record for record in caplog.records if record.getMessage() == "cannot watch")
+    assert (record.levelname, record.status) == ("ERROR", 403)
+    rule = "# +kubebuilder:rbac:groups=runtime.example.com,resources=widgets,verbs=get;list;watch"
+    assert rule in record.error
+    assert manager.metrics.registry.get_sample_value("rest_client_requests_total", _refused(widgets)) >= 1
+
+
+def _refused(plane):
+    return {"code": "403", "method": "GET", "host": urlsplit(plane.url).netloc}
 
 
 async def test_each_kind_has_its_own_selection_and_trim(widgets, client, namespace):
