@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pykb.api.unreadable import UnreadableObject
     from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, patch_status
-    from pykb.runtime.bridge import await_in_thread
+    from pykb.runtime.bridge import await_in_thread, call_in_thread
     from pykb.runtime.builder import ControllerBuilder
     from pykb.runtime.cleanup import CleanUp, Finalizers
     from pykb.runtime.client import (
@@ -193,7 +193,7 @@ _NAMES_BY_MODULE = {
     "runnables": ("Runnable",),
     "selector": ("LabelSelector",),
     "source": ("Channel", "ChannelSource", "FuncSource", "KindSource", "Source"),
-    "bridge": ("await_in_thread",),
+    "bridge": ("await_in_thread", "call_in_thread"),
     "apply": ("OperationResult", "create_or_patch", "create_or_update", "patch_status"),
     "controlled": ("ensure_deleted", "list_controlled", "prune"),
     "ensure": ("ensure_applied",),
@@ -341,6 +341,7 @@ __all__ = [
     "add_flags",
     "answering",
     "await_in_thread",
+    "call_in_thread",
     "configure_logging",
     "controller_of",
     "create_or_patch",

@@ -33,7 +33,7 @@ class Bridge:
         """Let threads that run in a context use this bridge."""
         context.run(_bridge.set, self)
 
-    def call(self, pool: Executor, function: Callable[[], T]) -> asyncio.Future[T]:
+    def call(self, pool: Executor | None, function: Callable[[], T]) -> asyncio.Future[T]:
         """Call a plain function in a thread, with the caller's context and this bridge."""
         context = contextvars.copy_context()
         self.enter(context)
@@ -76,6 +76,28 @@ class Bridge:
 _bridge: contextvars.ContextVar[Bridge | None] = contextvars.ContextVar("bridge", default=None)
 
 
+async def call_in_thread(function: Callable[[], T], pool: Executor | None = None) -> T:
+    """Call a plain function in a thread where ``client.sync`` and :func:`await_in_thread` work.
+
+    A manager calls plain reconcilers and webhooks so. A test does it by itself::
+
+        await call_in_thread(lambda: reconciler.reconcile(request))
+
+    Args:
+        function: The function.
+        pool: Whose thread; the event loop's own pool when ``None``.
+
+    Raises:
+        Exception: Whatever the function raises.
+    """
+    bridge = Bridge()
+    try:
+        return await bridge.call(pool, function)
+    except asyncio.CancelledError:
+        bridge.close()
+        raise
+
+
 def await_in_thread(coroutine: Coroutine[Any, Any, T]) -> T:
     """Wait in a thread for what a coroutine gives; the manager's event loop does it.
 
@@ -102,8 +124,8 @@ def await_in_thread(coroutine: Coroutine[Any, Any, T]) -> T:
     if bridge is None:
         coroutine.close()
         raise RuntimeError(
-            f"`{_name(coroutine)}`: this thread knows of no manager's event loop; start threads of your own by"
-            " `asyncio.to_thread`, or have them run `contextvars.copy_context().run(function)`"
+            f"`{_name(coroutine)}`: this thread knows of no manager's event loop; call the function by"
+            " `await call_in_thread(function)`, or have your thread run `contextvars.copy_context().run(function)`"
         )
     return bridge.wait(coroutine)
 

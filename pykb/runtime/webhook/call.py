@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from pykb.runtime.bridge import Bridge
+from pykb.runtime.bridge import call_in_thread
 
 ADMISSION = "webhook"
 CONVERSION = "conversion"
@@ -37,9 +36,4 @@ async def in_thread(function: Callable[[], Any], purpose: str = ADMISSION) -> An
     pool = _pools.get(purpose)  # threads are the process's, and most programs never need them
     if pool is None:
         pool = _pools[purpose] = ThreadPoolExecutor(THREADS[purpose], thread_name_prefix=f"{purpose}-")
-    bridge = Bridge()
-    try:
-        return await bridge.call(pool, function)
-    except asyncio.CancelledError:
-        bridge.close()
-        raise
+    return await call_in_thread(function, pool)

@@ -18,6 +18,7 @@ from pykb.runtime import (
     Request,
     TransportOptions,
     await_in_thread,
+    call_in_thread,
     ensure_applied,
 )
 from pykb.runtime.bridge import Bridge
@@ -108,6 +109,18 @@ async def test_a_webhook_and_a_thread_of_a_runnable_know_the_client_too():
     async with running(manager):
         await eventually(lambda: bool(came))
     assert came[0].data == {"n": "1"}
+
+
+async def test_a_test_calls_a_plain_reconciler_without_a_manager():
+    """And gets its errors."""
+
+    def reconcile(self, request):
+        return self.client.sync.get(ConfigMap, request).data
+
+    reconciler = reconciling(reconcile)(fake_client(config_map()))
+    assert await call_in_thread(lambda: reconciler.reconcile(Request("default", "a"))) == {"n": "1"}
+    with pytest.raises(NotFound):
+        await call_in_thread(lambda: reconciler.reconcile(Request("default", "b")))
 
 
 async def test_the_event_loop_is_not_blocked_by_a_sync_call():
