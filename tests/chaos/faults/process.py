@@ -150,7 +150,7 @@ class Terminated:
             await load.trouble("hang", hanging)
             await eventually(lambda: _is_hanging(subject, hanging[0]), timeout=LONG)
             code = await subject.terminate()
-            scene.expect(code == 0, f"it ended with {code}")
+            scene.expect(code == 1, f"not all stopped in time, and it ended with {code}")
             stopped = {line.about for line in subject.lines if line.do == "cancel"}
             scene.expect(any(each.endswith(hanging[0]) for each in stopped), "what hung was not cancelled")
             await load.trouble(None, load.names[:SOME])
