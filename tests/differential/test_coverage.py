@@ -38,7 +38,7 @@ def in_pairs() -> set[tuple[str, MarkerTarget]]:
     """What stands in the Python file of a pair, and as the same text in its Go file."""
     found = set()
     for path in sorted(ROOT.rglob("*.py")):
-        twin = path.with_suffix(".go")
+        twin = path.with_name("doc.go") if path.stem == "__init__" else path.with_suffix(".go")
         if not twin.exists():
             continue
         lines = {line.strip().removeprefix("//").strip() for line in twin.read_text(encoding="utf-8").splitlines()}
