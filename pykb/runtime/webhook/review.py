@@ -106,13 +106,9 @@ def _resource(raw: object) -> GroupVersionResource:
 
 
 def _user(raw: Mapping[str, Any]) -> UserInfo:
-    extra = {str(key): tuple(map(str, values or ())) for key, values in _mapping(raw.get("extra")).items()}
-    return UserInfo(
-        username=_text(raw, "username"),
-        uid=_text(raw, "uid"),
-        groups=tuple(map(str, raw.get("groups") or ())),
-        extra=extra,
-    )
+    extra = {str(key): _texts(values, "extra") for key, values in _mapping(raw.get("extra")).items()}
+    groups = _texts(raw.get("groups"), "groups")
+    return UserInfo(username=_text(raw, "username"), uid=_text(raw, "uid"), groups=groups, extra=extra)
 
 
 def _object(request: Mapping[str, Any], key: str) -> dict[str, Any] | None:
@@ -120,6 +116,12 @@ def _object(request: Mapping[str, Any], key: str) -> dict[str, Any] | None:
     if found is not None and not isinstance(found, dict):
         raise ValueError(f"expected an object as `{key}`, found `{type(found).__name__}`")
     return found
+
+
+def _texts(raw: object, key: str) -> tuple[str, ...]:
+    if raw is not None and not isinstance(raw, list):
+        raise ValueError(f"expected a list as `{key}` of the user, found `{type(raw).__name__}`")
+    return tuple(map(str, raw or ()))
 
 
 def _mapping(raw: object) -> Mapping[str, Any]:
