@@ -184,7 +184,7 @@ def applied(control_plane: ControlPlane, objects: list[dict[str, Any]]) -> Itera
     subprocess.run([*base, "apply", "--server-side", "-f", "-"], input=text, text=True, check=True)
     subprocess.run([*base, "wait", "--for=condition=Established", "-f", "-"], input=text, text=True, check=True)
     yield
-    subprocess.run([*base, "delete", "--wait=false", "-f", "-"], input=text, text=True, check=True)
+    subprocess.run([*base, "delete", "--timeout=60s", "-f", "-"], input=text, text=True, check=True)
 
 
 @pytest.mark.apiserver
