@@ -339,7 +339,7 @@ def _equal(left: object, right: object) -> bool:
         return left == right
     if type(left) is type(right) and left == right:
         return True
-    if _kind(left) != _kind(right):
+    if _kind(left) != _kind(right) or not (left and right):
         return False
     raise Unknown  # lists may be sets
 

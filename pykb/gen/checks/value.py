@@ -168,6 +168,8 @@ def _number(value: float, schema: SchemaNode, where: str) -> Iterator[str]:
         yield f"{_shown(value)}{where} is above the maximum {_shown(most)}"
     if isinstance(step, int) and isinstance(value, int) and step and value % step:
         yield f"{_shown(value)}{where} is no multiple of {step}"
+    if isinstance(step, float) and 0 < step < 1 and schema.get("type") == "integer":
+        yield f"{_shown(value)}{where} is refused as every whole number is, by the step {_shown(step)}"
 
 
 def _count(count: int, schema: SchemaNode, least: str, most: str, noun: str, where: str) -> Iterator[str]:
