@@ -19,6 +19,7 @@ from pykb.runtime.client.codec import (
     Key,
     Kind,
     gvk_of,
+    is_deleted,
     key_of,
     namespace_of,
     resource_version_of,
@@ -79,7 +80,7 @@ async def ensure_deleted(
         found = await client.live.find(gvk, key)
         if found is None or not is_controlled_by(found, owner):
             return True
-        if found.metadata.get("deletionTimestamp"):
+        if is_deleted(found):
             return False
         await _check_unchanged(client, owner)
         try:
@@ -145,7 +146,7 @@ async def _lives(client: Client, owner: OwnerReference, namespace: str) -> bool:
     """Whether the owner is still there: what one that is gone adopts would be collected as garbage."""
     kind = GroupVersion.parse(owner.api_version).with_kind(owner.kind)
     found = await client.live.find(kind, NamespacedName(namespace, owner.name))
-    return found is not None and uid_of(found) == owner.uid and not found.metadata.get("deletionTimestamp")
+    return found is not None and uid_of(found) == owner.uid and not is_deleted(found)
 
 
 async def _check_unchanged(client: Client, owner: AnyObject) -> None:

@@ -26,7 +26,6 @@ from pykb.runtime.lister import Lister
 from pykb.runtime.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
 from pykb.runtime.selector import LabelSelector
-from pykb.runtime.store import Indexer
 
 if TYPE_CHECKING:
     from pykb.runtime.client.client import Client
@@ -147,7 +146,7 @@ class InformerCache:
         store = self.informer(kind).store
         return Lister(store, self._unreadable.parser(kind))
 
-    def add_index(self, kind: Kind, name: str, indexer: Indexer) -> None:
+    def add_index(self, kind: Kind, name: str, indexer: Callable[[dict[str, Any]], str | Iterable[str] | None]) -> None:
         """Have the objects of a kind found by a value: ``client.list(Kind, fields={name: value})``.
 
         Args:
@@ -186,7 +185,7 @@ class InformerCache:
         def of_wire(obj: dict[str, Any]) -> str | Iterable[str] | None:
             return extract(parse(obj))
 
-        self.informer(kind).store.add_index(name, guarded_indexer(of_wire, name, gvk_of(kind)))
+        self.add_index(kind, name, of_wire)
 
     async def mapping(self, kind: Kind) -> ResourceMapping:
         """Where a kind is served; waits until it is."""

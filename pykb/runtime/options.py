@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from pykb.runtime.bind import BindAddress
-from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, program_name
+from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, main_module, program_name
 from pykb.runtime.informer_cache import CacheOptions
 from pykb.runtime.logging import LogFormat
 
@@ -214,10 +214,8 @@ examples:
 
 def _program() -> str:
     """What a person types to run this program: Python calls a package run by ``-m`` only ``__main__.py``."""
-    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
-    if spec is None:
-        return Path(sys.argv[0]).name
-    return f"python -m {spec.name.removesuffix('.__main__')}"
+    module = main_module()
+    return f"python -m {module}" if module else Path(sys.argv[0]).name
 
 
 def _add_certificate(group: argparse._ArgumentGroup, server: str) -> None:

@@ -159,7 +159,7 @@ class Reflector:
             except Exception as error:  # the mirror must go on whatever one stream did
                 logger.exception("watch ended unexpectedly", extra={"resource": str(self._target)})
                 self._sink.failed(self._target, f"{type(error).__name__}: {error}")
-            await self._clock.sleep(self._pause())
+            await self._clock.sleep(self._next_pause())
 
     def notice_silence(self) -> None:
         """Report a watch that is not heard any more, once; and that it is heard again."""
@@ -174,7 +174,7 @@ class Reflector:
 
     def _report(self, error: WatchFailed) -> None:
         # At once, and then at the longest pause only: the first pauses are so short that they would fill the log.
-        again = str(error) == self._problem and FIRST_PAUSE * (1 << min(self._failures, 16)) < LONGEST_PAUSE
+        again = str(error) == self._problem and self._pause < LONGEST_PAUSE
         self._problem = str(error)
         level = logging.ERROR if error.status == 403 else logging.WARNING
         shown = {"resource": str(self._target), "error": str(error), "status": error.status}
@@ -216,8 +216,13 @@ class Reflector:
                 self._sink.remove(key, None)
         self._sink.synced(self._target)
 
+    @property
     def _pause(self) -> timedelta:
+        """How long to wait after so many failures."""
+        return min(FIRST_PAUSE * (1 << min(self._failures, 16)), LONGEST_PAUSE)
+
+    def _next_pause(self) -> timedelta:
         # Jitter: the reflectors of a process (and of many operators) must not all come back in the same instant.
-        pause = min(FIRST_PAUSE * (1 << min(self._failures, 16)), LONGEST_PAUSE)
+        pause = self._pause
         self._failures += 1
         return pause * (1 + random.random() / 2)  # noqa: S311 - no secret

@@ -75,10 +75,7 @@ class StallWatch:
             where = where_stands(thread)
             logger.error(
                 "event loop is blocked: a coroutine waits or computes without `await`, and holds up everything else",
-                extra={
-                    "at": where,
-                    "help": "write it as a plain `def` with `client.sync`, or call `await asyncio.to_thread(...)`",
-                },
+                extra={"at": where, "help": _HELP},
             )
             while not answered.wait(_INTERVAL.total_seconds()):
                 if self._ended.is_set():

@@ -16,14 +16,19 @@ FIELD_MANAGER_LENGTH = 128
 """Characters that the API server takes (``metav1/validation``)."""
 
 
+def main_module() -> str | None:
+    """The module or package that Python runs by ``-m``; ``None`` where it runs a file."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return None if spec is None else str(spec.name).removesuffix(".__main__")
+
+
 def program_name() -> str:
     """The name of this program: the module or package of ``python -m``, else that of its file.
 
     client-go records the writes of a program under the name of its file, too. Two programs must not share a name: by
     server-side apply each would take away the fields that the other has set.
     """
-    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
-    name = spec.name.removesuffix(".__main__") if spec is not None else Path(sys.argv[0]).stem
+    name = main_module() or Path(sys.argv[0]).stem
     return name[:FIELD_MANAGER_LENGTH] if name[:1].isalnum() else "python"
 
 
