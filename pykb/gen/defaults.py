@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +55,10 @@ def read_project(root: Path, diagnostics: Diagnostics | None = None) -> Mapping[
 
     try:
         found = yaml_text.load(text)
-    except yaml.YAMLError as error:
+    except yaml.MarkedYAMLError as error:
         if diagnostics is not None:
-            mark = getattr(error, "problem_mark", None)
-            place = Span("PROJECT", mark.line + 1, mark.column + 1) if mark else Span("PROJECT", 1, 1)
-            problem = getattr(error, "problem", None) or "it cannot be read"
-            diagnostics.add(PROJECT_SYNTAX.at(place, f"PROJECT is no YAML: {problem}", help=(RESTORE,)))
+            message = f"PROJECT {yaml_text.verdict(error)}: {error.problem}"
+            diagnostics.add(PROJECT_SYNTAX.at(yaml_text.place(error, "PROJECT"), message, help=(RESTORE,)))
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -76,29 +74,32 @@ def converted_kinds(root: Path, diagnostics: Diagnostics) -> frozenset[GroupKind
     """The kinds that have a conversion webhook; what cannot be read is said, since their CRDs depend on it."""
     if "conversion" not in _project_text(root):  # hardly any project; to load a YAML parser for it takes longer
         return frozenset()
-    project = read_project(root, diagnostics)
     found: set[GroupKind] = set()
-    for resource in project.get("resources") or ():
-        webhooks = resource.get("webhooks") if isinstance(resource, dict) else None
+    for kind, resource in _resources(read_project(root, diagnostics)):
+        webhooks = resource.get("webhooks")
         if isinstance(webhooks, dict) and webhooks.get("conversion") is True:
-            group, domain = resource.get("group") or "", resource.get("domain") or ""
-            found.add(GroupKind(".".join(part for part in (group, domain) if part), str(resource.get("kind"))))
+            found.add(kind)
     return frozenset(found)
 
 
 def project_groups(root: Path) -> frozenset[str]:
     """The API groups that the project scaffolded, whether they still have kinds or not."""
-    return frozenset(group for group, _ in project_kinds(root))
+    return frozenset(kind.group for kind in project_kinds(root))
 
 
-def project_kinds(root: Path) -> frozenset[tuple[str, str]]:
-    """The groups and kinds that the project scaffolded."""
-    found: set[tuple[str, str]] = set()
-    for resource in read_project(root).get("resources") or ():
+def project_kinds(root: Path) -> frozenset[GroupKind]:
+    """The kinds that the project scaffolded."""
+    return frozenset(kind for kind, _ in _resources(read_project(root)))
+
+
+def _resources(project: Mapping[str, Any]) -> Iterator[tuple[GroupKind, Mapping[str, Any]]]:
+    """What PROJECT says of each kind; other commands say what is wrong with an entry."""
+    entries = project.get("resources")
+    for resource in entries if isinstance(entries, list) else ():
         if isinstance(resource, dict):
             parts = (resource.get("group") or "", resource.get("domain") or "")
-            found.add((".".join(str(part) for part in parts if part), str(resource.get("kind"))))
-    return frozenset(found)
+            group = ".".join(str(part) for part in parts if part)
+            yield GroupKind(group, str(resource.get("kind"))), resource
 
 
 def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:

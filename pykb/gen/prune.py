@@ -18,6 +18,7 @@ from pykb.gen.options import GenerateOptions
 from pykb.gen.output import OutputRules
 from pykb.gen.run import GenerateResult
 from pykb.gen.webhook.generate import FILE_NAME
+from pykb.meta.gvk import GroupKind
 
 _LISTS = {
     "ClusterRole": "rules",
@@ -131,7 +132,7 @@ def _gone(root: Path, path: str) -> Diagnostic:
 
 def _users(root: Path, own: str, group: str, kind: str, plural: str) -> Iterator[str]:
     """The files of the project that name a kind, besides its CRD."""
-    if (group, kind) in project_kinds(root):
+    if GroupKind(group, kind) in project_kinds(root):
         yield "PROJECT"
     word = re.compile(rf"(?<![A-Za-z0-9-])(?:{re.escape(kind)}|{re.escape(plural)})(?![A-Za-z0-9-])")
     for path in sorted((root / "config").rglob("*.yaml")):

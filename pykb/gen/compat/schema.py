@@ -35,7 +35,7 @@ def compare_schemas(old: Schema, new: Schema, path: Path = ()) -> Iterator[Incom
         path: Where they are in the object.
     """
     before, after = _types(old), _types(new)
-    if after is not None and (before is None or not _holds(after, before)):
+    if after is not None and (before is None or not before <= after):
         what = f"takes {_shown(new)}, and took {_shown(old)}"
         yield Incompatibility(what, RETYPED, path, keyword="type")
         return
@@ -56,10 +56,6 @@ def _types(schema: Schema) -> frozenset[str] | None:
     if found is None:
         return None
     return frozenset({"number", "integer"}) if found == "number" else frozenset({str(found)})
-
-
-def _holds(after: frozenset[str], before: frozenset[str]) -> bool:
-    return before <= after
 
 
 def _shown(schema: Schema) -> str:
