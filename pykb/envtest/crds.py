@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from pykb.diagnostics import EnvironmentProblem, Span
+from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CRD_NOT_ESTABLISHED, CRD_REFUSED
 from pykb.envtest.conversions import COLLECTION, keeping_local_conversion
 from pykb.envtest.rest import APPLY, Rest
@@ -32,11 +32,9 @@ def read_crds(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
         for file in files:
             try:
                 documents = yaml_text.load_all(file.read_bytes())
-            except yaml.YAMLError as error:
-                mark = getattr(error, "problem_mark", None)
-                span = Span(str(file), mark.line + 1, mark.column + 1) if mark else None
-                problem = getattr(error, "problem", None) or "it cannot be parsed"
-                raise EnvironmentProblem(CRD_REFUSED.at(span, f"`{file}` is not YAML: {problem}")) from error
+            except yaml.MarkedYAMLError as error:
+                span = yaml_text.place(error, str(file))
+                raise EnvironmentProblem(CRD_REFUSED.at(span, f"`{file}` is not YAML: {error.problem}")) from error
             found += [
                 (file, d) for d in documents if isinstance(d, dict) and d.get("kind") == "CustomResourceDefinition"
             ]

@@ -84,11 +84,9 @@ class WebhookManifest:
             return cls(file)
         try:
             documents = list(yaml_text.documents(file.read_bytes()))
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            span = Span(str(file), mark.line + 1, mark.column + 1) if mark else None
-            problem = getattr(error, "problem", None) or "it cannot be parsed"
-            raise EnvironmentProblem(_unusable(span, f"`{file}` is not YAML: {problem}")) from error
+        except yaml.MarkedYAMLError as error:
+            span = yaml_text.place(error, str(file))
+            raise EnvironmentProblem(_unusable(span, f"`{file}` is not YAML: {error.problem}")) from error
         entries: list[Entry] = []
         for document in documents:
             if document.content is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from pykb.gen.checks.value import broken_rules, misfits
 from pykb.gen.crd import SAMPLES
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.manifest import ManifestLoader
+from pykb.reading import yaml_text
 
 _PLACE = re.compile(r"(?: at|field) `([^`]+)`")
 
@@ -24,32 +25,23 @@ def check_samples(root: Path, crds: Iterable[Crd], diagnostics: Diagnostics) -> 
     versions = {(f"{crd.group}/{each.name}", crd.names.kind): each for crd in crds for each in crd.versions}
     for path in sorted((root / SAMPLES).glob("*.yaml")):
         try:
-            documents = list(_documents(path.read_text(encoding="utf-8")))
+            documents = list(yaml_text.documents(path.read_text(encoding="utf-8"), ManifestLoader))
         except (OSError, UnicodeDecodeError, yaml.YAMLError):
             continue
-        for node, data in documents:
+        for document in documents:
+            data = document.content
+            if not isinstance(data, dict):
+                continue
             kind = str(data.get("kind"))
             version = versions.get((str(data.get("apiVersion")), kind))
             for reason in _refusals(data, version) if version is not None else ():
                 diagnostics.add(
                     SAMPLE_REFUSED.at(
-                        _span(path.name, node, reason),
+                        _span(path.name, document.node, reason),
                         f"the API server would refuse this sample: {reason}",
                         help=(f"change the sample, or what the type of {kind} asks for",),
                     )
                 )
-
-
-def _documents(text: str) -> Iterator[tuple[yaml.Node, dict[str, Any]]]:
-    loader = ManifestLoader(text)
-    try:
-        while loader.check_node():
-            node = loader.get_node()
-            data = loader.construct_document(node) if node is not None else None
-            if node is not None and isinstance(data, dict):
-                yield node, data
-    finally:
-        loader.dispose()
 
 
 def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:

@@ -69,10 +69,8 @@ def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
             if found.content is not None
         )
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        span = Span(origin, mark.line + 1, mark.column + 1) if mark else Span(origin, 1, 1)
-        what = "cannot be read" if isinstance(error, yaml_text.LimitError) else "is no YAML"
-        diagnostics.add(SOURCE_BROKEN.at(span, f"`{origin}` {what}: {error.problem}"))
+        message = f"`{origin}` {yaml_text.verdict(error)}: {error.problem}"
+        diagnostics.add(SOURCE_BROKEN.at(yaml_text.place(error, origin), message))
     return documents
 
 

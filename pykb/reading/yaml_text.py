@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 
+from pykb.diagnostics import Span
+
 if TYPE_CHECKING:
     from yaml import CSafeLoader as _Base
 else:  # PyYAML without libyaml has none
@@ -30,6 +32,17 @@ _T = TypeVar("_T")
 
 class LimitError(yaml.MarkedYAMLError):
     """A text is larger or deeper than any manifest."""
+
+
+def verdict(error: Exception) -> str:
+    """What to say of a text that gave this error."""
+    return "cannot be read" if isinstance(error, LimitError) else "is no YAML"
+
+
+def place(error: yaml.MarkedYAMLError, path: str) -> Span:
+    """Where in a file the error is; its beginning, where the error does not say."""
+    mark = error.problem_mark
+    return Span(path, mark.line + 1, mark.column + 1) if mark else Span(path, 1, 1)
 
 
 def reason(error: yaml.MarkedYAMLError) -> str:

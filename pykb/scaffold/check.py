@@ -35,8 +35,7 @@ def check(path: str, content: bytes) -> Diagnostic | None:
     try:
         yaml_text.load_all(text)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        return _finding(path, mark.line + 1 if mark else 1, f"is no YAML: {error.problem}")
+        return _finding(path, yaml_text.place(error, path).line, f"is no YAML: {error.problem}")
     return None
 
 

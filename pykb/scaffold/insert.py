@@ -128,9 +128,7 @@ def is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagn
     try:
         documents = yaml_text.load_all(text)
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        span = Span(path, mark.line + 1, mark.column + 1) if mark else Span(path, 1, 1)
-        return False, _broken(span, path, error.problem or "no YAML")
+        return False, _broken(yaml_text.place(error, path), path, error.problem or "no YAML")
     wanted = yaml_text.load(fragment.text)
     return any(wanted in members for members in _lists(documents)), None
 

@@ -47,11 +47,9 @@ def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Dia
         except yaml.MarkedYAMLError as error:
             if result != text:  # it could be read before
                 return text, _unfit(path, 0, members)
-            mark = error.problem_mark
-            span = Span(path, mark.line + 1, mark.column + 1) if mark else Span(path, 1, 1)
             message = f"`{path}` does not parse: {error.problem or 'no YAML'}"
             notes = ("lines must be added to this file, and nothing was written",)
-            return text, FILE_BROKEN.at(span, message, notes=notes)
+            return text, FILE_BROKEN.at(yaml_text.place(error, path), message, notes=notes)
         except _FormError as error:
             return text, _unfit(path, error.line, members)
     return (result, None) if _keeps(text, result) else (text, _unfit(path, 0, members))

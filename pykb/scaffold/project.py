@@ -123,8 +123,8 @@ def load(text: str) -> tuple[Project | None, Diagnostics]:
         if mark is not None and error.context_mark is not None and mark.line >= len(text.splitlines()):
             mark = error.context_mark  # what was left open says more than the end of the file
         span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else Span(FILE_NAME, 1, 1)
-        what = "cannot be read" if isinstance(error, yaml_text.LimitError) else "is no YAML"
-        found.add(PROJECT_SYNTAX.at(span, f"PROJECT {what}: {_problem(error)}", help=(RESTORE,)))
+        message = f"PROJECT {yaml_text.verdict(error)}: {_problem(error)}"
+        found.add(PROJECT_SYNTAX.at(span, message, help=(RESTORE,)))
         return None, found
     if not isinstance(document, CommentedMap):
         message = "PROJECT must be a mapping of keys to values"

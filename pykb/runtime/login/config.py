@@ -120,8 +120,7 @@ def _load(path: Path) -> Mapping[str, Any]:
             )
         ) from error
     except yaml.MarkedYAMLError as error:
-        what = "cannot be read" if isinstance(error, yaml_text.LimitError) else "is no YAML"
-        message = f"kubeconfig `{path}` {what}"
+        message = f"kubeconfig `{path}` {yaml_text.verdict(error)}"
         raise EnvironmentProblem(KUBECONFIG.at(None, message, notes=(yaml_text.reason(error),))) from error
     if document is None:
         return {}
