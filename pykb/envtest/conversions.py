@@ -24,9 +24,9 @@ from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving, host_of
 from pykb.envtest.webhooks import POLL_SECONDS, TIMEOUT
 from pykb.meta.gvk import GroupKind
+from pykb.meta.webhook_paths import CONVERT
 
 COLLECTION = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-CONVERT = "/convert"
 FIELD_MANAGER = "pykb-conversion"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"

@@ -24,6 +24,7 @@ from pykb.gen.passes.resolve import Resolver
 from pykb.markers.model import Marker
 from pykb.meta.gvk import GroupKind
 from pykb.meta.plural import pluralize
+from pykb.meta.webhook_paths import CONVERT
 
 _RESOURCE = "kubebuilder:resource"
 
@@ -100,7 +101,7 @@ def _all_skipped(kinds: list[Kind]) -> Diagnostic:
 _CONVERSION: dict[str, object] = {
     "strategy": "Webhook",
     "webhook": {
-        "clientConfig": {"service": {"name": "webhook-service", "namespace": "system", "path": "/convert"}},
+        "clientConfig": {"service": {"name": "webhook-service", "namespace": "system", "path": CONVERT}},
         "conversionReviewVersions": ["v1"],
     },
 }

@@ -11,10 +11,11 @@ from pykb.diagnostics.codes.names import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.suggest import closest
 from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
 from pykb.meta.plural import pluralize
+from pykb.meta.webhook_paths import CONVERT, is_served_path, mutate_path, validate_path
 from pykb.scaffold import naming
 from pykb.scaffold.project import Project
 from pykb.scaffold.resource import Resource
-from pykb.scaffold.webhooks import CONVERSION_PATH, Webhooks, admission_path, is_served_path
+from pykb.scaffold.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from pykb.plugins.new_webhook import NewWebhook
@@ -68,7 +69,7 @@ def check_options(options: NewWebhook, found: Diagnostics) -> None:
 
 
 def _check_path_form(flag: str, path: str, found: Diagnostics) -> None:
-    if path == CONVERSION_PATH:
+    if path == CONVERT:
         message = f"`{flag} {path}` is where the conversion of all kinds is served"
         found.add(SERVED_PATH.at(None, message, help=("take another path, or leave it out",)))
         return
@@ -156,11 +157,11 @@ def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, f
     known = project.find(resource)
     own = known.webhooks if known and known.webhooks else Webhooks()
     if own.defaulting and not wanted.defaulting and known:
-        taken[own.defaulting_path or _default("mutate", resource)] = known
+        taken[own.defaulting_path or mutate_path(resource.gvk)] = known
     if own.validation and not wanted.validation and known:
-        taken[own.validation_path or _default("validate", resource)] = known
-    mutate = wanted.defaulting_path or _default("mutate", resource)
-    validate = wanted.validation_path or _default("validate", resource)
+        taken[own.validation_path or validate_path(resource.gvk)] = known
+    mutate = wanted.defaulting_path or mutate_path(resource.gvk)
+    validate = wanted.validation_path or validate_path(resource.gvk)
     for flag, path, is_wanted in (
         ("--defaulting-path", mutate, wanted.defaulting),
         ("--validation-path", validate, wanted.validation),
@@ -185,13 +186,9 @@ def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, f
 def _paths(resource: Resource) -> Iterator[str]:
     webhooks = resource.webhooks or Webhooks()
     if webhooks.defaulting:
-        yield webhooks.defaulting_path or _default("mutate", resource)
+        yield webhooks.defaulting_path or mutate_path(resource.gvk)
     if webhooks.validation:
-        yield webhooks.validation_path or _default("validate", resource)
-
-
-def _default(verb: str, resource: Resource) -> str:
-    return admission_path(verb, resource.api_group, resource.version, resource.kind)
+        yield webhooks.validation_path or validate_path(resource.gvk)
 
 
 def _same_kind(one: Resource, other: Resource) -> bool:

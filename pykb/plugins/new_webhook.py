@@ -10,6 +10,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.create_webhook import CORE_WEBHOOK
 from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
+from pykb.meta.webhook_paths import mutate_path, validate_path
 from pykb.plugins import against_webhooks
 from pykb.plugins.boilerplate import boilerplate
 from pykb.plugins.plugin import WebhookPlugin
@@ -19,8 +20,8 @@ from pykb.plugins.webhook_target import find_target
 from pykb.scaffold import naming
 from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.project import FILE_NAME, Project
-from pykb.scaffold.resource import Resource, merge
-from pykb.scaffold.webhooks import Webhooks, admission_path
+from pykb.scaffold.resource import Resource, merge, sample_name
+from pykb.scaffold.webhooks import Webhooks
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,18 +166,14 @@ def _request(
         conversion=made.conversion,
         defaulting_path=everything.defaulting_path,
         validation_path=everything.validation_path,
-        mutate_path=everything.defaulting_path or _path("mutate", resource),
-        validate_path=everything.validation_path or _path("validate", resource),
+        mutate_path=everything.defaulting_path or mutate_path(resource.gvk),
+        validate_path=everything.validation_path or validate_path(resource.gvk),
         name=_name(resource, project),
-        sample="_".join(part for part in (resource.group, resource.version, resource.singular) if part) + ".yaml",
+        sample=sample_name(resource),
         spokes=spokes,
     )
     named = tuple(spoke for spoke in spokes if spoke.version in wanted.spoke)
     return WebhookRequest(project=project, resource=resource, context=context, spokes=named, force=options.force)
-
-
-def _path(verb: str, resource: Resource) -> str:
-    return admission_path(verb, resource.api_group, resource.version, resource.kind)
 
 
 def _name(resource: Resource, project: Project) -> str:

@@ -14,8 +14,8 @@ from ruamel.yaml.comments import CommentedMap
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.project import PROJECT_FIELD
 from pykb.meta import names
+from pykb.meta.webhook_paths import is_served_path
 from pykb.scaffold.project import Project, value_span
-from pykb.scaffold.webhooks import is_served_path
 
 
 class _Rule(NamedTuple):

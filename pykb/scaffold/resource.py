@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.names import as_module_name, is_protected_group
 from pykb.meta.plural import pluralize
 from pykb.scaffold.webhooks import Webhooks
@@ -89,7 +90,12 @@ class Resource:
     @property
     def api_version(self) -> str:
         """The ``apiVersion`` of its objects."""
-        return f"{self.api_group}/{self.version}" if self.api_group else self.version
+        return self.gvk.api_version
+
+    @property
+    def gvk(self) -> GroupVersionKind:
+        """The identity of the type in a cluster."""
+        return GroupVersionKind(self.api_group, self.version, self.kind)
 
     @property
     def singular(self) -> str:
@@ -117,7 +123,7 @@ class Resource:
         return as_module_name(self.group or self.domain)
 
     def __str__(self) -> str:
-        return f"{self.api_version} {self.kind}"
+        return str(self.gvk)
 
 
 def builtin_domain(group: str) -> str | None:

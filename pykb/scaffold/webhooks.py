@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pykb.meta.names import is_subdomain
-
-CONVERSION_PATH = "/convert"
-"""Where the conversion of all kinds is served."""
-
 
 @dataclass(frozen=True, slots=True)
 class Webhooks:
@@ -41,21 +36,3 @@ class Webhooks:
             defaulting_path=other.defaulting_path if other.defaulting else self.defaulting_path,
             validation_path=other.validation_path if other.validation else self.validation_path,
         )
-
-
-def admission_path(verb: str, api_group: str, version: str, kind: str) -> str:
-    """Where a webhook is served unless another path was asked for.
-
-    >>> admission_path("mutate", "infra.example.com", "v1", "Machine"), admission_path("validate", "", "v1", "Pod")
-    ('/mutate-infra-example-com-v1-machine', '/validate--v1-pod')
-    """
-    return f"/{verb}-{api_group.replace('.', '-')}-{version}-{kind.lower()}"
-
-
-def is_served_path(text: str) -> bool:
-    """Whether the API server calls a webhook at a path: its parts are DNS names.
-
-    >>> [is_served_path(text) for text in ("/mutate--v1-pod", "/a/b.c", "a", "/", "/A", "/a/")]
-    [True, True, False, False, False, False]
-    """
-    return text.startswith("/") and all(is_subdomain(part) for part in text[1:].split("/"))

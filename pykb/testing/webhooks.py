@@ -16,7 +16,6 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.render import render
 from pykb.envtest.certificates import write_serving_certificate
 from pykb.envtest.conversions import (
-    CONVERT,
     Converted,
     install_conversions,
     remove_conversions,
@@ -27,6 +26,7 @@ from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import MANIFEST, Serving, WebhookManifest
 from pykb.envtest.webhooks import install_webhooks, remove_webhooks, settle, unreachable
 from pykb.meta.gvk import GroupKind
+from pykb.meta.webhook_paths import CONVERT
 from pykb.runtime.manager import Manager
 from pykb.runtime.options import CertificateOptions, ManagerOptions
 

@@ -19,6 +19,7 @@ from pykb.diagnostics.codes.webhook import (
 from pykb.gen.webhook.rules import is_path, resource_problem, url_flaw, version_problems
 from pykb.markers.model import Marker
 from pykb.meta.names import is_label, is_rfc_1035_label, is_subdomain
+from pykb.meta.webhook_paths import MUTATE, VALIDATE
 
 
 class _Check:
@@ -114,7 +115,7 @@ def _check_path(check: _Check) -> None:
         )
         return
     mutating = check.marker.arguments.get("mutating") is True
-    wrong, right = ("/validate-", "/mutate-") if mutating else ("/mutate-", "/validate-")
+    wrong, right = (VALIDATE, MUTATE) if mutating else (MUTATE, VALIDATE)
     if path.startswith(wrong):
         check.add(
             WEBHOOK_PATH,

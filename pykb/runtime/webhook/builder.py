@@ -10,9 +10,9 @@ from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.webhook_runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOOK_KIND
 from pykb.meta.gvk import GroupVersionKind
+from pykb.meta.webhook_paths import mutate_path, validate_path
 from pykb.runtime.client.codec import Kind, gvk_of
 from pykb.runtime.webhook.defaulter import Defaulter, DefaulterHandler
-from pykb.runtime.webhook.paths import mutate_path, validate_path
 from pykb.runtime.webhook.typed import TypedWebhook
 from pykb.runtime.webhook.validator import Validator, ValidatorHandler
 

@@ -97,8 +97,8 @@ class WebhookServer:
     def conversions(self) -> Conversions:
         """What is converted at ``/convert``; that path is served from the first use on."""
         if self._conversions is None:
+            from pykb.meta.webhook_paths import CONVERT
             from pykb.runtime.webhook.conversion import Conversions
-            from pykb.runtime.webhook.paths import CONVERT
 
             self._conversions = Conversions(self._metrics)
             self.mount(CONVERT, self._conversions)
