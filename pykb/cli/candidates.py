@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pykb.scaffold.resource import Resource
+    from pykb.project.resource import Resource
 
 _WORD = re.compile(r"[\w.+:-]+")
 """What no shell takes for more than a word, whoever wrote the PROJECT."""
@@ -47,7 +47,8 @@ def _resources() -> tuple[Resource, ...]:
     """What PROJECT lists; nothing where there is none or it cannot be read: a completion has nobody to tell."""
     from pykb.cli.project import find_root
     from pykb.diagnostics import EnvironmentProblem
-    from pykb.scaffold.project import FILE_NAME, load
+    from pykb.project import FILE_NAME
+    from pykb.project.file import load
 
     try:
         root = find_root()

@@ -25,8 +25,8 @@ from pykb.plugins.style import Style
 if TYPE_CHECKING:
     from pykb.files.plan import Plan
     from pykb.plugins.new_api import ApiPlan, NewApi
-    from pykb.scaffold.project import Project
-    from pykb.scaffold.resource import Resource
+    from pykb.project.file import Project
+    from pykb.project.resource import Resource
 
 
 def api(

@@ -17,7 +17,7 @@ from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostics
     from pykb.plugins.new_webhook import NewWebhook, WebhookPlan
-    from pykb.scaffold.project import Project
+    from pykb.project.file import Project
 
 
 def webhook(

@@ -14,11 +14,10 @@ from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
 from pykb.diagnostics import EnvironmentProblem, Span
 from pykb.diagnostics.codes.cli import NOT_ENCODED
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_LAYOUT, PROJECT_MISSING, PROJECT_OWNER
+from pykb.project import FILE_NAME
 
 if TYPE_CHECKING:
-    from pykb.scaffold.project import Project
-
-_FILE_NAME = "PROJECT"  # to look for it must not load the reader of the file
+    from pykb.project.file import Project
 
 
 def find_root() -> Path | None:
@@ -28,7 +27,7 @@ def find_root() -> Path | None:
         EnvironmentProblem: One above belongs to another user, whose code and files a command would use.
     """
     here = Path.cwd()
-    root = next((folder for folder in (here, *here.parents) if (folder / _FILE_NAME).is_file()), None)
+    root = next((folder for folder in (here, *here.parents) if (folder / FILE_NAME).is_file()), None)
     if root is not None and root != here and not _is_trusted(root):
         raise EnvironmentProblem(
             PROJECT_OWNER.at(
@@ -43,7 +42,7 @@ def find_root() -> Path | None:
 
 def _is_trusted(root: Path) -> bool:
     """Whether a folder and its PROJECT are of the user who runs pykb, or of the system's administrator."""
-    return all(path.lstat().st_uid in {0, os.geteuid()} for path in (root, root / _FILE_NAME))
+    return all(path.lstat().st_uid in {0, os.geteuid()} for path in (root, root / FILE_NAME))
 
 
 def settle(root: Path, *, writes: bool) -> None:
@@ -68,8 +67,8 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
     project's environment, which the project pins; see also :func:`settle`.
     """
     from pykb.cli.environment import hand_over
-    from pykb.scaffold.project import FILE_NAME, load
-    from pykb.scaffold.project_names import check_names
+    from pykb.project.file import load
+    from pykb.project.names import check_names
 
     root = find_root()
     if root is None:
@@ -109,7 +108,7 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
 
 def _compare_versions(project: Project) -> None:
     """Say that the project was made by another pykb; what it may mean is for the user to judge."""
-    from pykb.scaffold.project import value_span
+    from pykb.project.file import value_span
 
     made, here = _numbers(project.cli_version), _numbers(__version__)
     if not made or made == here:

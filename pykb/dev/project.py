@@ -10,7 +10,8 @@ from pathlib import Path
 from pykb.dev.watch import Watched
 from pykb.envtest.webhook_manifest import MANIFEST
 from pykb.meta.gvk import GroupKind
-from pykb.scaffold.project import load
+from pykb.project import FILE_NAME
+from pykb.project.file import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class DevProject:
     @property
     def watched(self) -> Watched:
         """The files that make the manager and the manifests what they are."""
-        return Watched((self.root / self.package, self.root / "PROJECT", self.root / "pyproject.toml"))
+        return Watched((self.root / self.package, self.root / FILE_NAME, self.root / "pyproject.toml"))
 
     @property
     def generate_command(self) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ class DevProject:
     def converted_kinds(self) -> frozenset[GroupKind]:
         """The kinds with a conversion webhook, as PROJECT remembers them; none where it cannot be read."""
         try:
-            project, _ = load((self.root / "PROJECT").read_text(encoding="utf-8"))
+            project, _ = load((self.root / FILE_NAME).read_text(encoding="utf-8"))
         except OSError:
             return frozenset()
         return frozenset(

@@ -22,6 +22,7 @@ from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_
 from pykb.diagnostics.suggest import closest
 from pykb.gen.module_name import RESERVED, module_name
 from pykb.markers.collect import syntax_error
+from pykb.project import FILE_NAME
 
 _SKIPPED = frozenset(
     ["__pycache__", "node_modules", "build", "dist", "venv", "env", "site-packages", "testdata", "hack", "bin"],
@@ -73,7 +74,7 @@ def find_files(root: Path, paths: Sequence[str], diagnostics: Diagnostics) -> li
 
 
 def _where_to_look(place: Path, root: Path) -> str:
-    if place == root and not (root / "PROJECT").is_file():
+    if place == root and not (root / FILE_NAME).is_file():
         return "run it in a project; `pykb init --domain example.com` starts one"
     return "./... for all files of the project"
 
@@ -92,7 +93,7 @@ def _files(place: Path) -> Iterator[Path]:
 def _is_skipped(name: str, folder: Path, top: Path) -> bool:
     if name.startswith(".") or name in _SKIPPED or (folder / name / "pyvenv.cfg").exists():
         return True
-    if (folder / name / "PROJECT").is_file():  # another project, as a go.mod is another module
+    if (folder / name / FILE_NAME).is_file():  # another project, as a go.mod is another module
         return True
     return name in _TESTS and folder == top
 

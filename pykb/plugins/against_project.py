@@ -16,8 +16,8 @@ from pykb.diagnostics.codes.project import (
 )
 from pykb.meta.plural import undoubled
 from pykb.plugins.builtin_kind import is_called_as_builtin
-from pykb.scaffold.project import Project
-from pykb.scaffold.resource import Resource
+from pykb.project.file import Project
+from pykb.project.resource import Resource
 
 if TYPE_CHECKING:
     from pykb.plugins.new_api import NewApi

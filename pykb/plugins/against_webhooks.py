@@ -12,10 +12,10 @@ from pykb.diagnostics.suggest import closest
 from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
 from pykb.meta.plural import pluralize
 from pykb.meta.webhook_paths import CONVERT, is_served_path, mutate_path, validate_path
+from pykb.project.file import Project
+from pykb.project.resource import Resource
+from pykb.project.webhooks import Webhooks
 from pykb.scaffold import naming
-from pykb.scaffold.project import Project
-from pykb.scaffold.resource import Resource
-from pykb.scaffold.webhooks import Webhooks
 
 if TYPE_CHECKING:
     from pykb.plugins.new_webhook import NewWebhook

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.names import GROUP_NAME, KIND_NAME, VERSION_NAME
 from pykb.diagnostics.suggest import closest
-from pykb.scaffold.resource import BUILTIN_GROUPS, Resource
+from pykb.project.resource import BUILTIN_GROUPS, Resource
 
 
 def short_group(group: str) -> str:

@@ -21,10 +21,11 @@ from pykb.plugins.builtin_kind import find_builtin, is_called_as_builtin, short_
 from pykb.plugins.registry import resolve
 from pykb.plugins.request import ApiContext, ApiRequest
 from pykb.plugins.style import Style
+from pykb.project import FILE_NAME
+from pykb.project.file import Project
+from pykb.project.resource import BUILTIN_GROUPS, Resource, merge, sample_name
 from pykb.scaffold import naming
 from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.project import FILE_NAME, Project
-from pykb.scaffold.resource import BUILTIN_GROUPS, Resource, merge, sample_name
 
 
 @dataclass(frozen=True, slots=True)

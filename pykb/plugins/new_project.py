@@ -23,7 +23,9 @@ from pykb.meta.names import as_module_name
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import DEFAULT, resolve
 from pykb.plugins.request import InitRequest
-from pykb.scaffold import distribution, license, naming, project, tree  # noqa: A004 - our module of that name
+from pykb.project import FILE_NAME
+from pykb.project.file import create
+from pykb.scaffold import distribution, license, naming, tree  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import PlanBuilder
 
@@ -67,7 +69,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     if _failed(found):
         return None, found
     package = as_module_name(name)
-    file = project.create(
+    file = create(
         domain=options.domain,
         project_name=name,
         package=package,
@@ -95,14 +97,14 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         return None, found
     plan = PlanBuilder(root)
     _run(chain, InitRequest(file, files), plan)
-    plan.create(project.FILE_NAME, file.render().encode())
+    plan.create(FILE_NAME, file.render().encode())
     _pin(plan, found)
     _explain_taken(plan.diagnostics, found)
     return (None if _failed(found) else plan.build()), found
 
 
 def _check_folder(root: Path, found: Diagnostics) -> None:
-    if os.path.lexists(root / project.FILE_NAME):
+    if os.path.lexists(root / FILE_NAME):
         found.add(
             PROJECT_EXISTS.at(
                 None,
@@ -112,7 +114,7 @@ def _check_folder(root: Path, found: Diagnostics) -> None:
             )
         )
         return
-    around = next((folder for folder in root.parents if (folder / project.FILE_NAME).is_file()), None)
+    around = next((folder for folder in root.parents if (folder / FILE_NAME).is_file()), None)
     if around is not None:
         helps = (f"to add a kind to that one: `cd {os.path.relpath(around, root)}`, then `pykb create api`",)
         message = f"this directory is a part of another project, `{around.name}`; a project of its own begins here"

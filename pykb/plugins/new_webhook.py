@@ -17,11 +17,12 @@ from pykb.plugins.plugin import WebhookPlugin
 from pykb.plugins.registry import resolve
 from pykb.plugins.request import Spoke, WebhookContext, WebhookRequest
 from pykb.plugins.webhook_target import find_target
+from pykb.project import FILE_NAME
+from pykb.project.file import Project
+from pykb.project.resource import Resource, merge, sample_name
+from pykb.project.webhooks import Webhooks
 from pykb.scaffold import naming
 from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.project import FILE_NAME, Project
-from pykb.scaffold.resource import Resource, merge, sample_name
-from pykb.scaffold.webhooks import Webhooks
 
 
 @dataclass(frozen=True, slots=True)

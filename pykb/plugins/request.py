@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from pykb.scaffold.project import Project
-from pykb.scaffold.resource import Resource
+from pykb.project.file import Project
+from pykb.project.resource import Resource
 from pykb.scaffold.tree import RenderedFile
 
 

@@ -6,8 +6,8 @@ import re
 
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.plugins.request import ApiRequest
+from pykb.project.resource import Resource, sample_name
 from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.resource import Resource, sample_name
 
 _OF_ONE_VERSION = re.compile(r"# *\+kubebuilder:(storageversion|unservedversion|deprecatedversion\b.*)")
 """Markers that say how one version is kept; the new one starts without."""

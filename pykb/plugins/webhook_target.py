@@ -12,9 +12,9 @@ from pykb.diagnostics.suggest import closest
 from pykb.meta.plural import pluralize
 from pykb.plugins.against_webhooks import making
 from pykb.plugins.builtin_kind import find_builtin, short_group
+from pykb.project.file import Project
+from pykb.project.resource import BUILTIN_GROUPS, Resource
 from pykb.scaffold import naming
-from pykb.scaffold.project import Project
-from pykb.scaffold.resource import BUILTIN_GROUPS, Resource
 
 if TYPE_CHECKING:
     from pykb.plugins.new_webhook import NewWebhook

@@ -11,9 +11,9 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, NOT_A_FILE
 from pykb.files.plan import Action, Change, Plan
 from pykb.files.workspace import OutsideError, Snapshot, Workspace
+from pykb.project import FILE_NAME
 from pykb.scaffold.check import check
 from pykb.scaffold.insert import Fragment, insert, missing
-from pykb.scaffold.project import FILE_NAME
 
 
 class OnExists(StrEnum):

@@ -21,11 +21,12 @@ from pykb.envtest.conversions import install_conversions, remove_conversions, se
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving
 from pykb.envtest.webhooks import settle, unreachable
+from pykb.project import FILE_NAME
+from pykb.project.file import load
 from pykb.runtime.fake import fake_client
 from pykb.runtime.manager import Manager
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.webhook.server import WebhookServer
-from pykb.scaffold.project import FILE_NAME, load
 from pykb.testing.webhooks import options_for_webhooks, webhook_host
 
 

@@ -6,10 +6,10 @@ from pykb.plugins import version_source
 from pykb.plugins.python_v1 import storage_version
 from pykb.plugins.request import ApiContext, ApiRequest
 from pykb.plugins.style import Style
+from pykb.project.resource import Resource
 from pykb.reading import python_text
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import OnExists, PlanBuilder
-from pykb.scaffold.resource import Resource
 from pykb.scaffold.template import render
 
 WIDTH = 120

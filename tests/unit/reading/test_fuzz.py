@@ -35,10 +35,10 @@ from pykb.importer.package import package_files
 from pykb.importer.source import parse as parse_source
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
+from pykb.project.file import load as load_project
 from pykb.reading import json_text, python_text, yaml_text
 from pykb.runtime.login.kubeconfig import KubeconfigSource
 from pykb.runtime.selector import LabelSelector
-from pykb.scaffold import project
 from pykb.scaffold.insert import Fragment, FragmentKind, insert
 from pykb.scaffold.kustomization import Member, extend
 
@@ -220,7 +220,7 @@ TEXTS: dict[str, tuple[Callable[[], list[str]], Callable[[str], object], tuple[t
     "python": (lambda: samples("foo/sample_controller/**/*.py"), python_text.parse, (SyntaxError,)),
     "markers": (lambda: [*samples("foo/sample_controller/api/**/*.py"), DEEP], _collect, ()),
     "import": (lambda: samples("import/crds/*.yaml", most=20_000), _import, ()),
-    "project": (lambda: samples("*/PROJECT"), project.load, ()),
+    "project": (lambda: samples("*/PROJECT"), load_project, ()),
     "kustomization": (lambda: samples("foo/config/**/kustomization.yaml"), _kustomization, ()),
     "main": (lambda: samples("*/*/__main__.py"), _insert_python, ()),
     "cel": (lambda: list(RULES), _cel, (CelSyntaxError,)),

@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from pykb.scaffold import project as project_file
-from pykb.scaffold.project import load
-from pykb.scaffold.project_names import check_names
-from pykb.scaffold.resource import Resource, merge
-from pykb.scaffold.webhooks import Webhooks
+from pykb.project.file import Project, create, load
+from pykb.project.names import check_names
+from pykb.project.resource import Resource, merge
+from pykb.project.webhooks import Webhooks
 
 MACHINE = Resource("infra", "example.com", "v1", "Machine", "machines", path="app.api.v1", api=True, controller=True)
 
@@ -40,9 +39,9 @@ resources:
 """
 
 
-def new() -> project_file.Project:
+def new() -> Project:
     """A project as `init` makes it."""
-    return project_file.create(
+    return create(
         domain="example.com",
         project_name="app",
         package="app",

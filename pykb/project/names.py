@@ -15,7 +15,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.project import PROJECT_FIELD
 from pykb.meta import names
 from pykb.meta.webhook_paths import is_served_path
-from pykb.scaffold.project import Project, value_span
+from pykb.project.file import Project, value_span
 
 
 class _Rule(NamedTuple):

@@ -22,11 +22,11 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_SYNTAX, PROJECT_VERSION, RESTORE
 from pykb.meta.plural import pluralize
+from pykb.project import FILE_NAME
+from pykb.project.resource import Resource
+from pykb.project.webhooks import Webhooks
 from pykb.reading import yaml_text
-from pykb.scaffold.resource import Resource
-from pykb.scaffold.webhooks import Webhooks
 
-FILE_NAME = "PROJECT"
 VERSION = "3"
 
 _HEADER = """\

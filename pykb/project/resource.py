@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.names import as_module_name, is_protected_group
 from pykb.meta.plural import pluralize
-from pykb.scaffold.webhooks import Webhooks
+from pykb.project.webhooks import Webhooks
 
 BUILTIN_GROUPS: dict[str, str] = {
     "admission": "k8s.io",
