@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from pykb.gen.ir import RULE_PARTS, RULES
 from pykb.importer.expression import ANY, Atom, Expression, Name, call, literal, optional, subscript
 from pykb.importer.fingerprint import OF_THE_USE, Schema
 from pykb.importer.scalar import Spelled, annotated, api, spell_scalar
 from pykb.importer.shape import Shapes, children, is_struct
 
-_RULES = "x-kubernetes-validations"
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _PARTS = frozenset({"properties", "items", "additionalProperties", "required"})
-_RULE_ARGUMENTS = {
-    "message": "message",
-    "messageExpression": "message_expression",
-    "reason": "reason",
-    "fieldPath": "field_path",
-    "optionalOldSelf": "optional_old_self",
-}
+_RULE_ARGUMENTS = {wire: name for name, wire in RULE_PARTS.items() if name != "rule"}
 _FLAGS: tuple[tuple[str, object, str], ...] = (
     ("x-kubernetes-embedded-resource", True, "EmbeddedResource"),
     (_PRESERVE, True, "PreserveUnknown"),
@@ -131,12 +125,12 @@ def _raw(schema: Schema) -> Spelled:
 
 
 def _rules(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:
-    rules = schema.get(_RULES)
-    if _RULES in produces or not isinstance(rules, list):
+    rules = schema.get(RULES)
+    if RULES in produces or not isinstance(rules, list):
         return []
     if not all(isinstance(rule, dict) and set(rule) <= {"rule", *_RULE_ARGUMENTS} for rule in rules):
         return []
-    produces[_RULES] = rules
+    produces[RULES] = rules
     return [rule_call(rule) for rule in rules]
 
 

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from pykb.gen.ir import RULE_PARTS, RULES
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:
@@ -144,7 +146,7 @@ TEXTS = Many("a list of texts", list, TEXT)
 TEXT_MAP = Many("a mapping of texts", dict, TEXT)
 _RULE = Object(
     {
-        **dict.fromkeys(("rule", "message", "messageExpression", "reason", "fieldPath"), TEXT),
+        **dict.fromkeys(RULE_PARTS.values(), TEXT),
         "optionalOldSelf": FLAG,
     },
     ("rule",),
@@ -162,7 +164,7 @@ SCHEMA = Object(
         "enum": Many("a list", list, Anything()),
         **dict.fromkeys(("default", "example"), Anything()),
         "externalDocs": Object({"url": TEXT, "description": TEXT}),
-        "x-kubernetes-validations": Many("a list of rules", list, _RULE),
+        RULES: Many("a list of rules", list, _RULE),
     },
 )
 _SCHEMAS = Many("a list of schemas", list, SCHEMA)

@@ -10,14 +10,14 @@ from collections.abc import Iterator, Mapping
 from pykb.diagnostics import Code, Diagnostics, Span
 from pykb.diagnostics.codes.crd import PATTERN, STRUCTURAL, UNIQUE_ITEMS
 from pykb.gen.checks.patterns import pattern_problem
-from pykb.gen.ir import SchemaNode
+from pykb.gen.ir import RULES, SchemaNode
 from pykb.gen.lower.patch import patched
 
 JUNCTORS = ("allOf", "anyOf", "oneOf", "not")
 _FORBIDDEN = (
     *("type", "default", "title", "description", "nullable", "x-kubernetes-preserve-unknown-fields"),
     *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys"),
-    *("x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-validations"),
+    *("x-kubernetes-list-type", "x-kubernetes-map-type"),
 )
 _EITHER = [{"type": "integer"}, {"type": "string"}]
 
@@ -64,6 +64,8 @@ def _problems(part: SchemaNode, node: SchemaNode | None, way: str, what: str) ->
     for name in _FORBIDDEN:
         if part.get(name):
             yield STRUCTURAL, f"`{way}` of {what} has `{name}`, which only the schema itself can say"
+    if part.rules or part.get(RULES):
+        yield STRUCTURAL, f"`{way}` of {what} has `{RULES}`, which only the schema itself can say"
     if part.values is not None or "additionalProperties" in part.keywords:
         yield STRUCTURAL, f"`{way}` of {what} has `additionalProperties`, which only the schema itself can say"
     if part.get("uniqueItems"):

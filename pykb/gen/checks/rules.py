@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import CEL_MESSAGE, CEL_OLD_SELF, CEL_REASON, JSON_PATH
@@ -39,25 +38,22 @@ def check_rules(
     Returns:
         What all of them cost at worst.
     """
-    keyword = node.keywords.get("x-kubernetes-validations")
-    if keyword is None or not isinstance(keyword.value, list):
+    if not node.rules:
         return 0
     from pykb.gen.cel.cost import RULE_BUDGET
     from pykb.gen.checks.expressions import Place, check_expression
 
     total = 0
-    for rule in filter(_is_rule, keyword.value):
-        span = (rule.span if isinstance(rule, Rule) else None) or keyword.span or node.span
+    for rule in node.rules:
+        span = rule.span or node.span
         place = Place(node, what, span, occurrences, is_root=is_root)
         _check_reason(rule, span, diagnostics)
         _check_message(rule, what, span, diagnostics)
-        path = rule.get("fieldPath")
-        if isinstance(path, str):
-            _check_field_path(path, node, what, span, diagnostics)
-        for part in ("rule", "messageExpression"):
-            text = rule.get(part)
-            if isinstance(text, str):
-                optional = rule.get("optionalOldSelf") is True
+        if rule.field_path is not None:
+            _check_field_path(rule.field_path, node, what, span, diagnostics)
+        for part, text in (("rule", rule.rule), ("messageExpression", rule.message_expression)):
+            if text is not None:
+                optional = rule.optional_old_self is True
                 found = check_expression(text, part, place, diagnostics, optional_old_self=optional)
                 # A rule beyond its own budget is said there; it is no news that all of them are, too.
                 total += min(found.cost, RULE_BUDGET) if found is not None else 0
@@ -66,31 +62,26 @@ def check_rules(
     return total
 
 
-def _is_rule(value: object) -> TypeGuard[Mapping[str, object]]:
-    return isinstance(value, Mapping)
-
-
-def _check_reason(rule: Mapping[str, object], span: Span | None, diagnostics: Diagnostics) -> None:
-    if rule.get("reason") not in {None, *REASONS}:
-        near = closest(str(rule["reason"]), REASONS)
+def _check_reason(rule: Rule, span: Span | None, diagnostics: Diagnostics) -> None:
+    if rule.reason is not None and rule.reason not in REASONS:
+        near = closest(rule.reason, REASONS)
         diagnostics.add(
             CEL_REASON.at(
                 span,
-                f"`{rule['reason']}` is no reason of a rule: expected one of "
+                f"`{rule.reason}` is no reason of a rule: expected one of "
                 + ", ".join(f"`{reason}`" for reason in REASONS),
                 help=(f"did you mean `{near}`?",) if near else (),
             ),
         )
 
 
-def _check_message(rule: Mapping[str, object], what: str, span: Span | None, diagnostics: Diagnostics) -> None:
-    message = rule.get("message")
-    text = rule.get("rule")
-    if isinstance(message, str) and message and not message.strip():
+def _check_message(rule: Rule, what: str, span: Span | None, diagnostics: Diagnostics) -> None:
+    message = rule.message or ""
+    if message and not message.strip():
         diagnostics.add(CEL_MESSAGE.at(span, f"the message of a rule of {what} is blank"))
-    elif isinstance(message, str) and "\n" in message.strip():
+    elif "\n" in message.strip():
         diagnostics.add(CEL_MESSAGE.at(span, f"the message of a rule of {what} has a line break, expected one line"))
-    elif isinstance(text, str) and "\n" in text.strip() and not message:
+    elif "\n" in rule.rule.strip() and not message:
         diagnostics.add(
             CEL_MESSAGE.at(
                 span,
@@ -127,7 +118,7 @@ _PATH_STEP = re.compile(r"\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\['(?P<quoted>[^']+
 
 
 def _check_old_self(
-    rule: Mapping[str, object],
+    rule: Rule,
     found: Findings,
     what: str,
     span: Span | None,
@@ -135,8 +126,7 @@ def _check_old_self(
     *,
     has_old: bool,
 ) -> None:
-    optional = rule.get("optionalOldSelf") is True
-    if rule.get("optionalOldSelf") is not None and not found.uses_old_self:
+    if rule.optional_old_self is not None and not found.uses_old_self:
         diagnostics.add(
             CEL_OLD_SELF.at(
                 span,
@@ -144,7 +134,7 @@ def _check_old_self(
                 help=("remove `optionalOldSelf`",),
             ),
         )
-    elif found.uses_old_self and not has_old and not optional:
+    elif found.uses_old_self and not has_old and not rule.optional_old_self:
         diagnostics.add(
             CEL_OLD_SELF.at(
                 span,

@@ -21,7 +21,7 @@ _OF_A_WHOLE = frozenset(
     [
         *("description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"),
         *("maxLength", "minLength", "pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required"),
-        *("externalDocs", "example", PRESERVE, "x-kubernetes-validations"),
+        *("externalDocs", "example", PRESERVE),
     ],
 )
 _Problem = tuple[str, str, tuple[str, ...]]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.types import TEXT
-from pykb.gen.ir import SchemaNode
+from pykb.gen.ir import RULES, SchemaNode
 
 
 def check_text(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> None:
@@ -24,6 +24,7 @@ def check_text(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagno
         for text in _texts(keyword.value)
         if not _is_whole(text)
     ]
+    found += [(RULES, rule.span) for rule in node.rules for text in _texts(rule.parts) if not _is_whole(text)]
     found += [("name", prop.span) for name, prop in (node.properties or {}).items() if not _is_whole(name)]
     for name, span in found:
         diagnostics.add(

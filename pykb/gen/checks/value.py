@@ -55,16 +55,11 @@ def broken_rules(value: object, schema: SchemaNode, path: str = "") -> Iterator[
         schema: Without references.
         path: Where in the outermost value this one is.
     """
-    rules = schema.get("x-kubernetes-validations")
-    for rule in rules if isinstance(rules, list) else ():
-        text = rule.get("rule") if isinstance(rule, Mapping) else None
-        if not isinstance(text, str):
-            continue
-        has_old = rule.get("optionalOldSelf") is not True
-        reason = verdict(text, value, schema, matches=is_match, has_old=has_old)
+    for rule in schema.rules:
+        reason = verdict(rule.rule, value, schema, matches=is_match, has_old=rule.optional_old_self is not True)
         if reason is not None:
             where = f" at `{path}`" if path else ""
-            yield f"{_shown(value)}{where} breaks the rule `{text}`" + (f": {reason}" if reason else "")
+            yield f"{_shown(value)}{where} breaks the rule `{rule.rule}`" + (f": {reason}" if reason else "")
     if isinstance(value, list) and schema.items is not None:
         for index, item in enumerate(value):
             yield from broken_rules(item, schema.items, f"{path}[{index}]")

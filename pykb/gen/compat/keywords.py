@@ -15,6 +15,7 @@ from pykb.gen.compat.change import (
     NULL,
     Incompatibility,
 )
+from pykb.gen.ir import RULES
 
 Schema = Mapping[str, Any]
 Path = tuple[str, ...]
@@ -84,10 +85,10 @@ def _divides(new: Any, old: Any) -> bool:
 
 def _combined(old: Schema, new: Schema) -> Iterator[tuple[str, str]]:
     """Rules and sub-schemas that must hold beside the others, and did not have to."""
-    known = {rule.get("rule") for rule in old.get("x-kubernetes-validations") or ()}
-    for rule in new.get("x-kubernetes-validations") or ():
+    known = {rule.get("rule") for rule in old.get(RULES) or ()}
+    for rule in new.get(RULES) or ():
         if rule.get("rule") not in known:
-            yield f"has a new rule, `{' '.join(str(rule.get('rule')).split())}`", "x-kubernetes-validations"
+            yield f"has a new rule, `{' '.join(str(rule.get('rule')).split())}`", RULES
     if any(part not in (old.get("allOf") or ()) for part in new.get("allOf") or ()):
         yield "has new constraints (`allOf`)", "allOf"
     for keyword in ("anyOf", "oneOf", "not"):

@@ -10,8 +10,6 @@ from pykb.gen.docs.prose import code_span
 from pykb.gen.ir import SchemaNode
 from pykb.gen.lower.scalars import QUANTITY_PATTERN
 
-_RULES = "x-kubernetes-validations"
-
 
 def json_text(value: object) -> str:
     """A value as it stands in JSON."""
@@ -34,17 +32,10 @@ def scalar_name(node: SchemaNode) -> str:
 
 def rules_of(node: SchemaNode, origin: SchemaNode | None = None) -> tuple[Rule, ...]:
     """The CEL rules of a schema, without those that its named type has anyway."""
-    known = _rules(origin) if origin is not None else []
+    known = origin.rules if origin is not None else ()
     return tuple(
-        Rule(str(rule.get("rule", "")), str(rule.get("message") or rule.get("messageExpression") or ""))
-        for rule in _rules(node)
-        if rule not in known
+        Rule(rule.rule, rule.message or rule.message_expression or "") for rule in node.rules if rule not in known
     )
-
-
-def _rules(node: SchemaNode) -> list[Mapping[str, object]]:
-    said = node.get(_RULES)
-    return [rule for rule in said if isinstance(rule, Mapping)] if isinstance(said, list) else []
 
 
 def constraints_of(node: SchemaNode, origin: SchemaNode | None) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pykb.gen.ir import Rule, SchemaNode
+from pykb.gen.ir import RULES, SchemaNode
 
 Describe = Callable[[str], str]
 
@@ -22,9 +22,8 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
     out: dict[str, object] = {
         name: keyword.value for name, keyword in node.keywords.items() if name not in _FLAGS or keyword.value
     }
-    rules = out.get("x-kubernetes-validations")
-    if isinstance(rules, list):
-        out["x-kubernetes-validations"] = [dict(rule) if isinstance(rule, Rule) else rule for rule in rules]
+    if node.rules:
+        out[RULES] = [rule.parts for rule in node.rules]
     if describe is not None and "description" in out:
         text = describe(str(out["description"]))
         if text:

@@ -14,7 +14,7 @@ from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
 from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON
-from pykb.gen.ir import Keyword, SchemaNode
+from pykb.gen.ir import RULE_PARTS, RULES, Keyword, Rule, SchemaNode, read_rules
 from pykb.gen.lower.limits import Limit, limit, tightest
 from pykb.gen.lower.patch import patched
 from pykb.gen.lower.place import Place
@@ -59,7 +59,7 @@ def constrain(
         diagnostics: Gets constraints that cannot be expressed.
     """
     found: dict[str, Keyword] = {}
-    rules: list[object] = []
+    rules: list[dict[str, object]] = []
     items = tuple(item for item in tightest(flatten(metadata)) if not _is_no_schema(item, place, diagnostics))
     _refuse_on_union(metadata, effective, place, diagnostics)
     patches = [item for item in items if isinstance(item, api.SchemaPatch)]
@@ -69,7 +69,7 @@ def constrain(
         if isinstance(item, api.CEL):
             rules.append(cel_rule(item))
         elif isinstance(item, api.Immutable):
-            rules.append(dict(IMMUTABLE_RULE))
+            rules.append(IMMUTABLE.parts)
         elif isinstance(item, api.RawSchema):
             node = effective = patched(SchemaNode(span=node.span), item.schema, place.span, spelling="RawSchema")
         elif isinstance(item, api.Schemaless):
@@ -86,9 +86,8 @@ def constrain(
             for name, value, spelling in _keywords(item, effective, place, diagnostics):
                 found[name] = Keyword(value, place.span, spelling)
     if rules:
-        old = node.get("x-kubernetes-validations")
-        said = old if isinstance(old, list) else []
-        found["x-kubernetes-validations"] = Keyword([*said, *(r for r in rules if r not in said)], place.span)
+        read = read_rules(rules, place.span)  # not so where `CEL` was given what is no text: that is for the checks
+        node = node.put(RULES, rules, place.span) if read is None else node.add(*read)
     node = node.put_all(found)
     for patch in patches:
         node = patched(node, patch.schema, place.span)
@@ -111,20 +110,13 @@ def _is_no_schema(item: object, place: Place, diagnostics: Diagnostics) -> bool:
     return True
 
 
-IMMUTABLE_RULE = {"rule": "self == oldSelf", "message": "field is immutable"}
+IMMUTABLE = Rule("self == oldSelf", "field is immutable")
 
 
 def cel_rule(rule: api.CEL) -> dict[str, object]:
-    """An entry of ``x-kubernetes-validations``."""
-    parts = {
-        "rule": rule.rule,
-        "message": rule.message,
-        "messageExpression": rule.message_expression,
-        "reason": rule.reason,
-        "fieldPath": rule.field_path,
-        "optionalOldSelf": rule.optional_old_self,
-    }
-    return {name: value for name, value in parts.items() if value is not None}
+    """A rule as plain data."""
+    parts = ((wire, getattr(rule, name)) for name, wire in RULE_PARTS.items())
+    return {wire: value for wire, value in parts if value is not None}
 
 
 def _refuse_on_union(metadata: Iterable[object], effective: SchemaNode, place: Place, diagnostics: Diagnostics) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from pykb.diagnostics import Span
-from pykb.gen.ir import PropertyNode, SchemaNode
+from pykb.gen.ir import RULES, PropertyNode, Rule, SchemaNode, read_rules
 
 _SPELLING = "SchemaPatch"
 Apply = Callable[[SchemaNode | None, Mapping[str, object]], SchemaNode]
@@ -29,6 +29,7 @@ def patched(
     def apply(node: SchemaNode | None, value: Mapping[str, object]) -> SchemaNode:
         return patched(node or SchemaNode(span=span), value, span, spelling=spelling)
 
+    rules: tuple[Rule, ...] | None
     for name, value in sorted(patch.items(), key=lambda item: item[0] == "required"):  # names fields: they come first
         if value is None:
             node = _without(node, name)
@@ -42,6 +43,8 @@ def patched(
             node = replace(node, values=apply(node.values, value))
         elif name == "allOf" and _are_schemas(value, list):
             node = replace(node, all_of=tuple(apply(None, part) for part in value))
+        elif name == RULES and (rules := read_rules(value, span)) is not None:
+            node = replace(node.without(name), rules=rules)
         else:
             node = _without(node, name).put(name, value, span, spelling)
     return node
@@ -67,7 +70,7 @@ def _without(node: SchemaNode, name: str) -> SchemaNode:
             return replace(node, all_of=())
         case "required":
             return _required(node, (), None)
-    return node.without(name)
+    return replace(node.without(name), rules=() if name == RULES else node.rules)
 
 
 def _properties(

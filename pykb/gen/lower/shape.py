@@ -9,6 +9,7 @@ def shape(node: SchemaNode) -> object:
     """What a schema says, without its places and its description; equal for schemas that take the same values."""
     return (
         tuple(sorted((k, repr(v.value)) for k, v in node.keywords.items() if k != "description")),
+        node.rules,
         tuple(sorted((n, shape(p.schema)) for n, p in (node.properties or {}).items())),
         shape(node.items) if node.items else None,
         shape(node.values) if node.values else None,

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pykb.api.struct import Struct
-from pykb.diagnostics import Severity
+from pykb.diagnostics import Severity, Span
 from pykb.diagnostics.codes.types import UNION
 from pykb.gen.cel.types import type_of_schema
-from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
+from pykb.gen.ir import Keyword, PropertyNode, Rule, SchemaNode
 from pykb.gen.lower.shape import shape
 from pykb.gen.passes.expressions import selector
 
@@ -43,8 +43,7 @@ def lower_struct_union(classes: list[type[Struct]], place: Place, lowering: Lowe
         _say_lost(nodes, classes, properties, place, lowering)
         return union
     properties[tag] = replace(merged[tag], schema=merged[tag].schema.without("default"), required=True)
-    rules = list(_rules(tag, nodes, properties))
-    return union.put("x-kubernetes-validations", rules, place.span) if rules else union
+    return union.add(*_rules(tag, nodes, properties, place.span))
 
 
 def _say_lost(
@@ -88,7 +87,9 @@ def _values(node: SchemaNode, name: str) -> list[object]:
     return values if isinstance(values, list) else []
 
 
-def _rules(tag: str, nodes: Sequence[SchemaNode], properties: dict[str, PropertyNode]) -> Iterator[dict[str, object]]:
+def _rules(
+    tag: str, nodes: Sequence[SchemaNode], properties: Mapping[str, PropertyNode], span: Span | None
+) -> Iterator[Rule]:
     for node in nodes:
         shown = [json.dumps(value) for value in _values(node, tag)]
         field = f"self.{selector(tag)}"
@@ -96,10 +97,8 @@ def _rules(tag: str, nodes: Sequence[SchemaNode], properties: dict[str, Property
         words = " or ".join(str(value) for value in _values(node, tag))
         for name, prop in (node.properties or {}).items():
             if prop.required and not properties[name].required and _is_visible(prop.schema):
-                yield {
-                    "rule": f"{other} || has(self.{selector(name)})",
-                    "message": f"{name} is required when {tag} is {words}",
-                }
+                message = f"{name} is required when {tag} is {words}"
+                yield Rule(f"{other} || has(self.{selector(name)})", message, span=span)
 
 
 def _is_visible(node: SchemaNode) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity, Span
 from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT, DEFAULT_VALUE, MARKER_TYPE
-from pykb.gen.ir import Keyword, Rule, SchemaNode
-from pykb.gen.lower.constraints import IMMUTABLE_RULE
+from pykb.gen.ir import Keyword, SchemaNode, read_rules
+from pykb.gen.lower.constraints import IMMUTABLE
 from pykb.gen.passes.names import canonical, unwrap
 from pykb.gen.passes.one_of import ONE_OF, one_of_rule
 from pykb.markers.model import Marker
@@ -290,27 +290,17 @@ def _list_map_key(
     return node.put("x-kubernetes-list-map-keys", [*keys, marker.value], marker.span, marker.text)
 
 
-def _rule(node: SchemaNode, *rules: dict[str, object], marker: Marker) -> SchemaNode:
-    old = node.get("x-kubernetes-validations")
-    said = old if isinstance(old, list) else []
-    # Server-side apply tells rules apart by their text: the same one twice is refused there.
-    new = [Rule(rule, marker.span) for rule in rules if rule not in said]
-    return node.put("x-kubernetes-validations", [*said, *new], marker.span)
-
-
 def _x_validation(
     node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
 ) -> SchemaNode:
     del effective
-    order = ("rule", "message", "messageExpression", "reason", "fieldPath", "optionalOldSelf")
-    rule = {name: marker.arguments[name] for name in order if name in marker.arguments}
-    said = node.keywords.get("x-kubernetes-validations")
-    for other in said.value if said is not None and isinstance(said.value, list) else ():
-        if isinstance(other, dict) and other.get("rule") == rule["rule"] and other != rule:
-            old = Keyword(other, said.span if said else None, f'CEL("{rule["rule"]}", ...)')
-            diagnostics.add(_conflict(Keyword(rule, marker.span, marker.text), old, target))
+    (rule,) = read_rules([dict(marker.arguments)], marker.span) or ()
+    for other in node.rules:
+        if other.rule == rule.rule and other != rule:
+            old = Keyword(other.parts, other.span, f'CEL("{rule.rule}", ...)')
+            diagnostics.add(_conflict(Keyword(rule.parts, marker.span, marker.text), old, target))
             return node
-    return _rule(node, rule, marker=marker)
+    return node.add(rule)
 
 
 def _one_of(
@@ -320,14 +310,14 @@ def _one_of(
     rules = one_of_rule(
         canonical(marker), [str(m) for m in members], effective, marker.span_of(), target.what, diagnostics
     )
-    return _rule(node, *rules, marker=marker)
+    return node.add(*(replace(rule, span=marker.span) for rule in rules))
 
 
 def _immutable(
     node: SchemaNode, effective: SchemaNode, marker: Marker, target: Target, diagnostics: Diagnostics
 ) -> SchemaNode:
     del effective, target, diagnostics
-    return _rule(node, dict(IMMUTABLE_RULE), marker=marker)
+    return node.add(replace(IMMUTABLE, span=marker.span))
 
 
 def _int_or_string(

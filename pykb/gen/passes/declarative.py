@@ -16,8 +16,6 @@ from pykb.gen.passes.expressions import FORMATS, expression, literal_text, selec
 from pykb.gen.passes.names import canonical, unwrap
 from pykb.markers.model import Marker
 
-_RULES = "x-kubernetes-validations"
-
 
 @dataclass(frozen=True, slots=True)
 class _Tag:
@@ -81,10 +79,7 @@ def _not_expressible(marker: Marker, inner: Marker) -> Diagnostic:
 
 def add_rule(node: SchemaNode, rule: str, message: str, marker: Marker) -> SchemaNode:
     """The schema with one more CEL rule."""
-    said = node.get(_RULES)
-    new = Rule({"rule": rule, "message": message}, marker.span)
-    rules = [*(said if isinstance(said, list) else []), new]
-    return node.put(_RULES, rules, marker.span)
+    return node.add(Rule(rule, message, span=marker.span))
 
 
 _LEAST = {"string": "minLength", "array": "minItems", "object": "minProperties"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import ONE_OF_MEMBER, TAG_NOT_EXPRESSIBLE
 from pykb.diagnostics.suggest import closest
-from pykb.gen.ir import PropertyNode
+from pykb.gen.ir import PropertyNode, Rule
 from pykb.gen.passes.expressions import expression, literal_text, selector
 from pykb.gen.passes.names import unwrap
 from pykb.markers.model import Marker
@@ -18,7 +18,6 @@ _CONDITIONAL = {
     "k8s:member": ("k8s:discriminator", "discriminator", "memberName"),
     "k8s:ifMode": ("k8s:modeDiscriminator", "modality", "mode"),
 }
-Rule = dict[str, object]
 
 
 @dataclass(slots=True)
@@ -46,7 +45,7 @@ class Members:
         name, at = prop.name, selector(prop.name)
         tags = tuple(unwrap(markers))
         if not prop.required and (frozen or any(tag.name == "k8s:immutable" for tag in tags)):
-            self._rules.append(_rule(f"!has(oldSelf.{at}) || has(self.{at})", f"field {name} is immutable once set"))
+            self._rules.append(Rule(f"!has(oldSelf.{at}) || has(self.{at})", f"field {name} is immutable once set"))
         for tag in tags:
             self._rules += self._tag(prop, tag)
 
@@ -54,11 +53,11 @@ class Members:
         name, at = prop.name, selector(prop.name)
         match tag.name:
             case "k8s:forbidden":
-                return [_rule(f"!has(self.{at})", f"field {name} is forbidden")]
+                return [Rule(f"!has(self.{at})", f"field {name} is forbidden")]
             case "k8s:update" if tag.value == "NoSet":
-                return [_rule(f"has(oldSelf.{at}) || !has(self.{at})", f"field {name} cannot be set later")]
+                return [Rule(f"has(oldSelf.{at}) || !has(self.{at})", f"field {name} cannot be set later")]
             case "k8s:update" if tag.value == "NoUnset":
-                return [_rule(f"!has(oldSelf.{at}) || has(self.{at})", f"field {name} cannot be removed")]
+                return [Rule(f"!has(oldSelf.{at}) || has(self.{at})", f"field {name} cannot be removed")]
             case "k8s:dependentRequired" | "k8s:dependentForbidden":
                 return self._dependency(prop, tag)
             case "k8s:unionDiscriminator":
@@ -100,7 +99,7 @@ class Members:
         wanted = f"has(self.{selector(other)})" if needed else f"!has(self.{selector(other)})"
         word = "required" if needed else "forbidden"
         return [
-            _rule(f"!has(self.{selector(prop.name)}) || {wanted}", f"field {other} is {word} when {prop.name} is set")
+            Rule(f"!has(self.{selector(prop.name)}) || {wanted}", f"field {other} is {word} when {prop.name} is set")
         ]
 
     def finish(self) -> list[Rule]:
@@ -117,14 +116,14 @@ class Members:
                 return []
             count = "+".join(f"(has(self.{selector(name)})?1:0)" for name in union.members)
             if union.may_be_none:
-                return [_rule(f"{count} <= 1", f"at most one of the fields in [{names}] may be set")]
-            return [_rule(f"{count} == 1", f"exactly one of the fields in [{names}] must be set")]
+                return [Rule(f"{count} <= 1", f"at most one of the fields in [{names}] may be set")]
+            return [Rule(f"{count} == 1", f"exactly one of the fields in [{names}] must be set")]
         by = union.discriminator
         prop = self.properties[by]
         of = selector(by)
         is_set = "" if prop.required else f"has(self.{of}) && "
         return [
-            _rule(
+            Rule(
                 f"({is_set}self.{of} == {literal_text(value)}) == has(self.{selector(name)})",
                 f"field {name} must be set when {by} is {value}, and not otherwise",
             )
@@ -152,9 +151,9 @@ class Members:
             other = f"!has(self.{of}) || {other}"
         field_ = f"self.{selector(prop.name)}"
         if inner.name == "k8s:required":
-            return [_rule(f"{other} || has({field_})", f"field {prop.name} is required when {by} is {value}")]
+            return [Rule(f"{other} || has({field_})", f"field {prop.name} is required when {by} is {value}")]
         if inner.name == "k8s:forbidden":
-            return [_rule(f"{other} || !has({field_})", f"field {prop.name} is forbidden when {by} is {value}")]
+            return [Rule(f"{other} || !has({field_})", f"field {prop.name} is forbidden when {by} is {value}")]
         said = expression(inner, field_)
         if said is None:
             self.diagnostics.add(
@@ -167,12 +166,8 @@ class Members:
             return []
         present = "" if prop.required else f"!has({field_}) || "
         return [
-            _rule(f"{other} || {present}({said})", f"field {prop.name} must fulfil {inner.text} when {by} is {value}")
+            Rule(f"{other} || {present}({said})", f"field {prop.name} must fulfil {inner.text} when {by} is {value}")
         ]
-
-
-def _rule(rule: str, message: str) -> Rule:
-    return {"rule": rule, "message": message}
 
 
 def _pascal(attribute: str) -> str:

@@ -40,8 +40,6 @@ def merge(named: SchemaNode, refinement: SchemaNode, diagnostics: Diagnostics) -
         old = keywords.get(name)
         if old is None or name in _FIELD_WINS:
             keywords[name] = new
-        elif name == "x-kubernetes-validations":
-            keywords[name] = Keyword([*_list(new), *_list(old)], new.span)
         elif name == "enum":
             keywords[name] = _common_values(old, new, diagnostics)
         elif name == "type":
@@ -60,6 +58,7 @@ def merge(named: SchemaNode, refinement: SchemaNode, diagnostics: Diagnostics) -
         reference=None,
         origin=Origin(refinement.reference, named) if refinement.reference is not None else refinement.origin,
         all_of=all_of,
+        rules=(*refinement.rules, *named.rules),
         properties=_merge_properties(named, refinement, diagnostics),
         items=_merge_child(named.items, refinement.items, diagnostics),
         values=_merge_child(named.values, refinement.values, diagnostics),

@@ -6,7 +6,7 @@ from pykb.api import annotations as api
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import ONE_OF_MEMBER
 from pykb.diagnostics.suggest import closest
-from pykb.gen.ir import SchemaNode
+from pykb.gen.ir import Rule, SchemaNode
 from pykb.gen.passes.expressions import selector
 
 _PREFIX = "kubebuilder:validation:"
@@ -29,7 +29,7 @@ def one_of_rule(
     span: Span | None,
     what: str,
     diagnostics: Diagnostics,
-) -> list[dict[str, object]]:
+) -> list[Rule]:
     """The rule of a group; none when one of its members cannot take part.
 
     Args:
@@ -68,4 +68,4 @@ def one_of_rule(
         rule = "+".join(f"(has(self.{selector(m)})?1:0)" for m in members) + comparison
     else:
         rule = "||".join(f"has(self.{selector(m)})" for m in members)
-    return [] if wrong else [{"rule": rule, "message": message.format(" ".join(members))}]
+    return [] if wrong else [Rule(rule, message.format(" ".join(members)), span=span)]

@@ -26,6 +26,7 @@ def without_validation(node: SchemaNode) -> SchemaNode:
         node,
         keywords={name: keyword for name, keyword in node.keywords.items() if name in _KEPT},
         all_of=(),
+        rules=(),
         items=items,
         values=None if node.values is None else without_validation(node.values),
         properties=None

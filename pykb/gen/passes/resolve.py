@@ -16,9 +16,9 @@ from pykb.diagnostics.codes.crd import BARE_METADATA
 from pykb.diagnostics.codes.types import RECURSION
 from pykb.gen.builtin_texts import BuiltinTexts
 from pykb.gen.declare import Declarations, NamedType, generic_origin
-from pykb.gen.ir import Keyword, PropertyNode, SchemaNode
+from pykb.gen.ir import PropertyNode, Rule, SchemaNode
 from pykb.gen.lower.annotation import PRESERVE, Lowering
-from pykb.gen.lower.constraints import constrain
+from pykb.gen.lower.constraints import IMMUTABLE, constrain
 from pykb.gen.lower.place import Place
 from pykb.gen.lower.scalars import node_of
 from pykb.gen.passes.apply_markers import Target, apply_markers
@@ -33,7 +33,6 @@ from pykb.markers.model import Marker
 
 _CUT = node_of({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 _BASES: frozenset[type] = frozenset({Struct, Object, CustomResource, BaseModel})
-_RULES = "x-kubernetes-validations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +152,11 @@ class Resolver:
         self, python: type[BaseModel], named: NamedType, node: SchemaNode, members: dict[type, Members]
     ) -> SchemaNode:
         """What the class and its bases say: keywords of the class win, its rules come first, then the last base's."""
-        own: dict[type, list[object]] = {}
+        own: dict[type, list[Rule]] = {}
         for base in reversed([base for base in python.__mro__ if _has_own(base)]):
-            before = node.without(_RULES)
-            node = self._annotated(base, named, self._own(self.declarations.named(base), before))
-            said = node.get(_RULES)
-            of_fields = members[base].finish() if base in members else []
-            own[base] = [*of_fields, *(said if isinstance(said, list) else [])]
-        ordered = [rule for base in _outwards(python) for rule in own.get(base, ())]
-        node = node.put(_RULES, ordered, named.span) if ordered else node.without(_RULES)
+            node = self._annotated(base, named, self._own(self.declarations.named(base), replace(node, rules=())))
+            own[base] = [*(members[base].finish() if base in members else ()), *node.rules]
+        node = replace(node, rules=tuple(rule for base in _outwards(python) for rule in own.get(base, ())))
         declaration = self.declarations.named(generic_origin(python)).declaration
         if declaration is not None and declaration.description:
             node = node.put("description", declaration.description, declaration.span)
@@ -182,9 +177,7 @@ class Resolver:
                 continue
             by_attribute = {prop.attribute: prop.name for prop in (node.properties or {}).values()}
             members = [by_attribute.get(member, member) for member in item.fields]
-            rules = one_of_rule(group, members, node, named.span, place.what, self.diagnostics)
-            said = node.get(_RULES)
-            node = node.put(_RULES, [*(said if isinstance(said, list) else []), *rules], named.span)
+            node = node.add(*one_of_rule(group, members, node, named.span, place.what, self.diagnostics))
         return node
 
     def _children(self, node: SchemaNode) -> SchemaNode:
@@ -238,10 +231,7 @@ class Resolver:
 
     @staticmethod
     def _frozen(prop: PropertyNode, node: SchemaNode) -> SchemaNode:
-        rule = {"rule": "self == oldSelf", "message": "field is immutable"}
-        said = node.get(_RULES)
-        rules = said if isinstance(said, list) else []
-        return node if rule in rules else node.put_all({_RULES: Keyword([*rules, rule], prop.span)})
+        return node.add(replace(IMMUTABLE, span=prop.span))
 
 
 def _cut_by_markers(node: SchemaNode, markers: Iterable[Marker]) -> SchemaNode:

@@ -7,7 +7,7 @@ import pytest
 from pykb.gen.cel.evaluate import verdict
 from pykb.gen.checks.patterns import is_match
 from pykb.gen.checks.value import broken_rules
-from pykb.gen.ir import PropertyNode, SchemaNode
+from pykb.gen.ir import PropertyNode, Rule, SchemaNode
 
 STRING, INTEGER, NUMBER, BOOLEAN = (
     SchemaNode().put("type", name) for name in ("string", "integer", "number", "boolean")
@@ -88,7 +88,7 @@ def test_nothing_is_said_of_what_holds_or_cannot_be_told(schema: SchemaNode, rul
 
 def test_rules_of_inner_values_count_too() -> None:
     """In fields, lists and maps, with the way there."""
-    rule = INTEGER.put("x-kubernetes-validations", [{"rule": "self > 1"}])
+    rule = INTEGER.add(Rule("self > 1"))
     part = SchemaNode(
         properties={"a": PropertyNode("a", "a", SchemaNode(items=rule).put("type", "array"), required=False)}
     )
