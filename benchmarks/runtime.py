@@ -17,7 +17,8 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.operators.results import Results, table
-from benchmarks.operators.rows import GO, GO_MAPS, GOALS, ROWS, Run
+from benchmarks.operators.rows import GOALS, ROWS
+from benchmarks.operators.run import GO, GO_MAPS, Run
 
 HERE = Path(__file__).parent / "operators"
 RESULTS = Path("build/benchmarks/runtime.json")
@@ -41,7 +42,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(ROWS)}; or report")
-    parser.add_argument("--quick", action="store_true", help="a tenth of the size, one round: shows that it works")
+    parser.add_argument("--quick", action="store_true", help="small, one round: shows that it works")
     parser.add_argument("--rounds", type=int, help="3, or 1 with --quick and of scale")
     parser.add_argument("--resume", action="store_true", help="keep the rounds that are measured already")
     parser.add_argument("--objects", type=int, help="of sync, status (5000) and scale (20000)")

@@ -4,83 +4,44 @@ The modes:
 
 * ``sync``: see every object once;
 * ``status``: write each object's status once;
+* ``apply``: keep a Deployment and a Service for each object, and write its status;
+* ``churn``: read each object when it changes, and write its status at every 20th change;
+* ``list``: fill the cache, and reconcile nothing;
 * ``scale``: give each object of three kinds a ConfigMap of its own, and its status;
 * ``idle``: watch, with leader election, probes and metrics, as deployed;
 * ``latency``: print each object's name, its resource version and the time (Unix, ns) when its reconcile starts.
 
-Prints "done" when the last of COUNT objects is handled (or, idle, when the caches are filled), runs until SIGTERM.
+Prints "done" when the last of COUNT objects is handled (or, list and idle, when the caches are filled), runs until
+SIGTERM. ``KUBECONFIG webhook PORT CERTIFICATES`` defaults and validates, with the certificate of that folder.
 """
 
 from __future__ import annotations
 
+import copy
 import sys
 import time
 from pathlib import Path
 
-from pykb.api import CustomResource, Field, GroupVersion, Struct
+from benchmarks.operators.kinds import Gadget, Gizmo, Widget
+from benchmarks.operators.progress import Progress
 from pykb.runtime import (
+    CertificateOptions,
     ControllerBuilder,
     Manager,
     ManagerOptions,
-    MergePatch,
     Reconciler,
     Request,
     Result,
-    set_controller_reference,
+    patch_status,
 )
 from pykb.runtime.login import KubeconfigSource
 
-GROUP_VERSION = GroupVersion("bench.example.com", "v1")
-
-
-class EnvVar(Struct):
-    name: str
-    value: str | None = None
-
-
-class WidgetSpec(Struct):
-    replicas: int
-    image: str
-    env: list[EnvVar] | None = None
-    limits: dict[str, str] | None = None
-
-
-class WidgetStatus(Struct):
-    observed_generation: int | None = None
-    phase: str | None = None
-
-
-class Widget(CustomResource, group_version=GROUP_VERSION):
-    spec: WidgetSpec
-    status: WidgetStatus = Field(default_factory=WidgetStatus)
-
-
-class Gadget(CustomResource, group_version=GROUP_VERSION):
-    spec: WidgetSpec
-    status: WidgetStatus = Field(default_factory=WidgetStatus)
-
-
-class Gizmo(CustomResource, group_version=GROUP_VERSION):
-    spec: WidgetSpec
-    status: WidgetStatus = Field(default_factory=WidgetStatus)
-
-
-class Progress:
-    """Which objects are handled, by name as in the peer: none is used for two kinds. Shared by the reconcilers."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._seen: set[str] = set()
-
-    def handled(self, name: str) -> None:
-        if name not in self._seen:
-            self._seen.add(name)
-            if len(self._seen) == self._count:
-                print("done", flush=True)
+SELDOM = 20
+"""Of how many changes one leads to a write, in ``churn``."""
 
 
 class Bench(Reconciler):
-    """Sees an object, and writes its status when told to."""
+    """Sees an object, and writes its status where the mode asks for it."""
 
     def __init__(self, manager: Manager, mode: str, progress: Progress) -> None:
         super().__init__(manager.client)
@@ -94,70 +55,79 @@ class Bench(Reconciler):
             return Result()
         if self._mode == "latency":
             print(widget.metadata.name, widget.metadata.resource_version, started, flush=True)
-        if self._mode == "status" and widget.status.observed_generation != widget.metadata.generation:
-            status = {"observedGeneration": widget.metadata.generation, "phase": "Ready"}
-            await self.client.status.patch(widget, MergePatch({"status": status}))
+        if self._is_to_be_written(widget):
+            before = copy.deepcopy(widget)
+            widget.status.observed_generation = widget.metadata.generation
+            widget.status.phase = "Ready"
+            await patch_status(self.client, widget, before)
         self._progress.handled(request.name)
         return Result()
 
-
-class Parent(Reconciler):
-    """Keeps one ConfigMap for each object of a kind."""
-
-    def __init__(self, manager: Manager, kind: type[Widget | Gadget | Gizmo], progress: Progress) -> None:
-        super().__init__(manager.client)
-        self._kind = kind
-        self._progress = progress
-
-    async def reconcile(self, request: Request) -> Result:
-        from pykb.api.core.v1 import ConfigMap
-
-        parent = await self.client.find(self._kind, request)
-        if parent is None:
-            return Result()
-        name = f"{parent.kind.lower()}-{parent.metadata.name}"
-        child = await self.client.find(ConfigMap, name, namespace=request.namespace)
-        if child is None:
-            child = ConfigMap(data={"image": parent.spec.image})
-            child.metadata.name, child.metadata.namespace = name, request.namespace
-            set_controller_reference(parent, child)
-            await self.client.create(child)
-        elif parent.status.phase != "Ready":
-            await self.client.status.patch(parent, MergePatch({"status": {"phase": "Ready"}}))
-        else:
-            self._progress.handled(request.name)
-        return Result()
+    def _is_to_be_written(self, widget: Widget) -> bool:
+        if self._mode == "churn" and widget.spec.replicas % SELDOM:
+            return False
+        return self._mode in ("status", "churn") and widget.status.observed_generation != widget.metadata.generation
 
 
 def build(manager: Manager, mode: str, count: int, workers: int) -> None:
     progress = Progress(count)
-    if mode != "scale":
-        builder = ControllerBuilder(manager).for_(Widget)
-        builder.with_options(max_concurrent_reconciles=workers).complete(Bench(manager, mode, progress))
-        return
-    from pykb.api.core.v1 import ConfigMap
+    builder = ControllerBuilder(manager).for_(Widget).with_options(max_concurrent_reconciles=workers)
+    match mode:
+        case "apply":
+            from benchmarks.operators.children import Applier
+            from pykb.api.apps.v1 import Deployment
+            from pykb.api.core.v1 import Service
 
-    for kind in (Widget, Gadget, Gizmo):
-        builder = ControllerBuilder(manager).for_(kind).owns(ConfigMap)
-        builder.with_options(max_concurrent_reconciles=workers).complete(Parent(manager, kind, progress))
+            builder.owns(Deployment).owns(Service).complete(Applier(manager, progress))
+        case "scale":
+            from benchmarks.operators.children import Parent
+            from pykb.api.core.v1 import ConfigMap
+
+            for kind in (Widget, Gadget, Gizmo):
+                builder = ControllerBuilder(manager).for_(kind).owns(ConfigMap)
+                builder.with_options(max_concurrent_reconciles=workers).complete(Parent(manager, kind, progress))
+        case _:
+            builder.complete(Bench(manager, mode, progress))
+
+
+def options_of(mode: str, arguments: list[str]) -> ManagerOptions:
+    options = ManagerOptions(health_probe_bind_address="127.0.0.1:0", log_level="warning")
+    match mode:
+        case "idle":
+            return ManagerOptions(
+                health_probe_bind_address="127.0.0.1:0",
+                metrics_bind_address="127.0.0.1:0",
+                metrics_secure=True,
+                leader_elect=True,
+                leader_election_id="pykb.bench.example.com",
+                leader_election_namespace="default",
+                log_level="warning",
+            )
+        case "webhook":
+            return ManagerOptions(
+                health_probe_bind_address="127.0.0.1:0",
+                webhook_bind_host="127.0.0.1",
+                webhook_port=int(arguments[0]),
+                webhook_certificate=CertificateOptions(Path(arguments[1])),
+                log_level="warning",
+            )
+        case _:
+            return options
 
 
 def main() -> None:
-    kubeconfig, mode, count, workers = sys.argv[1:]
-    options = ManagerOptions(health_probe_bind_address="127.0.0.1:0", log_level="warning")
-    if mode == "idle":
-        options = ManagerOptions(
-            health_probe_bind_address="127.0.0.1:0",
-            metrics_bind_address="127.0.0.1:0",
-            metrics_secure=True,
-            leader_elect=True,
-            leader_election_id="pykb.bench.example.com",
-            leader_election_namespace="default",
-            log_level="warning",
-        )
-    manager = Manager(options, credentials=KubeconfigSource([Path(kubeconfig)]))
-    build(manager, mode, int(count), int(workers))
-    if mode == "idle":
+    kubeconfig, mode, *arguments = sys.argv[1:]
+    manager = Manager(options_of(mode, arguments), credentials=KubeconfigSource([Path(kubeconfig)]))
+    match mode:
+        case "webhook":
+            from benchmarks.operators.webhooks import set_up
+
+            set_up(manager)
+        case "list":
+            manager.cache.informer(Widget)
+        case _:
+            build(manager, mode, *map(int, arguments))
+    if mode in ("list", "idle"):
 
         async def report() -> None:
             await manager.cache.wait_for_sync()

@@ -67,8 +67,9 @@ class Operator:
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self.lines.put(line.strip())
+        with self._process.stdout as lines:
+            for line in lines:
+                self.lines.put(line.strip())
         self.lines.put(None)
 
     def _tail(self) -> str:

@@ -1,4 +1,4 @@
-"""What the operators work on: an API server of their own, three kinds, and objects of about 1 kB."""
+"""What the operators work on: an API server of their own, three kinds, and objects of 1 or 10 kB."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ KINDS = ("Widget", "Gadget", "Gizmo")
 WIDGET = GroupVersionKind("bench.example.com", "v1", "Widget")
 USER = "operator"
 """Whom the operators log in as, so that the audit tells their requests from those of the benchmark."""
+
+KILOBYTE, TEN_KILOBYTES = 10, 180
+"""Variables in an object of about this size."""
 
 _OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _AUDIT = {
@@ -48,8 +51,8 @@ def definition(kind: str) -> dict[str, object]:
     }
 
 
-def thing(number: int, kind: str = "Widget") -> dict[str, object]:
-    """One object."""
+def thing(number: int, kind: str = "Widget", *, variables: int = KILOBYTE) -> dict[str, Any]:
+    """One object; its variables make its size."""
     return {
         "apiVersion": WIDGET.api_version,
         "kind": kind,
@@ -61,7 +64,7 @@ def thing(number: int, kind: str = "Widget") -> dict[str, object]:
         "spec": {
             "replicas": number % 7,
             "image": "registry.example.com/team/widget:1.2.3",
-            "env": [{"name": f"VARIABLE_{n}", "value": f"{n:020}"} for n in range(10)],
+            "env": [{"name": f"VARIABLE_{n}", "value": f"{n:020}"} for n in range(variables)],
             "limits": {"cpu": "500m", "memory": "128Mi"},
         },
     }
@@ -75,17 +78,17 @@ class World:
         self.operator_kubeconfig = plane.user(USER, groups=("system:masters",))
         self._audit = audit
 
-    def populate(self, count: int, kinds: Sequence[str] = ("Widget",)) -> None:
+    def populate(self, count: int, kinds: Sequence[str] = ("Widget",), *, variables: int = KILOBYTE) -> None:
         """Make objects, ``count`` in all."""
-        asyncio.run(self._populate(count, kinds))
+        asyncio.run(self._populate(count, kinds, variables))
 
-    async def _populate(self, count: int, kinds: Sequence[str]) -> None:
+    async def _populate(self, count: int, kinds: Sequence[str], variables: int) -> None:
         async with Client.from_kubeconfig(self.plane.kubeconfig) as client:
             slots = asyncio.Semaphore(16)
 
             async def create(number: int) -> None:
                 async with slots:
-                    await client.create(thing(number, kinds[number % len(kinds)]))
+                    await client.create(thing(number, kinds[number % len(kinds)], variables=variables))
 
             await asyncio.gather(*(create(number) for number in range(count)))
 

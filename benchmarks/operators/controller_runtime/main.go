@@ -4,12 +4,20 @@
 //
 //	sync     see every object once
 //	status   write each object's status once
+//	apply    keep a Deployment and a Service for each object, and write its status
+//	churn    read each object when it changes, and write its status at every 20th change
+//	list     fill the cache, and reconcile nothing
 //	idle     watch, with leader election, probes and metrics, as deployed
 //	latency  print each object's name, its resource version and the time (Unix, ns) when its reconcile starts
 //
 // With "unstructured", sync and status hold and read objects as maps, as programs do that have no Go types for them.
 //
-// Prints "done" when the last of COUNT objects is handled (or, idle, when the caches are filled) and runs until SIGTERM.
+// Prints "done" when the last of COUNT objects is handled (or, list and idle, when the caches are filled) and runs until
+// SIGTERM.
+//
+// Usage: peer KUBECONFIG webhook PORT CERTIFICATES: default and validate, with the certificate of that folder.
+//
+// Usage: peer load URL CONNECTIONS COUNT FILE: ask a webhook server; this is what both programs are asked by.
 package main
 
 import (
@@ -17,11 +25,11 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -33,135 +41,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
 )
 
-type EnvVar struct {
-	Name  string `json:"name"`
-	Value string `json:"value,omitempty"`
-}
-
-type WidgetSpec struct {
-	Replicas int64             `json:"replicas"`
-	Image    string            `json:"image"`
-	Env      []EnvVar          `json:"env,omitempty"`
-	Limits   map[string]string `json:"limits,omitempty"`
-}
-
-type WidgetStatus struct {
-	ObservedGeneration int64  `json:"observedGeneration,omitempty"`
-	Phase              string `json:"phase,omitempty"`
-}
-
-type Widget struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-	Spec              WidgetSpec   `json:"spec"`
-	Status            WidgetStatus `json:"status,omitempty"`
-}
-
-type WidgetList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-	Items           []Widget `json:"items"`
-}
-
-func (in *WidgetSpec) DeepCopy() WidgetSpec {
-	out := *in
-	out.Env = append([]EnvVar(nil), in.Env...)
-	if in.Limits != nil {
-		out.Limits = make(map[string]string, len(in.Limits))
-		for key, value := range in.Limits {
-			out.Limits[key] = value
-		}
-	}
-	return out
-}
-
-func (in *Widget) DeepCopy() *Widget {
-	out := &Widget{TypeMeta: in.TypeMeta, Spec: in.Spec.DeepCopy(), Status: in.Status}
-	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
-	return out
-}
-
-func (in *Widget) DeepCopyObject() runtime.Object { return in.DeepCopy() }
-
-func (in *WidgetList) DeepCopyObject() runtime.Object {
-	out := &WidgetList{TypeMeta: in.TypeMeta, Items: make([]Widget, 0, len(in.Items))}
-	in.ListMeta.DeepCopyInto(&out.ListMeta)
-	for i := range in.Items {
-		out.Items = append(out.Items, *in.Items[i].DeepCopy())
-	}
-	return out
-}
-
-type reconciler struct {
-	client client.Client
-	mode   string
-	count  int
-	mutex  sync.Mutex
-	seen   map[string]bool
-}
-
-func (r *reconciler) handled(name string) {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
-	if !r.seen[name] {
-		r.seen[name] = true
-		if len(r.seen) == r.count {
-			fmt.Println("done")
-		}
-	}
-}
-
-// untyped does the same on maps.
-type untyped struct{ *reconciler }
-
-func newWidget() *unstructured.Unstructured {
-	widget := &unstructured.Unstructured{}
-	widget.SetAPIVersion("bench.example.com/v1")
-	widget.SetKind("Widget")
-	return widget
-}
-
-func (r untyped) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	widget := newWidget()
-	if err := r.client.Get(ctx, request.NamespacedName, widget); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	observed, _, _ := unstructured.NestedInt64(widget.Object, "status", "observedGeneration")
-	if r.mode == "status" && observed != widget.GetGeneration() {
-		base := widget.DeepCopy()
-		status := map[string]any{"observedGeneration": widget.GetGeneration(), "phase": "Ready"}
-		if err := unstructured.SetNestedMap(widget.Object, status, "status"); err != nil {
-			return ctrl.Result{}, err
-		}
-		if err := r.client.Status().Patch(ctx, widget, client.MergeFrom(base)); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
-	r.handled(request.Name)
-	return ctrl.Result{}, nil
-}
-
-func (r *reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
-	started := time.Now().UnixNano()
-	var widget Widget
-	if err := r.client.Get(ctx, request.NamespacedName, &widget); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
-	if r.mode == "latency" {
-		fmt.Println(widget.Name, widget.ResourceVersion, started)
-	}
-	if r.mode == "status" && widget.Status.ObservedGeneration != widget.Generation {
-		base := widget.DeepCopy()
-		widget.Status = WidgetStatus{ObservedGeneration: widget.Generation, Phase: "Ready"}
-		if err := r.client.Status().Patch(ctx, &widget, client.MergeFrom(base)); err != nil {
-			return ctrl.Result{}, err
-		}
-	}
-	r.handled(request.Name)
-	return ctrl.Result{}, nil
-}
+var version = schema.GroupVersion{Group: "bench.example.com", Version: "v1"}
 
 func must(err error) {
 	if err != nil {
@@ -171,6 +54,10 @@ func must(err error) {
 }
 
 func main() {
+	if os.Args[1] == "load" {
+		must(load(os.Args[2:]))
+		return
+	}
 	mode := os.Args[2]
 	ctrl.SetLogger(zap.New())
 	config, err := clientcmd.BuildConfigFromFlags("", os.Args[1])
@@ -178,47 +65,87 @@ func main() {
 	config.QPS = -1 // as ctrl.GetConfig does: the server limits, not the client
 	count, err := strconv.Atoi(os.Args[3])
 	must(err)
-	workers, err := strconv.Atoi(os.Args[4])
-	must(err)
-
-	asMaps := len(os.Args) > 5 && os.Args[5] == "unstructured"
 
 	scheme := runtime.NewScheme()
 	must(clientgoscheme.AddToScheme(scheme))
-	version := schema.GroupVersion{Group: "bench.example.com", Version: "v1"}
 	scheme.AddKnownTypes(version, &Widget{}, &WidgetList{})
 	metav1.AddToGroupVersion(scheme, version)
 
+	asMaps := len(os.Args) > 5 && os.Args[5] == "unstructured"
 	options := ctrl.Options{
 		Scheme:                 scheme,
 		Metrics:                metricsserver.Options{BindAddress: "0"},
 		HealthProbeBindAddress: "127.0.0.1:0",
 		Client:                 client.Options{Cache: &client.CacheOptions{Unstructured: asMaps}},
 	}
-	if mode == "idle" {
+	switch mode {
+	case "idle":
 		options.Metrics = metricsserver.Options{BindAddress: "127.0.0.1:0", SecureServing: true}
 		options.LeaderElection = true
 		options.LeaderElectionID = "peer.bench.example.com"
 		options.LeaderElectionNamespace = "default"
 		options.LeaderElectionReleaseOnCancel = true
+	case "webhook":
+		options.WebhookServer = webhook.NewServer(
+			webhook.Options{Host: "127.0.0.1", Port: count, CertDir: os.Args[4]},
+		)
 	}
 	mgr, err := ctrl.NewManager(config, options)
 	must(err)
 	must(mgr.AddHealthzCheck("healthz", healthz.Ping))
 	must(mgr.AddReadyzCheck("readyz", healthz.Ping))
-	if mode == "idle" {
-		must(mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
-			mgr.GetCache().WaitForCacheSync(ctx)
-			fmt.Println("done")
-			return nil
-		})))
-	}
-	typed := &reconciler{client: mgr.GetClient(), mode: mode, count: count, seen: map[string]bool{}}
-	builder := ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{MaxConcurrentReconciles: workers})
-	if asMaps {
-		must(builder.For(newWidget()).Complete(untyped{typed}))
-	} else {
-		must(builder.For(&Widget{}).Complete(typed))
+	switch mode {
+	case "webhook":
+		must(setUpWebhooks(mgr))
+		reportWhenServing(mgr)
+	case "list":
+		reportWhenFilled(mgr, &Widget{})
+	default:
+		if mode == "idle" {
+			reportWhenFilled(mgr)
+		}
+		workers, err := strconv.Atoi(os.Args[4])
+		must(err)
+		must(setUpController(mgr, mode, count, workers, asMaps))
 	}
 	must(mgr.Start(ctrl.SetupSignalHandler()))
+}
+
+func setUpController(mgr ctrl.Manager, mode string, count, workers int, asMaps bool) error {
+	typed := &reconciler{client: mgr.GetClient(), mode: mode, count: count, seen: map[string]bool{}}
+	builder := ctrl.NewControllerManagedBy(mgr).WithOptions(controller.Options{MaxConcurrentReconciles: workers})
+	switch {
+	case mode == "apply":
+		return builder.For(&Widget{}).Owns(&appsv1.Deployment{}).Owns(&corev1.Service{}).Complete(parent{typed})
+	case asMaps:
+		return builder.For(newWidget()).Complete(untyped{typed})
+	default:
+		return builder.For(&Widget{}).Complete(typed)
+	}
+}
+
+// reportWhenFilled prints "done" when the caches are, those of the kinds that are named too.
+func reportWhenFilled(mgr ctrl.Manager, kinds ...client.Object) {
+	must(mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		for _, kind := range kinds {
+			if _, err := mgr.GetCache().GetInformer(ctx, kind); err != nil {
+				return err
+			}
+		}
+		mgr.GetCache().WaitForCacheSync(ctx)
+		fmt.Println("done")
+		return nil
+	})))
+}
+
+// reportWhenServing prints "done" when webhooks are answered.
+func reportWhenServing(mgr ctrl.Manager) {
+	must(mgr.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		started := mgr.GetWebhookServer().StartedChecker()
+		for started(nil) != nil {
+			time.Sleep(10 * time.Millisecond)
+		}
+		fmt.Println("done")
+		return nil
+	})))
 }

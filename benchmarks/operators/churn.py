@@ -1,0 +1,49 @@
+"""The row of objects that change all the time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from benchmarks.operators.process import running
+from benchmarks.operators.results import Figures
+from benchmarks.operators.run import GO, Run
+from benchmarks.operators.world import WIDGET, World, world
+from pykb.runtime import Client, MergePatch
+
+RATE = 200
+"""Changes in a second: what a Python client can make next to an operator on two cores."""
+
+
+def churn(run: Run) -> None:
+    """Objects change at a fixed rate; each change is read, and one of twenty leads to a write of the status."""
+    count, seconds = run.size(1000, 100), 3.0 if run.quick else 20.0
+    run.results.begin("churn", {"objects": count, "seconds": seconds, "changes a second": RATE}, resume=run.resume)
+
+    def measure(program: str) -> Figures:
+        with world() as place:
+            place.populate(count)
+            with running(program, run.argv(program, place.operator_kubeconfig, "churn", count)) as operator:
+                operator.wait_until_done(timeout=120)
+                run.settle()
+                before = operator.usage()
+                changes = asyncio.run(_change(place, seconds))
+                run.settle()
+                after = operator.usage()
+        return {"CPU per change": 1000 * (after.cpu - before.cpu) / changes, "changes": changes, "peak": after.peak}
+
+    run.alternate("churn", (GO, "pykb"), measure)
+
+
+async def _change(place: World, seconds: float) -> int:
+    """Change one object after another at the rate; gives how many changes there were."""
+    changes = round(seconds * RATE)
+    async with Client.from_kubeconfig(place.plane.kubeconfig) as client:
+        present = (await client.list(WIDGET)).items
+        started = time.monotonic()
+        async with asyncio.TaskGroup() as writers:
+            for number in range(changes):
+                await asyncio.sleep(started + number / RATE - time.monotonic())
+                widget = present[number % len(present)]
+                writers.create_task(client.patch(widget, MergePatch({"spec": {"replicas": number + 100}})))
+    return changes
