@@ -74,7 +74,7 @@ def test_links_in_the_documentation_lead_somewhere():
         f"{page.relative_to(ROOT)}: {target}"
         for page in pages
         for target in re.findall(
-            r"\]\(([^)#\s]+)(?:#[^)]*)?\)", re.sub(r"`[^`\n]*`", "", page.read_text(encoding="utf-8"))
+            r"\]\(([^)#\s]+)(?:#[^)]*)?\)", re.sub(r"(?s)```.*?```|`[^`\n]*`", "", page.read_text(encoding="utf-8"))
         )
         if "://" not in target and not (page.parent / target).exists()
     ]

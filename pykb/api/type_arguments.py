@@ -18,7 +18,7 @@ def type_arguments(cls: type, base: type, allowed: tuple[type, ...], example: st
     Raises:
         TypeError: There is none, or it is no such class.
     """
-    found = _resolved(cls, base)
+    found = resolved(cls, base)
     generic = bool(getattr(cls, "__parameters__", ()))
     if generic and all(isinstance(argument, TypeVar) for argument in found):
         return None
@@ -39,7 +39,8 @@ def type_arguments(cls: type, base: type, allowed: tuple[type, ...], example: st
     return found
 
 
-def _resolved(cls: type, base: type) -> tuple[Any, ...]:
+def resolved(cls: type, base: type) -> tuple[Any, ...]:
+    """The same whatever they are; a type variable where the subclass says nothing."""
     if cls is base:
         return tuple(getattr(cls, "__parameters__", ()))
     for given in cls.__dict__.get("__orig_bases__", cls.__bases__):
@@ -47,5 +48,5 @@ def _resolved(cls: type, base: type) -> tuple[Any, ...]:
         if not isinstance(origin, type) or not issubclass(origin, base):
             continue
         filled = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(given), strict=False))
-        return tuple(filled.get(argument, argument) for argument in _resolved(origin, base))
+        return tuple(filled.get(argument, argument) for argument in resolved(origin, base))
     raise TypeError(f"`{cls.__name__}` is no `{base.__name__}`")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, Unpack, overload
 
+from pykb.api.object import Object
+from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import INCOMPLETE_CONTROLLER
+from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import Kind, gvk_of
-from pykb.runtime.controller import Controller, ControllerOptions, Reconciles
+from pykb.runtime.controller import Controller, ControllerChanges, ControllerOptions, Reconciles
+from pykb.runtime.given import check_function, check_kind, checked_predicates
 from pykb.runtime.handler import (
     EnqueueRequestForObject,
     EnqueueRequestForOwner,
@@ -17,17 +20,21 @@ from pykb.runtime.handler import (
     EventHandler,
     MapFunction,
 )
-from pykb.runtime.predicate import EventFilter
+from pykb.runtime.predicate import EventFilter, EventFilters
+from pykb.runtime.reconcile import Request, RequestT
 from pykb.runtime.source import KindSource, Source
 
 if TYPE_CHECKING:
     from pykb.runtime.manager import Manager
 
+ObjectT = TypeVar("ObjectT", bound=Object)
+OfObjects = TypeVar("OfObjects", bound="ControllerBuilder[Request]")
+
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
     kind: Kind
-    handler: EventHandler
+    handler: EventHandler[Any, Any]
     predicates: tuple[EventFilter, ...]
     metadata_only: bool
 
@@ -40,12 +47,15 @@ class _Owned:
     only_controller: bool
 
 
-class ControllerBuilder:
+class ControllerBuilder(Generic[RequestT]):
     """Builds a controller in one expression.
 
     ::
 
         ControllerBuilder(manager).for_(VirtulMachine).owns(Deployment).complete(self)
+
+    A ``ControllerBuilder[Tenant](manager)`` builds a controller whose requests are tenants (for a
+    ``Reconciler[Tenant]``). It has a name and ``watches`` only, since ``for_`` and ``owns`` wake objects.
     """
 
     def __init__(self, manager: Manager) -> None:
@@ -53,13 +63,33 @@ class ControllerBuilder:
         self._for: _Watched | None = None
         self._owned: list[_Owned] = []
         self._watched: list[_Watched] = []
-        self._raw: list[Source] = []
+        self._raw: list[Source[RequestT]] = []
         self._filters: tuple[EventFilter, ...] = ()
         self._name: str | None = None
-        self._options: ControllerOptions | None = None
+        self._options: ControllerOptions[RequestT] | None = None
         self._says_concurrency = False
 
-    def for_(self, kind: Kind, *, predicates: Sequence[EventFilter] = (), metadata_only: bool = False) -> Self:
+    @overload
+    def for_(
+        self: OfObjects,
+        kind: type[ObjectT],
+        *,
+        predicates: EventFilters[ObjectT] = (),
+        metadata_only: Literal[False] = False,
+    ) -> OfObjects: ...
+    @overload
+    def for_(
+        self: OfObjects,
+        kind: GroupVersionKind,
+        *,
+        predicates: EventFilters[Unstructured] = (),
+        metadata_only: bool = False,
+    ) -> OfObjects: ...
+    @overload
+    def for_(
+        self: OfObjects, kind: Kind, *, predicates: EventFilters[Unstructured] = (), metadata_only: bool
+    ) -> OfObjects: ...
+    def for_(self, kind: Kind, *, predicates: EventFilters[Any] = (), metadata_only: bool = False) -> Self:
         """Reconcile objects of this kind: each is woken by its own events.
 
         Raises:
@@ -69,14 +99,42 @@ class ControllerBuilder:
             raise ValueError(
                 f"a controller reconciles one kind; `for_` was called with {gvk_of(self._for.kind)} already"
             )
-        self._for = _Watched(kind, EnqueueRequestForObject(), tuple(predicates), metadata_only)
+        check_kind("for_", kind)
+        self._for = _Watched(kind, EnqueueRequestForObject(), checked_predicates(predicates), metadata_only)
         return self
 
+    @overload
+    def owns(
+        self: OfObjects,
+        kind: type[ObjectT],
+        *,
+        predicates: EventFilters[ObjectT] = (),
+        only_controller: bool = True,
+        metadata_only: Literal[False] = False,
+    ) -> OfObjects: ...
+    @overload
+    def owns(
+        self: OfObjects,
+        kind: GroupVersionKind,
+        *,
+        predicates: EventFilters[Unstructured] = (),
+        only_controller: bool = True,
+        metadata_only: bool = False,
+    ) -> OfObjects: ...
+    @overload
+    def owns(
+        self: OfObjects,
+        kind: Kind,
+        *,
+        predicates: EventFilters[Unstructured] = (),
+        only_controller: bool = True,
+        metadata_only: bool,
+    ) -> OfObjects: ...
     def owns(
         self,
         kind: Kind,
         *,
-        predicates: Sequence[EventFilter] = (),
+        predicates: EventFilters[Any] = (),
         only_controller: bool = True,
         metadata_only: bool = False,
     ) -> Self:
@@ -88,23 +146,54 @@ class ControllerBuilder:
             only_controller: Only the owner that is marked as the controller; with ``False`` every owner.
             metadata_only: Mirror metadata only.
         """
-        self._owned.append(_Owned(kind, tuple(predicates), metadata_only, only_controller))
+        check_kind("owns", kind)
+        self._owned.append(_Owned(kind, checked_predicates(predicates), metadata_only, only_controller))
         return self
 
+    @overload
+    def watches(
+        self,
+        kind: type[ObjectT],
+        wakes: MapFunction[ObjectT, RequestT] | EventHandler[ObjectT, RequestT],
+        *,
+        predicates: EventFilters[ObjectT] = (),
+        metadata_only: Literal[False] = False,
+    ) -> Self: ...
+    @overload
+    def watches(
+        self,
+        kind: GroupVersionKind,
+        wakes: MapFunction[Unstructured, RequestT] | EventHandler[Unstructured, RequestT],
+        *,
+        predicates: EventFilters[Unstructured] = (),
+        metadata_only: bool = False,
+    ) -> Self: ...
+    @overload
     def watches(
         self,
         kind: Kind,
-        wakes: MapFunction[Any] | EventHandler,
+        wakes: MapFunction[Unstructured, RequestT] | EventHandler[Unstructured, RequestT],
         *,
-        predicates: Sequence[EventFilter] = (),
+        predicates: EventFilters[Unstructured] = (),
+        metadata_only: bool,
+    ) -> Self: ...
+    def watches(
+        self,
+        kind: Kind,
+        wakes: MapFunction[Any, RequestT] | EventHandler[Any, RequestT],
+        *,
+        predicates: EventFilters[Any] = (),
         metadata_only: bool = False,
     ) -> Self:
         """Wake what a function (or a handler) makes of the events of this kind."""
-        handler = wakes if hasattr(wakes, "handle") else EnqueueRequestsFromMap(wakes)
-        self._watched.append(_Watched(kind, handler, tuple(predicates), metadata_only))
+        check_kind("watches", kind)
+        given: Any = wakes
+        is_handler = hasattr(given, "handle") and not isinstance(given, type)
+        handler = given if is_handler else EnqueueRequestsFromMap(given)
+        self._watched.append(_Watched(kind, handler, checked_predicates(predicates), metadata_only))
         return self
 
-    def watches_raw(self, source: Source) -> Self:
+    def watches_raw(self, source: Source[RequestT]) -> Self:
         """Take requests from any source."""
         self._raw.append(source)
         return self
@@ -114,7 +203,9 @@ class ControllerBuilder:
         self._name = name
         return self
 
-    def with_options(self, options: ControllerOptions | None = None, **changes: Any) -> Self:
+    def with_options(
+        self, options: ControllerOptions[RequestT] | None = None, **changes: Unpack[ControllerChanges[RequestT]]
+    ) -> Self:
         """Work so: all options, or single ones by name (``max_concurrent_reconciles=4``)."""
         self._options = replace(options or self._options or ControllerOptions(), **changes)
         self._says_concurrency = self._says_concurrency or options is not None or "max_concurrent_reconciles" in changes
@@ -122,19 +213,20 @@ class ControllerBuilder:
 
     def with_event_filter(self, predicate: EventFilter) -> Self:
         """Let only events through that pass; for everything the controller watches by kind."""
-        self._filters = (*self._filters, predicate)
+        self._filters = checked_predicates((*self._filters, predicate))
         return self
 
-    def complete(self, reconciler: Reconciles) -> Controller:
+    def complete(self, reconciler: Reconciles[RequestT]) -> Controller[RequestT]:
         """Make the controller and give it to the manager.
 
         Raises:
             EnvironmentProblem: Something is missing, or the name is taken.
-            TypeError: The reconciler is a class instead of an object.
+            TypeError: The reconciler is a class instead of an object, or reconciles something else than objects.
         """
         if isinstance(reconciler, type):
             called = reconciler.__name__
             raise TypeError(f"`complete` needs a reconciler, got the class `{called}`: `{called}(manager.client)`")
+        check_function("`reconcile`", getattr(reconciler, "reconcile", None), "the request")
         manager = self._manager
         controller = Controller(
             self._controller_name(),
@@ -143,6 +235,13 @@ class ControllerBuilder:
             metrics=manager.metrics,
             clock=manager.clock,
         )
+        wanted = controller.queue.request_type
+        if (self._for is not None or self._owned) and not issubclass(Request, wanted):
+            called = type(reconciler).__name__
+            raise TypeError(
+                f"`for_` and `owns` wake objects, and `{called}` reconciles `{wanted.__name__}`: "
+                "give it a name and `watches(Kind, function)`"
+            )
         for source in self._sources():
             controller.watch(source)
         manager.add_controller(controller)
@@ -157,14 +256,14 @@ class ControllerBuilder:
             INCOMPLETE_CONTROLLER.at(None, "a controller needs `for_(Kind)`, or a name", help=("add `.named(...)`",))
         )
 
-    def _controller_options(self) -> ControllerOptions:
-        options = self._options or ControllerOptions()
+    def _controller_options(self) -> ControllerOptions[RequestT]:
+        options: ControllerOptions[RequestT] = self._options or ControllerOptions()
         if self._says_concurrency or self._for is None:
             return options
         wanted = self._manager.options.group_kind_concurrency.get(str(gvk_of(self._for.kind).group_kind))
         return options if wanted is None else replace(options, max_concurrent_reconciles=wanted)
 
-    def _sources(self) -> list[Source]:
+    def _sources(self) -> list[Source[Any]]:
         if self._for is None and not self._watched and not self._raw:
             raise EnvironmentProblem(
                 INCOMPLETE_CONTROLLER.at(
@@ -176,7 +275,7 @@ class ControllerBuilder:
         sources = [self._source(watched) for watched in (*((self._for,) if self._for else ()), *self._watched)]
         return [*sources, *(self._owned_source(owned) for owned in self._owned), *self._raw]
 
-    def _source(self, watched: _Watched) -> Source:
+    def _source(self, watched: _Watched) -> Source[Any]:
         return KindSource(
             self._manager.cache,
             watched.kind,
@@ -186,7 +285,7 @@ class ControllerBuilder:
             clock=self._manager.clock,
         )
 
-    def _owned_source(self, owned: _Owned) -> Source:
+    def _owned_source(self, owned: _Owned) -> Source[Any]:
         if self._for is None:
             raise EnvironmentProblem(
                 INCOMPLETE_CONTROLLER.at(

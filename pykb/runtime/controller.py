@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypedDict
 
 from pykb.api.unreadable import UnreadableObject
 from pykb.runtime.awaiting import NotAwaited, watch_for_not_awaited
@@ -18,12 +18,13 @@ from pykb.runtime.bridge import Bridge
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable
 from pykb.runtime.fence import check_fence
+from pykb.runtime.given import check_durations, check_function
 from pykb.runtime.logging import ReconcileContext, current_reconcile
 from pykb.runtime.metrics import ControllerMetrics, Metrics
 from pykb.runtime.owner import NotControlled
 from pykb.runtime.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.ratelimit import RateLimiter
-from pykb.runtime.reconcile import Request, Result, TerminalError
+from pykb.runtime.reconcile import Request, RequestT, RequestT_contra, Result, TerminalError
 from pykb.runtime.source import Source
 
 logger = logging.getLogger(__name__)
@@ -39,16 +40,19 @@ BUGS = (
 """Exceptions that nobody raises on purpose: counted as panics are in Go, and retried like any error."""
 
 
-class Reconciles(Protocol):
-    """What a controller calls: :class:`~pykb.runtime.reconcile.Reconciler` or anything of its shape."""
+class Reconciles(Protocol[RequestT_contra]):
+    """What a controller calls: :class:`~pykb.runtime.reconcile.Reconciler` or anything of its shape.
 
-    def reconcile(self, request: Request) -> object:
+    Another class says by an attribute ``request_type`` what its requests are, where they name no objects.
+    """
+
+    def reconcile(self, request: RequestT_contra, /) -> object:
         """See :meth:`pykb.runtime.reconcile.Reconciler.reconcile`."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class ControllerOptions:
+class ControllerOptions(Generic[RequestT]):
     """How a controller works.
 
     Attributes:
@@ -63,46 +67,64 @@ class ControllerOptions:
     """
 
     max_concurrent_reconciles: int = 1
-    rate_limiter: Callable[[], RateLimiter] | None = None
+    rate_limiter: Callable[[], RateLimiter[RequestT]] | None = None
     timeout: timedelta | None = None
     max_retries: int | None = None
     needs_leader_election: bool = True
-    log_fields: Callable[[Request], Mapping[str, object]] | None = None
+    log_fields: Callable[[RequestT], Mapping[str, object]] | None = None
 
     def __post_init__(self) -> None:
         if self.max_concurrent_reconciles < 1:
             raise ValueError(f"at least one worker is needed, got {self.max_concurrent_reconciles}")
+        check_durations(timeout=self.timeout)
+        if self.rate_limiter is not None:
+            check_function("`rate_limiter`, which makes the limiter,", self.rate_limiter)
+        if self.log_fields is not None:
+            check_function("`log_fields`", self.log_fields, "the request", plain=True)
+
+
+class ControllerChanges(TypedDict, Generic[RequestT], total=False):
+    """Single options by name: the attributes of :class:`ControllerOptions`."""
+
+    max_concurrent_reconciles: int
+    rate_limiter: Callable[[], RateLimiter[RequestT]] | None
+    timeout: timedelta | None
+    max_retries: int | None
+    needs_leader_election: bool
+    log_fields: Callable[[RequestT], Mapping[str, object]] | None
 
 
 class ReconcileTimeout(Exception):  # noqa: N818 - asyncio's is TimeoutError, this is ours
     """A reconcile took longer than its timeout."""
 
 
-class Controller:
+class Controller(Generic[RequestT]):
     """Sources, a queue and workers around one reconciler; a runnable of the manager."""
 
     def __init__(
         self,
         name: str,
-        reconciler: Reconciles,
-        options: ControllerOptions | None = None,
+        reconciler: Reconciles[RequestT],
+        options: ControllerOptions[RequestT] | None = None,
         *,
         metrics: Metrics | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.name = name
-        self.options = options or ControllerOptions()
+        self.options: ControllerOptions[RequestT] = options or ControllerOptions()
         self.needs_leader_election = self.options.needs_leader_election
         self._reconciler = reconciler
         self._clock: Clock = clock or SystemClock()
         workers = self.options.max_concurrent_reconciles
         self._metrics: ControllerMetrics = (metrics or Metrics()).controller(name, lambda: self.queue, workers=workers)
         limiter = self.options.rate_limiter() if self.options.rate_limiter else None
-        self.queue: WorkQueue[Request] = WorkQueue(rate_limiter=limiter, clock=self._clock, observer=self._metrics)
-        self._sources: list[Source] = []
+        self.queue: WorkQueue[RequestT] = WorkQueue(
+            request_type=_request_type(reconciler), rate_limiter=limiter, clock=self._clock, observer=self._metrics
+        )
+        self._sources: list[Source[RequestT]] = []
         self._pool: ThreadPoolExecutor | None = None
 
-    def watch(self, source: Source) -> None:
+    def watch(self, source: Source[RequestT]) -> None:
         """Add a source of requests; before :meth:`run`."""
         self._sources.append(source)
 
@@ -168,11 +190,11 @@ class Controller:
                 await asyncio.sleep(0)
                 yielded = self._clock.now()
 
-    async def _handle(self, work: Work[Request]) -> None:
+    async def _handle(self, work: Work[RequestT]) -> None:
         request = work.key
         log_fields = self.options.log_fields
         fields = None if log_fields is None else partial(log_fields, request)
-        context = ReconcileContext(self.name, "", request.namespace, request.name, fields)
+        context = ReconcileContext(self.name, "", request, fields)
         token = current_reconcile.set(context)
         started = self._clock.now()
         self._metrics.active.inc()
@@ -199,7 +221,7 @@ class Controller:
             self._metrics.seconds.observe(self._clock.now() - started)
             current_reconcile.reset(token)
 
-    async def _call(self, request: Request) -> Result:
+    async def _call(self, request: RequestT) -> Result:
         reconcile = self._reconciler.reconcile
         running: Awaitable[object]
         if inspect.iscoroutinefunction(reconcile):
@@ -221,7 +243,7 @@ class Controller:
                 raise
             raise ReconcileTimeout(f"not done within {limit.total_seconds():g} s") from error
 
-    async def _call_in_thread(self, request: Request) -> object:
+    async def _call_in_thread(self, request: RequestT) -> object:
         if self._pool is None:
             workers = self.options.max_concurrent_reconciles
             self._pool = ThreadPoolExecutor(workers, thread_name_prefix=f"{self.name}-")
@@ -242,7 +264,7 @@ class Controller:
             raise
         return running.result()
 
-    def _succeeded(self, work: Work[Request], result: Result) -> None:
+    def _succeeded(self, work: Work[RequestT], result: Result) -> None:
         self.queue.forget(work.key)
         if result.requeue_after is not None and result.requeue_after > timedelta():
             priority = work.priority if result.priority is None else result.priority
@@ -251,7 +273,7 @@ class Controller:
             return
         self._metrics.results["success"].inc()
 
-    def _failed(self, work: Work[Request], error: BaseException) -> None:
+    def _failed(self, work: Work[RequestT], error: BaseException) -> None:
         self._metrics.errors.inc()
         self._metrics.results["error"].inc()
         if isinstance(error, ReconcileTimeout):
@@ -279,6 +301,17 @@ _TOLD = (ApiError, ServerUnreachable, NotAwaited, NotControlled, ReconcileTimeou
 """What its message tells; a traceback is for what nobody foresaw."""
 
 
+def _request_type(reconciler: Reconciles[Any]) -> type[Any]:
+    found: type[Any] = getattr(reconciler, "request_type", Request)
+    hashed: object = found.__hash__
+    if hashed is None:
+        called = found.__name__
+        raise TypeError(
+            f"requests are keys of a queue, and a `{called}` has no hash: `@dataclass(frozen=True)` gives it"
+        )
+    return found
+
+
 def _runs(task: asyncio.Task[object] | None) -> bool:
     try:
         return asyncio.current_task() is task
@@ -297,7 +330,7 @@ def _checked(answer: object) -> Result:
     return answer
 
 
-async def _all_synced(sources: list[Source]) -> None:
+async def _all_synced(sources: list[Source[Any]]) -> None:
     await asyncio.gather(*(source.wait_for_sync() for source in sources))
 
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 
 class EventType(StrEnum):
@@ -23,7 +23,7 @@ class EventType(StrEnum):
     GENERIC = "generic"
 
 
-class Event(Generic[T]):
+class Event(Generic[T_co]):
     """Something happened to an object.
 
     Attributes:
@@ -37,7 +37,7 @@ class Event(Generic[T]):
         event_type: EventType,
         raw: dict[str, Any],
         *,
-        parse: Callable[[dict[str, Any]], T],
+        parse: Callable[[dict[str, Any]], T_co],
         load_old: Callable[[], dict[str, Any]] | None = None,
         old_resource_version: str = "",
         initial: bool = False,
@@ -50,7 +50,7 @@ class Event(Generic[T]):
         self._old_resource_version = old_resource_version
 
     @cached_property
-    def object(self) -> T:
+    def object(self) -> T_co:
         """The object as it is now, or as it was last seen when it was deleted."""
         return self._parse(self.raw)
 
@@ -60,7 +60,7 @@ class Event(Generic[T]):
         return self.raw if self._load_old is None else self._load_old()
 
     @cached_property
-    def old(self) -> T:
+    def old(self) -> T_co:
         """The object before an update; at all other events the object itself."""
         return self.object if self._load_old is None else self._parse(self.raw_old)
 

@@ -13,6 +13,7 @@ from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.event import Event, EventType
+from pykb.runtime.given import check_durations, check_function, check_names
 from pykb.runtime.lister import Lister
 from pykb.runtime.reflector import PAGE_SIZE, SILENT, TURN, ListWatch, Reflector, WatchTarget
 from pykb.runtime.store import Indexer, Store
@@ -87,6 +88,12 @@ class InformerOptions:
     def __post_init__(self) -> None:
         if self.page_size < 0:
             raise ValueError(f"`page_size` is a number of objects, or 0 for all at once; found {self.page_size}")
+        check_names("namespaces", self.namespaces)
+        check_durations(resync=self.resync)
+        if self.transform is not None:
+            check_function("`transform`", self.transform, "the object", plain=True)
+        for name, indexer in self.indexers.items():
+            check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
 
 
 class Registration:

@@ -21,6 +21,7 @@ from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.extension import guarded, guarded_indexer
+from pykb.runtime.given import check_durations, check_function
 from pykb.runtime.informer import ALL_NAMESPACES, SYNC_TIMEOUT, Informer, InformerOptions, NamespaceSelection
 from pykb.runtime.lister import Lister
 from pykb.runtime.mapper import ResourceMapper, ResourceMapping
@@ -48,6 +49,14 @@ class CacheOptions:
     default: InformerOptions = field(default_factory=InformerOptions)
     by_kind: Mapping[GroupVersionKind, InformerOptions] = field(default_factory=dict)
     sync_timeout: timedelta = SYNC_TIMEOUT
+
+    def __post_init__(self) -> None:
+        check_durations(sync_timeout=self.sync_timeout)
+        for kind in self.by_kind:
+            known: object = kind
+            if not isinstance(known, GroupVersionKind):
+                called = getattr(known, "__name__", known)
+                raise TypeError(f"`by_kind` has a `GroupVersionKind` for each kind, got `{called}`: `{called}.gvk`")
 
 
 class InformerCache:
@@ -156,8 +165,10 @@ class InformerCache:
                 fails on is logged and not found by this index.
 
         Raises:
+            TypeError: The indexer is async, or takes other arguments.
             ValueError: There is an index of this name already.
         """
+        check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
         self.informer(kind).store.add_index(name, guarded_indexer(indexer, name, gvk_of(kind)))
 
     def index_field(
@@ -177,8 +188,10 @@ class InformerCache:
             extract: Gives the values of an object. An object that does not fit its class is not found by this index.
 
         Raises:
+            TypeError: The function is async, or takes other arguments.
             ValueError: There is an index of this name already.
         """
+        check_function(f"the indexer of `{name}`", extract, "the object", plain=True)
         parse = self._unreadable.parser(kind)
 
         @functools.wraps(extract)  # for the log, should it fail

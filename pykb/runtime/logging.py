@@ -17,6 +17,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import IO, Any
 
+from pykb.meta.gvk import NamespacedName
+
 SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "credential")
 """Extra fields whose names contain one of these are never written."""
 
@@ -35,15 +37,12 @@ class LogFormat(StrEnum):
 class ReconcileContext:
     """The identity of one call of a reconciler; its id is made when somebody asks for it, since most never do."""
 
-    __slots__ = ("_fields", "_id", "controller", "name", "namespace", "not_awaited")
+    __slots__ = ("_fields", "_id", "controller", "not_awaited", "request")
 
-    def __init__(
-        self, controller: str, reconcile_id: str, namespace: str, name: str, fields: LogFields | None = None
-    ) -> None:
+    def __init__(self, controller: str, reconcile_id: str, request: object, fields: LogFields | None = None) -> None:
         """Remember who is reconciled; an empty ``reconcile_id`` stands for a new one."""
         self.controller = controller
-        self.namespace = namespace
-        self.name = name
+        self.request = request
         self._id = reconcile_id
         self._fields = fields
         self.not_awaited = ""
@@ -84,9 +83,7 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
     context = current_reconcile.get()
     if context is not None:
         fields["controller"] = context.controller
-        if context.namespace:
-            fields["namespace"] = context.namespace
-        fields["name"] = context.name
+        fields |= _named(context.request)
         fields["reconcileID"] = context.reconcile_id
         fields |= {key: _harmless(key, value) for key, value in context.fields.items()}
     fields |= current_call.get() or {}
@@ -97,6 +94,13 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
         if key not in _STANDARD and key not in _KOPF and not key.startswith("_"):
             fields[key] = _harmless(key, value)
     return fields
+
+
+def _named(request: object) -> dict[str, str]:
+    if not isinstance(request, NamespacedName):
+        return {"request": str(request)}
+    named = {"namespace": request.namespace} if request.namespace else {}
+    return {**named, "name": request.name}
 
 
 def _harmless(key: str, value: object) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.program import run_program
 from pykb.runtime.reflector import Listed, RawEvent, WatchTarget
-from pykb.runtime.runnables import Runnable, RunnableGroup
+from pykb.runtime.runnables import RunFunction, Runnable, RunnableGroup
 from pykb.runtime.serving import HttpServer, health_app, metrics_app
 from pykb.runtime.signals import StopSignals
 from pykb.runtime.stall import StallWatch
@@ -112,7 +112,7 @@ class Manager:
 
     # -- putting together
 
-    def add(self, runnable: Runnable | Callable[[], Any], *, name: str | None = None) -> None:
+    def add(self, runnable: Runnable | Callable[[], Awaitable[object]], *, name: str | None = None) -> None:
         """Run something with the manager: an object with ``run``, or a coroutine function.
 
         Only the leader runs it, unless its attribute ``needs_leader_election`` is false. It may be added at any time.
@@ -126,11 +126,11 @@ class Manager:
             raise TypeError("`add` needs the function, not its call: `manager.add(main)`, not `manager.add(main())`")
         if not callable(given) and not isinstance(given, Runnable):
             raise TypeError(f"`{type(given).__name__}` cannot run: it has no `async def run(self)`")
-        function = runnable.run if isinstance(runnable, Runnable) else runnable
+        function: RunFunction = runnable.run if isinstance(runnable, Runnable) else runnable
         group = self._elected if getattr(runnable, "needs_leader_election", True) else self._others
         group.add(function, name=name or getattr(runnable, "name", None) or type(runnable).__name__)
 
-    def add_controller(self, controller: Controller) -> None:
+    def add_controller(self, controller: Controller[Any]) -> None:
         """Run a controller; the builder calls this.
 
         Raises:

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, main_module, program_name
+from pykb.runtime.given import check_durations, check_names
 from pykb.runtime.informer_cache import CacheOptions
 from pykb.runtime.logging import LogFormat
 
@@ -36,6 +37,37 @@ class CertificateOptions:
     directory: Path | None = None
     name: str = "tls.crt"
     key: str = "tls.key"
+
+
+class ManagerOverrides(TypedDict, total=False):
+    """Single options by name: the attributes of :class:`ManagerOptions`."""
+
+    metrics_bind_address: str
+    metrics_secure: bool
+    metrics_certificate: CertificateOptions
+    health_probe_bind_address: str
+    webhooks: bool
+    webhook_port: int
+    webhook_bind_host: str
+    webhook_certificate: CertificateOptions
+    leader_elect: bool
+    leader_election_id: str
+    leader_election_namespace: str
+    lease_duration: timedelta
+    renew_deadline: timedelta
+    retry_period: timedelta
+    release_on_cancel: bool
+    graceful_shutdown_timeout: timedelta
+    namespaces: tuple[str, ...]
+    cache: CacheOptions
+    client: ClientOptions
+    max_connections: int
+    group_kind_concurrency: Mapping[str, int]
+    kubeconfig: Path | None
+    context: str | None
+    master: str | None
+    log_level: str
+    log_format: LogFormat
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +134,15 @@ class ManagerOptions:
     log_level: str = "info"
     log_format: LogFormat = LogFormat.TEXT
 
+    def __post_init__(self) -> None:
+        check_names("namespaces", self.namespaces)
+        check_durations(
+            lease_duration=self.lease_duration,
+            renew_deadline=self.renew_deadline,
+            retry_period=self.retry_period,
+            graceful_shutdown_timeout=self.graceful_shutdown_timeout,
+        )
+
     def client_options(self) -> ClientOptions:
         """Those of ``client``; its writes are recorded under the election's id, unless a name was chosen."""
         if self.client.field_manager != program_name() or self.leader_election_id == DEFAULT_LEADER_ELECTION_ID:
@@ -114,7 +155,7 @@ class ManagerOptions:
         argv: Sequence[str] | None = None,
         *,
         environ: Mapping[str, str] | None = None,
-        **overrides: Any,
+        **overrides: Unpack[ManagerOverrides],
     ) -> Self:
         """Read the command line; ends the program (exit code 2) with a message when it is wrong.
 
@@ -137,7 +178,11 @@ class ManagerOptions:
 
     @classmethod
     def from_namespace(
-        cls, flags: argparse.Namespace, *, environ: Mapping[str, str] | None = None, **overrides: Any
+        cls,
+        flags: argparse.Namespace,
+        *,
+        environ: Mapping[str, str] | None = None,
+        **overrides: Unpack[ManagerOverrides],
     ) -> Self:
         """The same from flags that another parser with :func:`add_flags` has read."""
         given = {name: value for name, value in vars(flags).items() if value is not None}
@@ -145,7 +190,7 @@ class ManagerOptions:
         watched = given.pop("watch_namespaces", None)
         if watched is None:
             watched = environ.get("WATCH_NAMESPACE", "")
-        values: dict[str, Any] = {"health_probe_bind_address": ":8081"} | overrides
+        values: dict[str, Any] = {"health_probe_bind_address": ":8081", **overrides}
         if environ.get("ENABLE_WEBHOOKS") in _FALSE:
             values["webhooks"] = False
         namespaces = tuple(dict.fromkeys(part.strip() for part in watched.split(",") if part.strip()))

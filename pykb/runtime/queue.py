@@ -16,15 +16,14 @@ from __future__ import annotations
 import asyncio
 import heapq
 from collections import deque
-from collections.abc import Hashable
 from datetime import timedelta
 from itertools import count
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol
 
 from pykb.runtime.clock import Clock, SystemClock, Timer
 from pykb.runtime.ratelimit import RateLimiter, default_rate_limiter
-
-K = TypeVar("K", bound=Hashable)
+from pykb.runtime.reconcile import Request
+from pykb.runtime.reconcile import RequestT as K
 
 LOW_PRIORITY = -100
 """What nobody waits for: the initial list, resyncs, updates that changed nothing."""
@@ -76,12 +75,14 @@ class WorkQueue(Generic[K]):
     def __init__(
         self,
         *,
-        rate_limiter: RateLimiter | None = None,
+        request_type: type[Any] = Request,
+        rate_limiter: RateLimiter[K] | None = None,
         clock: Clock | None = None,
         observer: QueueObserver | None = None,
     ) -> None:
+        self.request_type = request_type
         self._clock: Clock = clock or SystemClock()
-        self._limiter = rate_limiter or default_rate_limiter()
+        self._limiter: RateLimiter[K] = rate_limiter or default_rate_limiter()
         self._observer = observer
         self._sequence = count()
         # Every waiting key has one entry here. The heaps may hold outdated tuples besides the valid one: a tuple is

@@ -12,21 +12,25 @@ from collections.abc import Hashable
 from datetime import timedelta
 from typing import Protocol
 
+from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
+
 from pykb.runtime.clock import Clock, SystemClock
 
+ItemT_contra = TypeVar("ItemT_contra", bound=Hashable, default=Hashable, contravariant=True)
 
-class RateLimiter(Protocol):
+
+class RateLimiter(Protocol[ItemT_contra]):
     """Decides delays; told of each failure by being asked, of success by :meth:`forget`."""
 
-    def when(self, item: Hashable) -> timedelta:
+    def when(self, item: ItemT_contra, /) -> timedelta:
         """The delay before the next try of this item; counts as one more failure."""
         ...
 
-    def forget(self, item: Hashable) -> None:
+    def forget(self, item: ItemT_contra, /) -> None:
         """The item succeeded (or was given up): its next failure is its first."""
         ...
 
-    def failures(self, item: Hashable) -> int:
+    def failures(self, item: ItemT_contra, /) -> int:
         """How many failures were counted since the item was last forgotten."""
         ...
 

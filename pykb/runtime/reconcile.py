@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Hashable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_origin
 
+from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
+
+from pykb.api.type_arguments import resolved
 from pykb.meta.gvk import NamespacedName
+from pykb.runtime.given import check_durations
 
 if TYPE_CHECKING:
     from pykb.runtime.client import Client
@@ -26,6 +30,12 @@ class Request(NamespacedName):
     __slots__ = ()
 
 
+RequestT = TypeVar("RequestT", bound=Hashable, default=Request)
+"""What a controller's queue holds: a :class:`Request`, or anything else that can be hashed (``Reconciler[Tenant]``)."""
+
+RequestT_contra = TypeVar("RequestT_contra", bound=Hashable, default=Request, contravariant=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """What is to happen after a reconcile that did not raise.
@@ -39,10 +49,7 @@ class Result:
     priority: int | None = None
 
     def __post_init__(self) -> None:
-        # Few authors run a type checker, and a number of seconds is what other libraries take.
-        after: object = self.requeue_after
-        if after is not None and not isinstance(after, timedelta):
-            raise TypeError(f"`requeue_after` is a timedelta, got `{type(after).__name__}`: `timedelta(seconds=...)`")
+        check_durations(requeue_after=self.requeue_after)
         priority: object = self.priority
         if priority is not None and not isinstance(priority, int):
             raise TypeError(f"`priority` is an int, got `{type(priority).__name__}`")
@@ -55,7 +62,7 @@ class TerminalError(Exception):
     """
 
 
-class Reconciler(ABC):
+class Reconciler(ABC, Generic[RequestT]):
     """Moves the cluster towards what one object asks for.
 
     Subclasses implement :meth:`reconcile`, as a coroutine or as a plain method. That runs in a thread of a
@@ -68,7 +75,20 @@ class Reconciler(ABC):
     * **An error wins.** When it raises, the request is retried with growing delays whatever would have been returned;
       :class:`TerminalError` is not retried.
     * **Success resets.** A return forgets earlier failures; ``Result(requeue_after=...)`` asks for another run.
+
+    The request names an object unless the class says otherwise: a ``Reconciler[Tenant]`` reconciles tenants, which may
+    be of any type that can be hashed.
     """
+
+    request_type: ClassVar[type[Any]] = Request
+    """The class of the requests, known from the type argument."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        (argument,) = resolved(cls, Reconciler)
+        if not isinstance(argument, TypeVar):
+            found = get_origin(argument) or argument
+            cls.request_type = found if isinstance(found, type) else object
 
     def __init__(self, client: Client, *, recorder: EventRecorder | None = None) -> None:
         self.client = client
@@ -85,7 +105,7 @@ class Reconciler(ABC):
         return self._recorder
 
     @abstractmethod
-    def reconcile(self, request: Request) -> Awaitable[Result | None] | Result | None:
+    def reconcile(self, request: RequestT, /) -> Awaitable[Result | None] | Result | None:
         """Bring what the request names to the state it should be in.
 
         Raises:

@@ -28,7 +28,7 @@ class Runnable(Protocol):
         ...
 
 
-RunFunction: TypeAlias = Callable[[], Awaitable[None]]
+RunFunction: TypeAlias = Callable[[], Awaitable[object]]
 
 
 class RunnableGroup:

@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
 
+from pykb.api.object import Object
 from pykb.api.unreadable import UnreadableObject
-from pykb.meta.gvk import NamespacedName
+from pykb.api.unstructured import Unstructured
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.client.codec import Kind
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.event import Event, EventType
+from pykb.runtime.given import checked_predicates
 from pykb.runtime.handler import EnqueueRequestForOwner, EventHandler, Queue
 from pykb.runtime.informer import Informer, Registration
 from pykb.runtime.informer_cache import InformerCache
-from pykb.runtime.predicate import EventFilter
+from pykb.runtime.predicate import EventFilter, EventFilters
+from pykb.runtime.reconcile import RequestT
 from pykb.runtime.reflector import LONGEST_PAUSE
 
 logger = logging.getLogger(__name__)
@@ -25,10 +29,14 @@ logger = logging.getLogger(__name__)
 FIRST_RETRY = timedelta(milliseconds=5)
 
 
-class Source(Protocol):
+ObjectT = TypeVar("ObjectT", bound=Object)
+Wire: TypeAlias = dict[str, Any]
+
+
+class Source(Protocol[RequestT]):
     """Feeds a queue, from :meth:`start` until it is cancelled or stopped."""
 
-    async def run(self, queue: Queue) -> None:
+    async def run(self, queue: Queue[RequestT], /) -> None:
         """Feed the queue until cancelled."""
         ...
 
@@ -46,9 +54,9 @@ class Dispatcher:
 
     def __init__(
         self,
-        handler: EventHandler,
-        predicates: Sequence[EventFilter],
-        queue: Queue,
+        handler: EventHandler[Any, Any],
+        predicates: EventFilters[Any],
+        queue: Queue[Any],
         tasks: asyncio.TaskGroup,
         *,
         clock: Clock | None = None,
@@ -119,7 +127,7 @@ class Dispatcher:
         del self._failed[key]
 
 
-def _passes(predicate: EventFilter, event: Event[Any]) -> bool:
+def _passes(predicate: EventFilter[Any], event: Event[Any]) -> bool:
     """What a predicate says. Where it fails the event passes: better a reconcile too many than one too few."""
     try:
         answer: object = predicate(event)
@@ -135,15 +143,51 @@ def _passes(predicate: EventFilter, event: Event[Any]) -> bool:
     return True
 
 
-class KindSource:
+class KindSource(Generic[RequestT]):
     """The objects of a kind, through the shared cache."""
 
+    @overload
+    def __init__(
+        self,
+        cache: InformerCache,
+        kind: type[ObjectT],
+        handler: EventHandler[ObjectT, RequestT],
+        predicates: EventFilters[ObjectT] = (),
+        *,
+        metadata_only: Literal[False] = False,
+        owner: Kind | None = None,
+        clock: Clock | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        cache: InformerCache,
+        kind: GroupVersionKind,
+        handler: EventHandler[Unstructured, RequestT],
+        predicates: EventFilters[Unstructured] = (),
+        *,
+        metadata_only: bool = False,
+        owner: Kind | None = None,
+        clock: Clock | None = None,
+    ) -> None: ...
+    @overload
     def __init__(
         self,
         cache: InformerCache,
         kind: Kind,
-        handler: EventHandler,
-        predicates: Sequence[EventFilter] = (),
+        handler: EventHandler[Unstructured, RequestT],
+        predicates: EventFilters[Unstructured] = (),
+        *,
+        metadata_only: bool,
+        owner: Kind | None = None,
+        clock: Clock | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        cache: InformerCache,
+        kind: Kind,
+        handler: EventHandler[Any, RequestT],
+        predicates: EventFilters[Any] = (),
         *,
         metadata_only: bool = False,
         owner: Kind | None = None,
@@ -152,13 +196,13 @@ class KindSource:
         # The informer is made now, so that caches are warm before the controller starts (on a standby, long before).
         self._informer: Informer[Any] = cache.informer(kind, metadata_only=metadata_only)
         self._cache = cache
-        self._handler = handler
-        self._predicates = predicates
+        self._handler: EventHandler[Any, Any] = handler
+        self._predicates = checked_predicates(predicates)
         self._owner = owner
         self._clock = clock
         self._listening = asyncio.Event()
 
-    async def run(self, queue: Queue) -> None:
+    async def run(self, queue: Queue[RequestT]) -> None:
         """Feed the queue until cancelled."""
         if self._owner is not None and isinstance(self._handler, EnqueueRequestForOwner):
             self._handler.owner_namespaced = (await self._cache.mapping(self._owner)).namespaced
@@ -184,12 +228,12 @@ class Channel:
     """Events from outside the cluster: whoever holds the channel sends, the controllers that watch it are woken."""
 
     def __init__(self) -> None:
-        self._listeners: list[Callable[[Event[Any]], None]] = []
-        self._unheard: list[Event[Any]] = []
+        self._listeners: list[Callable[[Event[Wire]], None]] = []
+        self._unheard: list[Event[Wire]] = []
 
-    def send(self, obj: dict[str, Any]) -> None:
+    def send(self, obj: Wire) -> None:
         """Report a generic event about an object (at least ``metadata.name``); kept until somebody listens."""
-        event: Event[Any] = Event(EventType.GENERIC, obj, parse=lambda raw: raw)
+        event: Event[Wire] = Event(EventType.GENERIC, obj, parse=lambda raw: raw)
         if not self._listeners:
             self._unheard.append(event)
         for listener in self._listeners:
@@ -199,7 +243,7 @@ class Channel:
         """Report a generic event about an object known by its place only."""
         self.send({"metadata": {"namespace": key.namespace, "name": key.name}})
 
-    def listen(self, listener: Callable[[Event[Any]], None]) -> Callable[[], None]:
+    def listen(self, listener: Callable[[Event[Wire]], None]) -> Callable[[], None]:
         """Have events told; gives a function that ends it."""
         self._listeners.append(listener)
         unheard, self._unheard = self._unheard, []
@@ -208,15 +252,17 @@ class Channel:
         return lambda: self._listeners.remove(listener)
 
 
-class ChannelSource:
+class ChannelSource(Generic[RequestT]):
     """The events of a :class:`Channel`."""
 
-    def __init__(self, channel: Channel, handler: EventHandler, predicates: Sequence[EventFilter] = ()) -> None:
+    def __init__(
+        self, channel: Channel, handler: EventHandler[Wire, RequestT], predicates: EventFilters[Wire] = ()
+    ) -> None:
         self._channel = channel
         self._handler = handler
-        self._predicates = predicates
+        self._predicates = checked_predicates(predicates)
 
-    async def run(self, queue: Queue) -> None:
+    async def run(self, queue: Queue[RequestT]) -> None:
         """Feed the queue until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             stop = self._channel.listen(Dispatcher(self._handler, self._predicates, queue, tasks))
@@ -229,13 +275,13 @@ class ChannelSource:
         """Nothing to wait for."""
 
 
-class FuncSource:
+class FuncSource(Generic[RequestT]):
     """A coroutine function that feeds the queue until it is cancelled."""
 
-    def __init__(self, function: Callable[[Queue], Awaitable[None]]) -> None:
+    def __init__(self, function: Callable[[Queue[RequestT]], Awaitable[None]]) -> None:
         self._function = function
 
-    async def run(self, queue: Queue) -> None:
+    async def run(self, queue: Queue[RequestT]) -> None:
         """Feed the queue until cancelled (or until the function is through)."""
         await self._function(queue)
 

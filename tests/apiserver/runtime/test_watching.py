@@ -230,3 +230,47 @@ async def test_a_sync_reconciler_works_on_a_real_cluster(widgets, client, namesp
             assert (await client.get(Widget, f"{namespace}/a")).status.phase == "Ready"
 
         await eventually(ready)
+
+
+class Tenants(Reconciler[str]):
+    """Sums up what several kinds have of a tenant, in an object of the tenant's name."""
+
+    def __init__(self, client, namespace):
+        super().__init__(client)
+        self.namespace = namespace
+
+    async def reconcile(self, tenant: str) -> None:
+        """Sum up one tenant."""
+        total = 0
+        for kind in (ConfigMap, Secret, Widget):
+            total += len((await self.client.list(kind, namespace=self.namespace, labels={"tenant": tenant})).items)
+        wanted = config_map(self.namespace, tenant)
+        wanted.data = {"total": str(total)}
+        await self.client.apply(wanted)
+
+
+async def test_a_controller_of_tenants_is_woken_by_several_kinds(widgets, client, namespace):
+    """Its requests are names of tenants, collected from labels of objects; a change of the label wakes both tenants."""
+
+    def tenant_of(obj):
+        return [(obj.metadata.labels or {}).get("tenant")] if (obj.metadata.labels or {}).get("tenant") else None
+
+    async def total(tenant, wanted):
+        found = await client.get(ConfigMap, f"{namespace}/{tenant}")
+        assert found.data == {"total": str(wanted)}
+
+    await client.create(config_map(namespace, "c", tenant="red"))
+    moved = await client.create(widget(namespace, "w", tenant="red"))
+    manager = manager_for(widgets, namespaces=(namespace,))
+    builder = ControllerBuilder[str](manager).named("tenant")
+    for kind in (ConfigMap, Secret, Widget):
+        builder.watches(kind, tenant_of)
+    builder.complete(Tenants(manager.client, namespace))
+    async with running(manager):
+        await eventually(lambda: total("red", 2))
+        secret = Secret(metadata=ObjectMeta(name="s", namespace=namespace, labels={"tenant": "blue"}))
+        await client.create(secret)
+        await eventually(lambda: total("blue", 1))
+        await client.patch(moved, MergePatch({"metadata": {"labels": {"tenant": "blue"}}}))
+        await eventually(lambda: total("blue", 2))
+        await eventually(lambda: total("red", 1))

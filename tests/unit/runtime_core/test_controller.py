@@ -271,7 +271,7 @@ async def test_a_sync_reconciler_runs_in_a_thread_with_its_context(running):
 
     class Sync(Reconciler):
         def reconcile(self, request):
-            seen.append((threading.current_thread().name, current_reconcile.get().name))
+            seen.append((threading.current_thread().name, current_reconcile.get().request.name))
             return Result()
 
     controller = Controller("widget", Sync(None))
@@ -314,7 +314,7 @@ async def test_every_call_has_an_id_of_its_own(rig):
     r.queue.add(A)
     await turn()
     first, second = reconciler.contexts
-    assert (first.controller, first.namespace, first.name) == ("widget", "default", "a")
+    assert (first.controller, first.request) == ("widget", A)
     assert first.reconcile_id != second.reconcile_id
     assert current_reconcile.get() is None
 

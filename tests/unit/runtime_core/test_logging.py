@@ -7,8 +7,9 @@ import logging
 import pytest
 
 from pykb.runtime.logging import LogFormat, ReconcileContext, configure_logging, current_reconcile
+from pykb.runtime.reconcile import Request
 
-CONTEXT = ReconcileContext("widget", "4f6c", "default", "a")
+CONTEXT = ReconcileContext("widget", "4f6c", Request("default", "a"))
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_a_controller_adds_fields_of_its_own(log):
     """They come with every record of its reconciles, without secrets; a failure of theirs loses no record."""
     stream = log(LogFormat.JSON)
     for fields in (lambda: {"shard": 7, "api_token": "x"}, lambda: {}["none"]):
-        token = current_reconcile.set(ReconcileContext("widget", "4f6c", "default", "a", fields))
+        token = current_reconcile.set(ReconcileContext("widget", "4f6c", Request("default", "a"), fields))
         logging.getLogger("app").info("did it")
         current_reconcile.reset(token)
     first, second = lines(stream)

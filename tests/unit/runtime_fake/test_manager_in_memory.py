@@ -7,14 +7,15 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import dataclass
 from datetime import timedelta
 
 import aiohttp
 import pytest
 
-from pykb.api import CustomResource, GroupVersion
+from pykb.api import CustomResource, GroupVersion, object_key
 from pykb.api.coordination.v1 import Lease
-from pykb.api.core.v1 import ConfigMap
+from pykb.api.core.v1 import ConfigMap, Secret
 from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.unstructured import Unstructured
@@ -35,6 +36,7 @@ from pykb.runtime import (
 )
 from pykb.runtime.errors import NoKindMatch, error_from_status
 from pykb.runtime.fake import FakeApiServer, fake_client
+from pykb.runtime.logging import fields_of
 from pykb.testing import eventually, running
 
 SHORT = {
@@ -576,3 +578,84 @@ async def test_a_plain_function_in_the_place_of_a_coroutine_function_is_told():
     manager.add(_plain, name="poller")
     with pytest.raises(TypeError, match="runnable `poller` must be a coroutine function"):
         await manager.start()
+
+
+@dataclass(frozen=True)
+class Team:
+    """Whom objects of several kinds belong to."""
+
+    name: str
+
+    def __str__(self):
+        return self.name
+
+
+class Teams(Reconciler[Team]):
+    """Counts what a team has; its first try fails."""
+
+    def __init__(self, client):
+        super().__init__(client)
+        self.counted = []
+
+    async def reconcile(self, team: Team) -> None:
+        """Count."""
+        self.logger.warning("counting")
+        if not self.counted:
+            self.counted.append("failed")
+            raise RuntimeError("once")
+        labels = {"team": team.name}
+        found = [len((await self.client.list(kind, labels=labels)).items) for kind in (ConfigMap, Secret)]
+        self.counted.append((team.name, *found))
+
+
+def teams_of(obj):
+    """The request that an object leads to."""
+    name = (obj.metadata.labels or {}).get("team")
+    return [Team(name)] if name else None
+
+
+async def test_requests_may_be_anything_that_can_be_hashed(caplog):
+    """Objects of two kinds wake their team: once at a time, retried, counted and logged by its name."""
+    secret = Secret(metadata=ObjectMeta(name="s", namespace="default", labels={"team": "red"}))
+    manager = Manager(client=fake_client(config_map("a", team="red"), config_map("b", team="red"), secret))
+    teams = Teams(manager.client)
+    builder = ControllerBuilder[Team](manager).named("team").watches(ConfigMap, teams_of).watches(Secret, teams_of)
+    controller = builder.complete(teams)
+    async with running(manager):
+        await eventually(lambda: ("red", 2, 1) in teams.counted)
+        await manager.client.create(config_map("c", team="blue"))
+        await eventually(lambda: ("blue", 1, 0) in teams.counted)
+    assert controller.queue.request_type is Team
+    failed = next(record for record in caplog.records if record.getMessage() == "reconcile failed, will retry")
+    assert failed.failures == 1
+    assert 'controller_runtime_reconcile_errors_total{controller="team"} 1.0' in manager.metrics.render()[0].decode()
+
+
+async def test_log_lines_of_another_request_have_its_text(caplog):
+    """In place of the namespace and the name of an object."""
+    shown = []
+
+    class Showing(logging.Handler):
+        def emit(self, record):
+            shown.append(fields_of(record))
+
+    manager = Manager(client=fake_client(config_map("a", team="red")))
+    teams = Teams(manager.client)
+    teams.logger.addHandler(handler := Showing())
+    ControllerBuilder[Team](manager).named("team").watches(ConfigMap, teams_of).complete(teams)
+    try:
+        async with running(manager):
+            await eventually(lambda: ("red", 1, 0) in teams.counted)
+    finally:
+        teams.logger.removeHandler(handler)
+    assert [(fields["controller"], fields["request"]) for fields in shown] == [("team", "red")] * 2
+    assert not any({"name", "namespace"} & set(fields) for fields in shown)
+
+
+async def test_a_map_function_gives_the_requests_of_its_controller(caplog):
+    """Names of objects are none of a controller of teams; the log says what it wants."""
+    manager = Manager(client=fake_client(config_map("a")))
+    builder = ControllerBuilder[Team](manager).named("team")
+    builder.watches(ConfigMap, lambda obj: [object_key(obj)]).complete(Teams(manager.client))
+    async with running(manager):
+        await eventually(lambda: "must give requests (`Team`), got `NamespacedName` among them" in caplog.text)
