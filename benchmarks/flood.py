@@ -74,12 +74,12 @@ manager.webhook_server.register("/judge", judge)
 class Announce:
     async def run(self):
         await manager.webhook_server.listening()
-        while not (manager.metrics_server and manager.metrics_server.port):
+        while not (manager.servers.metrics and manager.servers.metrics.port):
             await asyncio.sleep(0.01)
         ports = {
             "webhook": manager.webhook_server.port,
-            "metrics": manager.metrics_server.port,
-            "probes": manager.probe_server.port,
+            "metrics": manager.servers.metrics.port,
+            "probes": manager.servers.probes.port,
         }
         print(json.dumps(ports), flush=True)
         await asyncio.get_running_loop().create_future()

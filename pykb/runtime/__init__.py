@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from pykb.runtime.informer_cache import CacheOptions, InformerCache
     from pykb.runtime.leader import LeaderElectionOptions, LeaderElector, LeadershipLost
     from pykb.runtime.lister import Lister
-    from pykb.runtime.logging import LogFormat, configure_logging
+    from pykb.runtime.logging import LogFormat, configure_logging, set_log_level
     from pykb.runtime.login import Credentials, CredentialSource, discover_credentials
     from pykb.runtime.manager import Manager
     from pykb.runtime.metrics import Metrics
@@ -170,7 +170,7 @@ _NAMES_BY_MODULE = {
     "informer": ("ALL_NAMESPACES", "CacheSyncTimeout", "Informer", "InformerOptions", "NamespaceSelection"),
     "informer_cache": ("CacheOptions", "InformerCache"),
     "lister": ("Lister",),
-    "logging": ("LogFormat", "configure_logging"),
+    "logging": ("LogFormat", "configure_logging", "set_log_level"),
     "login": ("CredentialSource", "Credentials", "discover_credentials"),
     "manager": ("Manager",),
     "metrics": ("Metrics",),
@@ -364,6 +364,7 @@ __all__ = [
     "remove_owner_reference",
     "retry_on_conflict",
     "set_controller_reference",
+    "set_log_level",
     "set_owner_reference",
 ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -94,6 +95,23 @@ class ControllerChanges(TypedDict, Generic[RequestT], total=False):
     log_fields: Callable[[RequestT], Mapping[str, object]] | None
 
 
+@dataclass(slots=True)
+class Running(Generic[RequestT]):
+    """A call of a reconciler that has not ended.
+
+    Attributes:
+        request: What for.
+        task: The worker's.
+        since: A reading of the controller's clock.
+        thread: Where a plain function runs; 0 for none.
+    """
+
+    request: RequestT
+    task: asyncio.Task[Any] | None
+    since: float
+    thread: int = 0
+
+
 class ReconcileTimeout(Exception):  # noqa: N818 - asyncio's is TimeoutError, this is ours
     """A reconcile took longer than its timeout."""
 
@@ -122,11 +140,17 @@ class Controller(Generic[RequestT]):
             request_type=_request_type(reconciler), rate_limiter=limiter, clock=self._clock, observer=self._metrics
         )
         self._sources: list[Source[RequestT]] = []
+        self._running: dict[RequestT, Running[RequestT]] = {}
         self._pool: ThreadPoolExecutor | None = None
 
     def watch(self, source: Source[RequestT]) -> None:
         """Add a source of requests; before :meth:`run`."""
         self._sources.append(source)
+
+    def running_now(self) -> list[tuple[Running[RequestT], float]]:
+        """The calls that have not ended, and for how many seconds each has run; may be asked from any thread."""
+        now = self._clock.now()
+        return [(running, now - running.since) for running in list(self._running.values())]
 
     async def run(self) -> None:
         """Work until cancelled; then let running calls finish. A second cancellation breaks them off.
@@ -199,6 +223,7 @@ class Controller(Generic[RequestT]):
         started = self._clock.now()
         self._metrics.active.inc()
         task = asyncio.current_task()
+        self._running[request] = Running(request, task, started)
         try:
             result = await self._call(request)
             if context.not_awaited:
@@ -217,6 +242,7 @@ class Controller(Generic[RequestT]):
         else:
             self._succeeded(work, result)
         finally:
+            del self._running[request]
             self._metrics.active.dec()
             self._metrics.seconds.observe(self._clock.now() - started)
             current_reconcile.reset(token)
@@ -248,7 +274,7 @@ class Controller(Generic[RequestT]):
             workers = self.options.max_concurrent_reconciles
             self._pool = ThreadPoolExecutor(workers, thread_name_prefix=f"{self.name}-")
         bridge = Bridge()
-        running = bridge.call(self._pool, partial(self._reconciler.reconcile, request))
+        running = bridge.call(self._pool, partial(self._reconcile_here, self._running[request]))
         limit = self.options.timeout
         try:
             done, _ = await asyncio.wait({running}, timeout=limit.total_seconds() if limit else None)
@@ -263,6 +289,10 @@ class Controller(Generic[RequestT]):
             bridge.close()
             raise
         return running.result()
+
+    def _reconcile_here(self, running: Running[RequestT]) -> object:
+        running.thread = threading.get_ident()
+        return self._reconciler.reconcile(running.request)
 
     def _succeeded(self, work: Work[RequestT], result: Result) -> None:
         self.queue.forget(work.key)

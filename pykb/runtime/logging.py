@@ -19,6 +19,9 @@ from typing import IO, Any
 
 from pykb.meta.gvk import NamespacedName
 
+LOG_LEVELS = ("debug", "info", "warning", "error")
+INHERIT = "inherit"
+
 SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "credential")
 """Extra fields whose names contain one of these are never written."""
 
@@ -146,12 +149,46 @@ def configure_logging(
     handler.setFormatter(JsonFormatter() if style is LogFormat.JSON else TextFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
+    _set_root(level)
+
+
+def set_log_level(level: str, name: str = "") -> None:
+    """Change what is logged while the program runs.
+
+    Args:
+        level: ``debug``, ``info``, ``warning`` or ``error``; for one logger also ``inherit``, to drop its own level.
+        name: The logger; all without a level of their own when empty.
+
+    Raises:
+        ValueError: There is no such level or logger; the message says what there is.
+    """
+    allowed = (*LOG_LEVELS, INHERIT) if name else LOG_LEVELS
+    if level not in allowed:
+        raise ValueError(f"`{level}` is not a log level; expected {', '.join(allowed)}")
+    if name and name not in logging.root.manager.loggerDict:
+        top = sorted({known.partition(".")[0] for known in logging.root.manager.loggerDict})
+        raise ValueError(f"there is no logger `{name}`; there are {', '.join(top)}, and those below them")
+    if name:
+        logging.getLogger(name).setLevel(logging.NOTSET if level == INHERIT else level.upper())
+    else:
+        _set_root(level.upper())
+
+
+def log_levels() -> dict[str, str]:
+    """The level of the log, under an empty name, and those of loggers that have their own."""
+    known = ((name, one) for name, one in logging.root.manager.loggerDict.items() if isinstance(one, logging.Logger))
+    own = {name: logging.getLevelName(one.level).lower() for name, one in sorted(known) if one.level != logging.NOTSET}
+    return {"": logging.getLevelName(logging.getLogger().level).lower()} | own
+
+
+def _set_root(level: int | str) -> None:
+    root = logging.getLogger()
     root.setLevel(level)
     # kopf reports its own steps at INFO, which are ours to report; its warnings and errors stay, and what handlers say.
-    if logging.getLevelName(root.level) != "DEBUG":
-        for name in ("kopf", "aiohttp.access"):
-            logging.getLogger(name).setLevel(logging.WARNING)
-        logging.getLogger("kopf.objects").setLevel(root.level)
+    verbose = root.level <= logging.DEBUG
+    for name in ("kopf", "aiohttp.access"):
+        logging.getLogger(name).setLevel(logging.NOTSET if verbose else max(root.level, logging.WARNING))
+    logging.getLogger("kopf.objects").setLevel(root.level)
 
 
 def _time(record: logging.LogRecord) -> str:

@@ -7,13 +7,11 @@ import inspect
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
 from pykb.runtime.awaiting import watch_for_not_awaited
-from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.client.transport import Transport, TransportOptions
@@ -29,7 +27,7 @@ from pykb.runtime.options import ManagerOptions
 from pykb.runtime.program import run_program
 from pykb.runtime.reflector import Listed, RawEvent, WatchTarget
 from pykb.runtime.runnables import RunFunction, Runnable, RunnableGroup
-from pykb.runtime.serving import HttpServer, health_app, metrics_app
+from pykb.runtime.servers import Servers
 from pykb.runtime.signals import StopSignals
 from pykb.runtime.stall import StallWatch
 
@@ -70,13 +68,21 @@ class Manager:
         self.metrics = Metrics()
         self.healthz = Checks("/healthz")
         self.readyz = Checks("/readyz")
-        self.probe_server: HttpServer | None = None
-        self.metrics_server: HttpServer | None = None
         self._credentials: CredentialSource = credentials or _credentials_of(self.options)
         self._given = client
         self.api_reader = client.live if client is not None else self._own_client()
         """The same client without the cache: every read is a request."""
         self.api_reader.unreadable.observers.append(self.metrics.observe_unreadable)
+        self._controllers: dict[str, Controller[Any]] = {}
+        self.servers = Servers(
+            self.options,
+            self.api_reader,
+            metrics=self.metrics,
+            checks=(self.healthz, self.readyz),
+            controllers=lambda: list(self._controllers.values()),
+            clock=self.clock,
+        )
+        """Probes, metrics and the debug server."""
         self._engine: Engine | None = None
         self._webhook_server: WebhookServer | None = None
         source = _LazyEngine(self) if client is None else ClientListWatch(client, clock=self.clock)
@@ -95,7 +101,6 @@ class Manager:
             RunnableGroup(name, self._fail)
             for name in ("servers", "webhooks", "caches", "others", "election", "leader")
         )
-        self._names: set[str] = set()
         self._kopf_registries: list[OperatorRegistry | None] = [None]
         self._stopping = asyncio.Event()
         self._started = False
@@ -103,7 +108,7 @@ class Manager:
         self._grace = self.options.graceful_shutdown_timeout
         self._late = False
         self._ending = Ending()
-        self._signals = StopSignals(self._stopping, self._ending, self._grace)
+        self._signals = StopSignals(self._stopping, self._ending, self._grace, dump=self._dump)
         self.elected = asyncio.Event()
         """Set once this replica leads (at once where there is no election)."""
         self.healthz.add("ping", ping)
@@ -136,7 +141,7 @@ class Manager:
         Raises:
             EnvironmentProblem: There is a controller of this name already.
         """
-        if controller.name in self._names:
+        if controller.name in self._controllers:
             raise EnvironmentProblem(
                 CONTROLLER_NAME.at(
                     None,
@@ -145,7 +150,7 @@ class Manager:
                     help=('give this one another: `.named("...")`',),
                 )
             )
-        self._names.add(controller.name)
+        self._controllers[controller.name] = controller
         self.add(controller)
 
     def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
@@ -247,7 +252,8 @@ class Manager:
         await self.start()
 
     def _start_groups(self) -> None:
-        self._add_servers()
+        self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
+        self.servers.add_to(self._servers)
         if self._given is None:
             self._add_kopf_handlers()
             self._caches.add(self._run_engine, name="engine")
@@ -259,6 +265,11 @@ class Manager:
             self._election.start()
         else:
             self._lead()
+
+    def _dump(self, loop: asyncio.AbstractEventLoop) -> None:
+        from pykb.runtime.debug.dump import dump_to_log
+
+        dump_to_log(loop, lambda: list(self._controllers.values()))
 
     def _lead(self) -> None:
         self.elected.set()
@@ -331,34 +342,6 @@ class Manager:
             observer=self.metrics.observe_request,
         ):
             self.add(operator)
-
-    def _add_servers(self) -> None:
-        self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
-        probes = BindAddress.parse(self.options.health_probe_bind_address)
-        if probes is not None:
-            self.probe_server = HttpServer(
-                "health-probe", probes, health_app(self.healthz, self.readyz), clock=self.clock
-            )
-            self._servers.add(self.probe_server.run, name="probes")
-        metrics = BindAddress.parse(self.options.metrics_bind_address)
-        if metrics is not None:
-            self._servers.add(partial(self._serve_metrics, metrics), name="metrics")
-
-    async def _serve_metrics(self, address: BindAddress) -> None:
-        if not self.options.metrics_secure:
-            self.metrics_server = HttpServer("metrics", address, metrics_app(self.metrics), clock=self.clock)
-            await self.metrics_server.run()
-            return
-        from pykb.runtime.authorization import ApiAuthorizer
-        from pykb.runtime.certificates import make_certificate
-
-        certificate = await make_certificate(self.options.metrics_certificate, metrics=self.metrics, clock=self.clock)
-        authorizer = ApiAuthorizer(self.api_reader, clock=self.clock)
-        app = metrics_app(self.metrics, middlewares=(authorizer.middleware,))
-        self.metrics_server = HttpServer("metrics", address, app, tls=certificate.context, clock=self.clock)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(certificate.run())
-            tasks.create_task(self.metrics_server.run())
 
     def _own_client(self) -> Client:
         limits = TransportOptions(max_connections=self.options.max_connections)

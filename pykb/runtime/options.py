@@ -15,10 +15,9 @@ from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, main_module, program_name
 from pykb.runtime.given import check_durations, check_names
 from pykb.runtime.informer_cache import CacheOptions
-from pykb.runtime.logging import LogFormat
+from pykb.runtime.logging import LOG_LEVELS, LogFormat
 
 DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
-LOG_LEVELS = ("debug", "info", "warning", "error")
 # zap counts verbosity upwards from 0 = info; names are the same as ours but for these.
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 _ZAP_LEVELS = {"panic": "error", "fatal": "error", "dpanic": "error", "warn": "warning"}
@@ -82,6 +81,8 @@ class ManagerOptions:
         metrics_secure: Whether by TLS and to authorised readers only.
         metrics_certificate: The certificate of the metrics server.
         health_probe_bind_address: Where ``/healthz`` and ``/readyz`` are served; ``0`` for nowhere.
+        pprof_bind_address: Where stacks, profiles and the log level are served; ``0`` for nowhere. Other machines need
+            TLS, with the metrics' certificate, and the permission to read ``/debug/pprof/*``.
         webhooks: Whether webhooks are served, kopf's admission handlers too.
         webhook_port: The port of the webhook server; 0 for any.
         webhook_bind_host: The address that it listens at; every one when empty.
@@ -111,6 +112,7 @@ class ManagerOptions:
     metrics_secure: bool = True
     metrics_certificate: CertificateOptions = CertificateOptions()
     health_probe_bind_address: str = "0"
+    pprof_bind_address: str = "0"
     webhooks: bool = True
     webhook_port: int = 9443
     webhook_bind_host: str = ""
@@ -232,6 +234,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--metrics-bind-address", type=_address, metavar="ADDR", help="metrics, e.g. :8443; 0 for none (default 0)")
     add("--metrics-secure", **flag, help="metrics by TLS and to authorised readers only (default true)")
     _add_certificate(group, "metrics")
+    add("--pprof-bind-address", type=_address, metavar="ADDR", help=_PPROF)
     add("--webhook-port", type=int, metavar="PORT", help="webhooks; none if $ENABLE_WEBHOOKS is false (default 9443)")
     add("--webhook-bind-host", metavar="HOST", help="address of the webhook server (default: every one)")
     _add_certificate(group, "webhook")
@@ -248,6 +251,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--zap-stacktrace-level", metavar="LEVEL", help="accepted: errors nobody foresaw have a traceback")
     add("--zap-time-encoding", metavar="NAME", help="accepted: times are RFC 3339 in UTC")
 
+
+_PPROF = "stacks, profiles, log level, e.g. 127.0.0.1:8082; not for everybody's eyes; 0 for none (default 0)"
 
 _EXAMPLES = """\
 examples:

@@ -201,7 +201,7 @@ class WorkQueue(Generic[K]):
         """How many keys could be handed out now, by priority (for the depth metric)."""
         now = self._clock.now()
         depth: dict[int, int] = {}
-        for entry in self._entries.values():
+        for entry in list(self._entries.values()):  # a dump of the process reads it from another thread
             if entry.ready_at <= now:
                 depth[entry.priority] = depth.get(entry.priority, 0) + 1
         return depth

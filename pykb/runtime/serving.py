@@ -294,7 +294,7 @@ def health_app(*checks: Checks) -> web.Application:
     return app
 
 
-def metrics_app(metrics: Metrics, *, middlewares: Sequence[Middleware] = ()) -> web.Application:
+def metrics_app(metrics: Metrics, middlewares: Sequence[Middleware] = ()) -> web.Application:
     """``/metrics``."""
 
     async def scrape(_: web.Request) -> web.Response:

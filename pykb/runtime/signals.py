@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C: the first stops gracefully, a second one ends the process at once.
+"""SIGTERM and Ctrl-C: the first stops gracefully, a second one ends the process at once. SIGUSR1 logs where all stands.
 
 The handlers are the interpreter's own, not the event loop's: those would wait until a blocked loop goes on.
 """
@@ -10,7 +10,7 @@ import contextlib
 import logging
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from types import FrameType
 
@@ -19,15 +19,25 @@ from pykb.runtime.ending import MARGIN, Ending
 logger = logging.getLogger(__name__)
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
+_DUMP: signal.Signals | None = getattr(signal, "SIGUSR1", None)  # Windows has none
 
 
 class StopSignals:
     """Sets an event when the process is told to stop, and has it end in time."""
 
-    def __init__(self, stopping: asyncio.Event, ending: Ending, grace: timedelta) -> None:
+    def __init__(
+        self,
+        stopping: asyncio.Event,
+        ending: Ending,
+        grace: timedelta,
+        *,
+        dump: Callable[[asyncio.AbstractEventLoop], None],
+    ) -> None:
+        """Remember what to do; ``dump`` is called in a thread of its own."""
         self._stopping = stopping
         self._ending = ending
         self._grace = grace
+        self._dump = dump
         self._loop: asyncio.AbstractEventLoop | None = None
         self._told = False
 
@@ -40,11 +50,17 @@ class StopSignals:
             with contextlib.suppress(NotImplementedError):  # Windows
                 self._loop.remove_signal_handler(number)
             signal.signal(number, self._signalled)
+        # Without a handler it would end the process; one that the program has set stays.
+        if _DUMP is not None and signal.getsignal(_DUMP) is signal.SIG_DFL:
+            signal.signal(_DUMP, self._asked)
 
     def reinstall(self) -> None:
         """Take the signals back from kopf, which stops only itself; they stay as they are where nobody listened."""
         if self._loop is not None:
             self.install()
+
+    def _asked(self, _number: int, _frame: FrameType | None) -> None:
+        threading.Thread(target=self._dump, args=(self._loop,), name="dump", daemon=True).start()
 
     def _signalled(self, number: int, _frame: FrameType | None) -> None:
         name = signal.Signals(number).name
@@ -69,7 +85,8 @@ def handlers_kept() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.getsignal(number) for number in _NUMBERS}
+    numbers = _NUMBERS if _DUMP is None else (*_NUMBERS, _DUMP)
+    before = {number: signal.getsignal(number) for number in numbers}
     try:
         yield
     finally:

@@ -146,7 +146,7 @@ class _Ready:
         self._journal = journal
 
     async def run(self) -> None:
-        server = self._manager.metrics_server
+        server = self._manager.servers.metrics
         assert server is not None
         await server.listening()
         await self._manager.cache.wait_for_sync()

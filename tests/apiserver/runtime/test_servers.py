@@ -53,9 +53,9 @@ async def test_metrics_are_served_by_tls_to_those_who_may_read_them(widgets, nam
         manager = manager_for(widgets, namespaces=(namespace,), metrics_bind_address="127.0.0.1:0")
         ControllerBuilder(manager).for_(Widget).complete(Idle(manager.client))
         async with running(manager), aiohttp.ClientSession() as session:
-            await eventually(lambda: manager.metrics_server is not None)
-            await manager.metrics_server.listening()
-            url = f"https://127.0.0.1:{manager.metrics_server.port}/metrics"
+            await eventually(lambda: manager.servers.metrics is not None)
+            await manager.servers.metrics.listening()
+            url = f"https://127.0.0.1:{manager.servers.metrics.port}/metrics"
 
             async def read(token):
                 headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -111,10 +111,10 @@ def seen(**_):
 
 async def stop_when_all_runs():
     await manager.webhook_server.listening()
-    while manager.cache.unsynced or manager.metrics_server is None:
+    while manager.cache.unsynced or manager.servers.metrics is None:
         await asyncio.sleep(0.05)
-    await manager.metrics_server.listening()
-    await manager.probe_server.listening()
+    await manager.servers.metrics.listening()
+    await manager.servers.probes.listening()
     print("all runs")
     manager.stop()
 

@@ -1,6 +1,7 @@
 """A whole manager on the API server in memory: order of starting and stopping, failures, election, readiness."""
 
 import asyncio
+import json
 import logging
 import signal
 import subprocess
@@ -134,8 +135,8 @@ async def test_what_starts_earlier_stops_later():
     order = []
 
     async def healthy():
-        await manager.probe_server.listening()
-        address = f"http://127.0.0.1:{manager.probe_server.port}/healthz"
+        await manager.servers.probes.listening()
+        address = f"http://127.0.0.1:{manager.servers.probes.port}/healthz"
         async with aiohttp.ClientSession() as session, session.get(address) as answer:
             return await answer.text()
 
@@ -243,8 +244,8 @@ async def test_readiness_waits_for_the_first_lists():
     manager.cache.informer(ConfigMap)
     task = asyncio.create_task(manager.start())
     await asyncio.wait_for(manager.elected.wait(), 10)
-    await manager.probe_server.listening()
-    base = f"http://127.0.0.1:{manager.probe_server.port}"
+    await manager.servers.probes.listening()
+    base = f"http://127.0.0.1:{manager.servers.probes.port}"
     async with aiohttp.ClientSession() as session:
 
         async def status(path):
@@ -413,6 +414,76 @@ def test_a_signal_stops_gracefully_and_a_second_one_at_once(number, last_moments
         said += program.stdout.read()
     assert program.returncode == code
     assert said.split()[-1] == last
+
+
+BLOCKED = """
+import asyncio, sys, time
+from pykb.api.core.v1 import ConfigMap
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.runtime import ControllerBuilder, LogFormat, Manager, ManagerOptions, Reconciler
+from pykb.runtime.fake import fake_client
+
+class Stuck(Reconciler):
+    async def reconcile(self, request):
+        print("stuck", flush=True)
+        while True:
+            time.sleep(0.01)
+
+found = ConfigMap(metadata=ObjectMeta(name="a", namespace="default"))
+manager = Manager(ManagerOptions(log_level="error", log_format=LogFormat.JSON), client=fake_client(found))
+ControllerBuilder(manager).for_(ConfigMap).complete(Stuck(manager.client))
+manager.run()
+"""
+
+
+def test_a_signal_logs_where_everything_stands_also_when_the_loop_is_blocked():
+    """SIGUSR1 needs no port and no event loop, and passes the log's level; the program goes on."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", BLOCKED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    )
+    with program:
+        try:
+            assert program.stdout.readline() == "stuck\n"
+            dumps = [dump_of(program) for _ in range(2)]
+        finally:
+            program.kill()
+    for found in dumps:
+        assert found["controller"][0]["work"] == "1 of 1 workers busy, 0 requests ready, 0 not due yet"
+        (reconcile,) = found["reconcile"]
+        assert reconcile["running"].startswith("default/a  ")
+        assert "Stuck.reconcile (" in reconcile["at"]
+        assert any("MainThread" in line["which"] and "Stuck.reconcile" in line["at"] for line in found["threads"])
+        assert any("configmap worker (default/a, " in line["which"] for line in found["tasks"])
+
+
+def dump_of(program):
+    """Ask a program for it, and sort the lines by what they are about."""
+    program.send_signal(signal.SIGUSR1)
+    found = {}
+    for text in program.stderr:
+        line = json.loads(text)
+        found.setdefault(line["msg"], []).append(line)
+        if "dump complete" in found:
+            break
+    return found
+
+
+@pytest.mark.parametrize("secure", [True, False])
+async def test_what_runs_is_shown_to_this_machine_and_to_others_only_by_leave(secure):
+    """Loopback needs no token, a pod's address TLS and one, whatever holds for metrics."""
+    for host, scheme, status in (("127.0.0.1", "http", 200), ("0.0.0.0", "https", 401)):
+        options = ManagerOptions(pprof_bind_address=f"{host}:0", metrics_secure=secure)
+        manager = Manager(options, client=fake_client())
+        ControllerBuilder(manager).for_(ConfigMap).complete(Labeller(manager.client))
+        async with running(manager), aiohttp.ClientSession() as session:
+            await eventually(lambda manager=manager: manager.servers.pprof is not None)
+            await manager.servers.pprof.listening()
+            base = f"{scheme}://127.0.0.1:{manager.servers.pprof.port}"
+            for path in ("/debug/pprof/", "/debug/pprof/controllers", "/loglevel"):
+                async with session.get(base + path, ssl=False) as answer:
+                    assert answer.status == status
+            async with session.put(f"{base}/loglevel", data="nonsense", ssl=False) as answer:
+                assert answer.status == (400 if status == 200 else 401)
 
 
 def _definition():

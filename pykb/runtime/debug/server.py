@@ -1,0 +1,168 @@
+"""What engineers see of a running manager by HTTP: stacks, queues, profiles, memory, and the level of the log.
+
+The flag, and the paths below ``/debug/pprof/``, are controller-runtime's; what stands there is Python's. ``/loglevel``
+answers as zap's ``AtomicLevel`` does. Source: https://pkg.go.dev/go.uber.org/zap#AtomicLevel.ServeHTTP
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from pykb.runtime.bind import BindAddress
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.connections import Limits
+from pykb.runtime.debug.measure import Measurement, Profile, heap_growth, started
+from pykb.runtime.debug.report import controllers_text, groups_text, memory_text, task_groups, thread_groups
+from pykb.runtime.logging import log_levels, set_log_level
+
+if TYPE_CHECKING:
+    from pykb.runtime.controller import Controller
+
+logger = logging.getLogger(__name__)
+
+LIMITS = Limits(connections=32, incomplete=16, received=64 * 1024)
+"""A few engineers, and nobody else."""
+
+BODY_LIMIT = 4096
+SECONDS = 10.0
+MOST_SECONDS = 60.0
+
+ROOT = "/debug/pprof/"
+_INDEX = """\
+/debug/pprof/controllers            queues, and the reconciles that run: for what, since when, where they stand
+/debug/pprof/tasks                  every asyncio task with its chain of awaits, the innermost call first
+/debug/pprof/threads                every thread with its calls
+/debug/pprof/profile?seconds=10     CPU time in microseconds by stack, for flame graphs; with &wall=true all time
+/debug/pprof/memory                 resident memory, garbage collector
+/debug/pprof/heap?seconds=10        which lines allocate what stays (slows the program down meanwhile)
+/loglevel                           GET it; PUT level=debug, or logger=kopf&level=info
+"""
+
+
+class DebugEndpoints:
+    """Answers what is asked about one manager."""
+
+    def __init__(self, controllers: Callable[[], Iterable[Controller[Any]]], *, clock: Clock | None = None) -> None:
+        """Remember what to tell of.
+
+        Args:
+            controllers: Those of the manager.
+            clock: What measurements take their time from.
+        """
+        self._controllers = controllers
+        self._clock: Clock = clock or SystemClock()
+        self._measuring = threading.Lock()
+
+    def app(self, middlewares: Sequence[Middleware] = ()) -> web.Application:
+        """The paths."""
+        app = web.Application(middlewares=middlewares, client_max_size=BODY_LIMIT)
+        pages: dict[str, Callable[[], str]] = {
+            "": lambda: _INDEX,
+            "controllers": lambda: controllers_text(self._controllers()),
+            "tasks": lambda: groups_text(task_groups(asyncio.get_running_loop(), self._controllers())),
+            "threads": lambda: groups_text(thread_groups()),
+            "memory": memory_text,
+        }
+        for name, text in pages.items():
+            app.router.add_get(ROOT + name, _page(text))
+        app.router.add_get(ROOT + "profile", self._profile)
+        app.router.add_get(ROOT + "heap", self._heap)
+        app.router.add_get("/loglevel", _log_level)
+        app.router.add_put("/loglevel", _change_log_level)
+        return app
+
+    async def _profile(self, request: web.Request) -> web.Response:
+        wall = request.query.get("wall", "false") == "true"
+        return await self._measured(request, Profile(wall=wall, clock=self._clock))
+
+    async def _heap(self, request: web.Request) -> web.Response:
+        return await self._measured(request, heap_growth)
+
+    async def _measured(self, request: web.Request, measurement: Measurement) -> web.Response:
+        seconds = _seconds(request)
+        if not self._measuring.acquire(blocking=False):
+            raise web.HTTPConflict(text="another measurement is running; ask again when it is done\n")
+        ended = threading.Event()
+        future = started(measurement, ended)
+        # Also when nobody waits any more: two at once would measure each other.
+        future.add_done_callback(lambda _: self._measuring.release())
+        try:
+            await self._clock.sleep(timedelta(seconds=seconds))
+        finally:
+            ended.set()
+        text: str = await asyncio.wrap_future(future)
+        return web.Response(text=text)
+
+
+@web.middleware
+async def only_from_here(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Refuse requests to other names: a page in a browser could have its own resolve to this machine."""
+    try:
+        local = BindAddress(request.url.host, 0).is_loopback
+    except ValueError:
+        local = False
+    if not local:
+        raise web.HTTPForbidden(text="ask for it as `localhost`\n")
+    return await handler(request)
+
+
+def _page(text: Callable[[], str]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(text=text())
+
+    return answer
+
+
+def _seconds(request: web.Request) -> float:
+    text = request.query.get("seconds", f"{SECONDS:g}")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds <= MOST_SECONDS:  # no number is neither
+        raise web.HTTPBadRequest(text=f"seconds: `{text}` is not a number above 0 and up to {MOST_SECONDS:g}\n")
+    return seconds
+
+
+async def _log_level(_: web.Request) -> web.Response:
+    levels = log_levels()
+    return web.json_response({"level": levels.pop(""), "loggers": levels})
+
+
+async def _change_log_level(request: web.Request) -> web.Response:
+    try:
+        asked = _asked(await request.text())
+        set_log_level(asked.get("level", ""), asked.get("logger", ""))
+    except ValueError as error:
+        raise web.HTTPBadRequest(text=f"{error}\n") from None
+    logger.info("log level changed", extra={"to": asked["level"], "of": asked.get("logger") or "all"})
+    return await _log_level(request)
+
+
+def _asked(body: str) -> dict[str, str]:
+    """What a body says: JSON, a form, or only the level.
+
+    Raises:
+        ValueError: It is none of these.
+    """
+    text = body.strip()
+    found: dict[str, Any]
+    if text.startswith("{"):
+        found = json.loads(text)
+    elif "=" in text:
+        found = dict(parse_qsl(text))
+    else:
+        found = {"level": text}
+    if not set(found) <= {"level", "logger"} or not all(isinstance(value, str) for value in found.values()):
+        raise ValueError("expected `level`, and `logger` or none, as a form or as JSON")
+    return found
