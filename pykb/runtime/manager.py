@@ -324,11 +324,16 @@ class Manager:
                 await self._stop_group(self._elected, asyncio.get_running_loop().time())
 
         work = Work(lead, idle=lambda: not self._late, ending=self._ending)
+        # Renewals must wait neither for the limit of requests a second, nor for connections that controllers have.
+        client = self.api_reader if self._given is not None else self._client_with(TransportOptions())
         try:
-            await elect(self.api_reader, self.options, own, work, clock=self.clock, metrics=self.metrics)
+            await elect(client, self.options, own, work, clock=self.clock, metrics=self.metrics)
         except LeadershipLost:
             self._grace = min(self._grace, self.options.lease_duration - self.options.renew_deadline)
             raise
+        finally:
+            if self._given is None:
+                await client.close()
 
     def _add_kopf_handlers(self) -> None:
         from pykb.runtime._kopf import operators
@@ -344,7 +349,11 @@ class Manager:
             self.add(operator)
 
     def _own_client(self) -> Client:
-        limits = TransportOptions(max_connections=self.options.max_connections)
+        options = self.options
+        limits = TransportOptions(options.max_connections, qps=options.kube_api_qps, burst=options.kube_api_burst)
+        return self._client_with(limits)
+
+    def _client_with(self, limits: TransportOptions) -> Client:
         transport = Transport(self._credentials, limits, observer=self.metrics.observe_request)
         return Client(transport, options=self.options.client_options())
 

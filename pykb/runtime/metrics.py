@@ -27,6 +27,7 @@ RECONCILE_SECONDS = (
     *(50.0, 60.0),
 )
 QUEUE_SECONDS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0)
+THROTTLED_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # client-go's
 
 RESULTS = ("success", "error", "requeue", "requeue_after")
 
@@ -48,6 +49,12 @@ class Metrics:
         self._seen_requests: dict[tuple[int, str, str], Counter] = {}
         self._requests = of.counter(
             "rest_client_requests_total", "Requests to the API server", ("code", "method", "host")
+        )
+        self._throttled = of.histogram(
+            "rest_client_rate_limiter_duration_seconds",
+            "Time that requests waited for the client's own limit",
+            ("verb", "host"),
+            THROTTLED_SECONDS,
         )
         self._unreadable = of.counter(
             "pykb_unreadable_objects",
@@ -91,6 +98,8 @@ class Metrics:
             code = str(record.code) if record.code else "<error>"
             counter = self._seen_requests[key] = self._requests.labels(code, record.method, record.host)
         counter.inc()
+        if record.waited is not None:
+            self._throttled.labels(record.method, record.host).observe(record.waited)
 
     def add_watches(self, informers: Callable[[], Iterable[Informer[Any]]]) -> None:
         """Export how the lists and watches of these informers fare."""

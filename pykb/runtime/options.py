@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -99,6 +100,9 @@ class ManagerOptions:
         cache: What to mirror of each kind.
         client: How the manager's client works.
         max_connections: Of the manager's client.
+        kube_api_qps: How many requests a second that client makes on average; without a limit if not positive. The API
+            server has a fair limit of its own.
+        kube_api_burst: How many requests at once, where ``kube_api_qps`` limits them.
         group_kind_concurrency: ``max_concurrent_reconciles`` by kind (``VirtulMachine.infra.example.com``), where a
             controller does not say.
         kubeconfig: A kubeconfig to use; found as kubectl and pods do when ``None``.
@@ -129,6 +133,8 @@ class ManagerOptions:
     cache: CacheOptions = field(default_factory=CacheOptions)
     client: ClientOptions = field(default_factory=ClientOptions)
     max_connections: int = 32
+    kube_api_qps: float = 0.0
+    kube_api_burst: int = 30
     group_kind_concurrency: Mapping[str, int] = field(default_factory=dict)
     kubeconfig: Path | None = None
     context: str | None = None
@@ -223,6 +229,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         metavar="NS[,NS...]",
         help="namespaces to watch (default: $WATCH_NAMESPACE, else all)",
     )
+    add("--kube-api-qps", type=_rate, metavar="N", help="most requests a second, on average (default: no limit)")
+    add("--kube-api-burst", type=_positive, metavar="N", help="most requests at once under that limit (default 30)")
 
     add = parser.add_argument_group("leader election").add_argument
     add("--leader-elect", **flag, help="have at most one replica work at a time (default false)")
@@ -302,6 +310,22 @@ def _boolean(text: str) -> bool:
     if text in _FALSE:
         return False
     raise argparse.ArgumentTypeError(f"`{text}` is neither true nor false")
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
+    return int(text)
+
+
+def _rate(text: str) -> float:
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not math.isfinite(rate):
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number; expected e.g. 20, or 0 for no limit")
+    return rate
 
 
 def _address(text: str) -> str:

@@ -73,7 +73,7 @@ class BucketLimiter:
     """A token bucket over all items: ``burst`` at once, then ``rate`` a second."""
 
     def __init__(self, *, rate: float = 10.0, burst: int = 100, clock: Clock | None = None) -> None:
-        if rate <= 0 or burst < 1:
+        if not 0 < rate < float("inf") or burst < 1:
             raise ValueError(f"a bucket needs a positive rate and a burst of at least 1, got {rate} and {burst}")
         self._rate = rate
         self._burst = float(burst)

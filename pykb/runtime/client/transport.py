@@ -25,6 +25,7 @@ from pykb.runtime.client.http1 import Answer
 from pykb.runtime.client.pool import ConnectFailed, Pool
 from pykb.runtime.client.server import Server, target_of
 from pykb.runtime.client.sockets import Connector
+from pykb.runtime.client.throttle import Throttle
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
 from pykb.runtime.fence import check_fence
@@ -49,6 +50,9 @@ class TransportOptions:
         first_backoff: The pause before the second attempt; doubled for each further one, with jitter.
         max_backoff: The longest pause, also where the server asks for a longer one.
         idle_timeout: How long a stream may be silent before it counts as broken (bookmarks come once a minute).
+        qps: How many requests a second, on average; without a limit if not positive. Streams (watches, logs) do not
+            count, as in client-go.
+        burst: How many requests at once, where ``qps`` limits them.
     """
 
     max_connections: int = 32
@@ -58,16 +62,27 @@ class TransportOptions:
     first_backoff: timedelta = timedelta(milliseconds=100)
     max_backoff: timedelta = timedelta(seconds=10)
     idle_timeout: timedelta = timedelta(minutes=3)
+    qps: float = 0.0
+    burst: int = 30
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """What a metric of requests counts: one attempt. ``code`` is 0 when there was no answer."""
+    """What a metric of requests counts: one attempt.
+
+    Attributes:
+        method: The verb.
+        host: The server's.
+        code: The answer's; 0 when there was none.
+        seconds: How long it took.
+        waited: For how many seconds the limit of requests held it back; ``None`` where there is no limit.
+    """
 
     method: str
     host: str
     code: int
     seconds: float
+    waited: float | None = None
 
 
 RequestObserver = Callable[[RequestRecord], None]
@@ -103,7 +118,7 @@ class Transport:
         Args:
             source: The credentials.
             options: The limits.
-            clock: What to wait with between attempts.
+            clock: What to wait with before and between attempts.
             observer: Is told about each attempt; see :attr:`observer`.
         """
         self._source = source
@@ -117,6 +132,8 @@ class Transport:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._streams: set[aiohttp.ClientResponse] = set()
         self._slots = asyncio.Semaphore(self._options.max_connections)
+        limits = self._options
+        self._throttle = Throttle(limits.qps, limits.burst, self._clock) if limits.qps > 0 else None
         self._server: Server | None = None
         self._renewal = asyncio.Lock()
         self._warnings: set[str] = set()
@@ -186,11 +203,12 @@ class Transport:
         renewed = False
         count = 0
         while True:
+            waited = None if self._throttle is None or slots is None else await self._throttle.wait(call)
             credentials = await self._source.current()
             count += 1
             try:
                 async with slots or nullcontext():
-                    return await self._observed(call, self._server_for(credentials), attempt)
+                    return await self._observed(call, self._server_for(credentials), attempt, waited)
             except Unauthorized:
                 if renewed:
                     raise
@@ -226,7 +244,11 @@ class Transport:
         return min(max(asked or timedelta(), backoff), self._options.max_backoff)
 
     async def _observed(
-        self, call: Call, server: Server, attempt: Callable[[Server, Call], Awaitable[AnswerT]]
+        self,
+        call: Call,
+        server: Server,
+        attempt: Callable[[Server, Call], Awaitable[AnswerT]],
+        waited: float | None,
     ) -> AnswerT:
         if self._closed:
             raise RuntimeError("this client is closed")
@@ -241,7 +263,8 @@ class Transport:
             raise self._unreachable(server.credentials.server, server.credentials.origin, error) from error
         finally:
             if self.observer is not None:
-                self.observer(RequestRecord(call.method, server.host, code, self._clock.now() - started))
+                seconds = self._clock.now() - started
+                self.observer(RequestRecord(call.method, server.host, code, seconds, waited))
         self._note_warnings(answer)
         if code >= 400:
             raise _refusal(answer)

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import ControllerBuilder, Manager, ManagerOptions, Reconciler, Request, Result, TerminalError
@@ -318,3 +319,32 @@ async def test_credentials_that_the_server_refuses_are_told(widgets, caplog):
         await task
     record = next(record for record in caplog.records if "refuses the credentials" in record.getMessage())
     assert str(widgets.kubeconfig) in record.error
+
+
+async def test_renewals_of_the_lease_do_not_queue_behind_writes(widgets, namespace, client):
+    """A thousand writes wait for the client's own limit for longer than the lease lasts; the leader stays leader."""
+    short = {
+        "lease_duration": timedelta(seconds=2),
+        "renew_deadline": timedelta(seconds=1),
+        "retry_period": timedelta(milliseconds=100),
+    }
+    election = {"leader_elect": True, "leader_election_id": "throttled", "leader_election_namespace": namespace}
+    manager = manager_for(widgets, namespaces=(namespace,), kube_api_qps=0.01, kube_api_burst=3, **election, **short)
+    held = []
+
+    async def writes():
+        held.append(True)
+        await asyncio.gather(*(manager.client.create(widget(namespace, f"w{number}")) for number in range(1000)))
+
+    manager.add(writes)
+    async with running(manager):
+        await eventually(lambda: bool(held))
+        first = (await client.get(Lease, f"{namespace}/throttled")).spec.renew_time
+
+        async def renewed():
+            lease = await client.get(Lease, f"{namespace}/throttled")
+            assert lease.spec.renew_time - first > 2 * short["lease_duration"]
+
+        await eventually(renewed)
+        assert manager.elected.is_set()
+        assert len((await client.list(Widget, namespace=namespace)).items) <= 3
