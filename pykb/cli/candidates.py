@@ -47,14 +47,10 @@ def _resources() -> tuple[Resource, ...]:
     """What PROJECT lists; nothing where there is none or it cannot be read: a completion has nobody to tell."""
     from pykb.cli.project import find_root
     from pykb.diagnostics import EnvironmentProblem
-    from pykb.project import FILE_NAME
-    from pykb.project.file import load
+    from pykb.project.file import read
 
     try:
         root = find_root()
-        if root is None:
-            return ()
-        project, _ = load((root / FILE_NAME).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, EnvironmentProblem):
+        return read(root)[0].resources if root is not None else ()
+    except (OSError, EnvironmentProblem):
         return ()
-    return project.resources if project else ()

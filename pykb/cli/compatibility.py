@@ -44,6 +44,6 @@ def since(root: Path, revision: str, request: Request, result: GenerateResult) -
 
 
 def _groups(root: Path, result: GenerateResult) -> frozenset[str]:
-    from pykb.gen.defaults import project_groups
+    from pykb.project.file import read
 
-    return result.groups | project_groups(root)
+    return result.groups | read(root)[0].groups

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from pykb import __version__
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
-from pykb.diagnostics import EnvironmentProblem, Span
-from pykb.diagnostics.codes.cli import NOT_ENCODED
-from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_LAYOUT, PROJECT_MISSING, PROJECT_OWNER
+from pykb.cli.errors import EXIT_USAGE, finish, report
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING, PROJECT_OWNER
 from pykb.project import FILE_NAME
 
 if TYPE_CHECKING:
@@ -67,8 +66,8 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
     project's environment, which the project pins; see also :func:`settle`.
     """
     from pykb.cli.environment import hand_over
-    from pykb.project.file import load
-    from pykb.project.names import check_names
+    from pykb.project.file import read
+    from pykb.project.names import check
 
     root = find_root()
     if root is None:
@@ -82,34 +81,15 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
     if writes:
         hand_over(root)
     settle(root, writes=writes)
-    try:
-        text = (root / FILE_NAME).read_bytes().decode("utf-8")
-    except UnicodeDecodeError:
-        finish([NOT_ENCODED.at(Span(FILE_NAME, 1, 1), "PROJECT is no UTF-8 text", notes=("nothing was written",))])
-        raise
-    project, found = load(text)
-    if project is None:
-        report(found)
-        raise typer.Exit(EXIT_FINDINGS)
-    foreign = [key for key in project.layout if ".kubebuilder.io/" in key]
-    if foreign or not project.layout:
-        shown = f"`{foreign[0]}`" if foreign else "no plugin at all"
-        finding = PROJECT_LAYOUT.at(
-            None,
-            f"the layout of this project is {shown}, expected `python.pykb.dev/v1`",
-            notes=("nothing was written",),
-            help=("grow this project with the tool that made it, or start one in another directory: `pykb init`",),
-        )
-        finish([finding])
-    finish(check_names(project))
+    project, found = read(root)
+    finish(found)
+    finish(check(project))
     _compare_versions(project)
     return root, project
 
 
 def _compare_versions(project: Project) -> None:
     """Say that the project was made by another pykb; what it may mean is for the user to judge."""
-    from pykb.project.file import value_span
-
     made, here = _numbers(project.cli_version), _numbers(__version__)
     if not made or made == here:
         return
@@ -123,7 +103,7 @@ def _compare_versions(project: Project) -> None:
     message = (
         f"the project was made by pykb {project.cli_version}, this is the {'newer' if older else 'older'} {__version__}"
     )
-    report([PROJECT_CLI_VERSION.at(value_span(project.document, "cliVersion"), message, help=helps)])
+    report([PROJECT_CLI_VERSION.at(project.place("cliVersion"), message, help=helps)])
 
 
 def _numbers(version: str) -> tuple[int, ...]:

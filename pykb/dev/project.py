@@ -11,7 +11,7 @@ from pykb.dev.watch import Watched
 from pykb.envtest.webhook_manifest import MANIFEST
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME
-from pykb.project.file import load
+from pykb.project.file import read
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +60,7 @@ class DevProject:
 
     def converted_kinds(self) -> frozenset[GroupKind]:
         """The kinds with a conversion webhook, as PROJECT remembers them; none where it cannot be read."""
-        try:
-            project, _ = load((self.root / FILE_NAME).read_text(encoding="utf-8"))
-        except OSError:
-            return frozenset()
-        return frozenset(
-            GroupKind(resource.api_group, resource.kind)
-            for resource in (project.resources if project is not None else ())
-            if resource.webhooks is not None and resource.webhooks.conversion
-        )
+        return read(self.root)[0].converted_kinds
 
     def crds_digest(self) -> str:
         """Changes when a definition does."""

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.codes.crd import CRD_TOO_LARGE
+from pykb.diagnostics.codes.project import PROJECT_SYNTAX
 from pykb.gen.artifact import Artifact
 from pykb.gen.ir import Crd
 from pykb.gen.options import GenerateOptions
 from pykb.gen.sources import Sources
+from pykb.meta.gvk import GroupKind
+from pykb.project import content
 
 SAMPLES = "config/samples"
 
@@ -77,7 +81,6 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
     from pykb.gen.assemble import assemble
     from pykb.gen.checks import check
     from pykb.gen.checks.placement import check_placement
-    from pykb.gen.defaults import converted_kinds
     from pykb.gen.kinds import find_kinds
     from pykb.gen.load import importing, load
     from pykb.gen.passes.resolve import Options, Resolver
@@ -97,8 +100,19 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
             diagnostics,
             Options(options.allow_dangerous_types, options.embedded_metadata, options.says_bare_metadata, texts),
         )
-        crds = assemble(kinds, resolver, diagnostics, converted=converted_kinds(root, diagnostics))
+        crds = assemble(kinds, resolver, diagnostics, converted=_converted_kinds(root, diagnostics))
         check(crds, diagnostics)
         if len(modules) == len(loaded):
             check_placement(sources.files, sources.declarations, kinds, diagnostics)
     return crds
+
+
+def _converted_kinds(root: Path, diagnostics: Diagnostics) -> frozenset[GroupKind]:
+    """The kinds that have a conversion webhook; that PROJECT cannot be read is said, since CRDs depend on it."""
+    if b"conversion" not in content(root):  # hardly any project; to load a YAML parser for it takes longer
+        return frozenset()
+    from pykb.project.file import read
+
+    project, found = read(root)
+    diagnostics.extend(finding for finding in found if finding.code is PROJECT_SYNTAX)
+    return project.converted_kinds

@@ -9,16 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import KIND_GONE, MARKERS_GONE
-from pykb.gen.defaults import project_groups, project_kinds
 from pykb.gen.emit.yaml import dump_document
 from pykb.gen.options import GenerateOptions
 from pykb.gen.output import OutputRules
 from pykb.gen.run import GenerateResult
 from pykb.gen.webhook.generate import FILE_NAME
 from pykb.meta.gvk import GroupKind
+from pykb.project import FILE_NAME as PROJECT
+
+if TYPE_CHECKING:
+    from pykb.project.file import Project
 
 _LISTS = {
     "ClusterRole": "rules",
@@ -46,7 +50,7 @@ def stale_files(
     found: dict[str, str | None] = {}
     if "crd" in own:
         names = [artifact.path for artifact in result.artifacts["crd"]]
-        gone = stale_crds(root, rules.folders["crd"], names, lambda: result.groups | project_groups(root))
+        gone = stale_crds(root, rules.folders["crd"], names, lambda: result.groups | _project(root).groups)
         diagnostics.extend(_gone(root, path) for path in gone)
         found |= dict.fromkeys(gone)
     for generator, name in (("rbac", options.rbac_file_name), ("webhook", FILE_NAME)):
@@ -57,6 +61,12 @@ def stale_files(
                 diagnostics.add(_emptied(generator, path))
                 found[path] = text
     return found
+
+
+def _project(root: Path) -> Project:
+    from pykb.project.file import read
+
+    return read(root)[0]
 
 
 def emptied(root: Path, path: str) -> str | None:
@@ -132,8 +142,8 @@ def _gone(root: Path, path: str) -> Diagnostic:
 
 def _users(root: Path, own: str, group: str, kind: str, plural: str) -> Iterator[str]:
     """The files of the project that name a kind, besides its CRD."""
-    if GroupKind(group, kind) in project_kinds(root):
-        yield "PROJECT"
+    if GroupKind(group, kind) in _project(root).kinds:
+        yield PROJECT
     word = re.compile(rf"(?<![A-Za-z0-9-])(?:{re.escape(kind)}|{re.escape(plural)})(?![A-Za-z0-9-])")
     for path in sorted((root / "config").rglob("*.yaml")):
         shown = path.relative_to(root).as_posix()

@@ -19,9 +19,9 @@ from pykb.gen.commandline import (
     WebhookOptions,
     parse_command_line,
 )
-from pykb.gen.defaults import read_settings
 from pykb.gen.options import DEFAULT_FOLDERS, GENERATORS, GenerateOptions
 from pykb.gen.output import OutputRules, check_places
+from pykb.gen.settings import read_settings
 
 FROM_CLUSTER = "cluster"
 """Given for a file of descriptions, it means those of the cluster of the kubeconfig."""

@@ -71,14 +71,7 @@ def _with_defaults(value: Any, schema: SchemaNode) -> Any:
 def _span(name: str, node: yaml.Node, reason: str) -> Span:
     """The line of the field that a reason names, or of the nearest one around it."""
     place = _PLACE.search(reason)
-    mark = node.start_mark
-    for part in re.findall(r"[^.\[\]]+", place.group(1)) if place else ():
-        if isinstance(node, yaml.MappingNode):
-            pair = next((pair for pair in node.value if pair[0].value == part), None)
-            if pair is None:
-                break
-            mark, node = pair[0].start_mark, pair[1]
-        elif isinstance(node, yaml.SequenceNode) and part.isdigit() and int(part) < len(node.value):
-            node = node.value[int(part)]
-            mark = node.start_mark
+    parts = re.findall(r"[^.\[\]]+", place.group(1)) if place else ()
+    keys = [key for key, _ in yaml_text.follow(node, parts)]
+    mark = (keys or [node])[-1].start_mark
     return Span(f"{SAMPLES}/{name}", mark.line + 1, mark.column + 1)

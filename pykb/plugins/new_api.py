@@ -24,6 +24,7 @@ from pykb.plugins.style import Style
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import BUILTIN_GROUPS, Resource, merge, sample_name
+from pykb.project.writer import with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.plan import PlanBuilder
 
@@ -82,7 +83,7 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
     for plugin in chain:
         plugin.create_api(request, plan)
     entry = merge(known, resource) if known else resource
-    plan.update(FILE_NAME, project.with_resource(entry).render().encode() if entry != known else _unchanged(plan))
+    plan.update(FILE_NAME, with_resource(project, entry).text.encode() if entry != known else _unchanged(plan))
     if resource.protected:
         _say_protected(resource, found)
     if options.resource and known is None:

@@ -23,8 +23,7 @@ from pykb.meta.names import as_module_name
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import DEFAULT, resolve
 from pykb.plugins.request import InitRequest
-from pykb.project import FILE_NAME
-from pykb.project.file import create
+from pykb.project import FILE_NAME, writer
 from pykb.scaffold import distribution, license, naming, tree  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import PlanBuilder
@@ -69,7 +68,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     if _failed(found):
         return None, found
     package = as_module_name(name)
-    file = create(
+    file = writer.new_project(
         domain=options.domain,
         project_name=name,
         package=package,
@@ -97,7 +96,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         return None, found
     plan = PlanBuilder(root)
     _run(chain, InitRequest(file, files), plan)
-    plan.create(FILE_NAME, file.render().encode())
+    plan.create(FILE_NAME, file.text.encode())
     _pin(plan, found)
     _explain_taken(plan.diagnostics, found)
     return (None if _failed(found) else plan.build()), found

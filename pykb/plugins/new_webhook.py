@@ -21,6 +21,7 @@ from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import Resource, merge, sample_name
 from pykb.project.webhooks import Webhooks
+from pykb.project.writer import with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.plan import PlanBuilder
 
@@ -94,7 +95,7 @@ def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[Web
             plugin.create_webhook(request, plan)
     merged = merge(known, entry) if known else entry
     if merged != known:
-        plan.update(FILE_NAME, project.with_resource(merged).render().encode())
+        plan.update(FILE_NAME, with_resource(project, merged).text.encode())
     if resource.core and (wanted.defaulting or wanted.validation):
         _say_core(resource, project, found)
     found.extend(plan.diagnostics)

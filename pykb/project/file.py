@@ -1,365 +1,253 @@
 """PROJECT: what was scaffolded, in kubebuilder's version 3 of the file.
 
-``repo`` is the import package of the project, ``path`` of a resource the module of its class. Comments, unknown keys
-and quotes survive a change; a key that pykb adds goes where the alphabet puts it.
+``repo`` is the import package of the project, ``path`` of a resource the module of its class. The file may have been
+edited by hand into anything. One reader gives what can be read and says what is wrong: commands that grow a project
+stop at that, others go by the rest.
 """
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from io import StringIO
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
-from ruamel.yaml import YAML
-from ruamel.yaml.comments import CommentedMap, CommentedSeq
-from ruamel.yaml.error import MarkedYAMLError
-from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
-from pykb.diagnostics import Diagnostic, Diagnostics, Span
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.cli import NOT_ENCODED
 from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_SYNTAX, PROJECT_VERSION, RESTORE
+from pykb.diagnostics.model import Diagnostic
+from pykb.meta.gvk import GroupKind
 from pykb.meta.plural import pluralize
-from pykb.project import FILE_NAME
+from pykb.project import FILE_NAME, content
 from pykb.project.resource import Resource
 from pykb.project.webhooks import Webhooks
 from pykb.reading import yaml_text
 
 VERSION = "3"
 
-_HEADER = """\
-# What `pykb` scaffolded, so that it can go on from here. Commands write this file; it can be read by other tools.
-# The keys are those of kubebuilder's PROJECT, version 3.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The PROJECT file as it was read or made. A change gives a new value; ``document`` is copied before it."""
+    """The PROJECT file as it was read; what it does not say, or says wrongly, is empty."""
 
-    domain: str
-    project_name: str
-    package: str
-    layout: tuple[str, ...]
-    multigroup: bool
-    namespaced: bool
-    cli_version: str
-    resources: tuple[Resource, ...]
-    document: CommentedMap
-    indented_lists: bool = False
-    newline: str = "\n"
+    text: str = ""
+    node: yaml.Node | None = None
+    domain: str = ""
+    project_name: str = ""
+    package: str = ""
+    layout: tuple[str, ...] = ()
+    multigroup: bool = False
+    namespaced: bool = False
+    cli_version: str = ""
+    resources: tuple[Resource, ...] = ()
+
+    @property
+    def kinds(self) -> frozenset[GroupKind]:
+        """The kinds that it lists."""
+        return frozenset(resource.gvk.group_kind for resource in self.resources if resource.kind)
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """The API groups of those."""
+        return frozenset(kind.group for kind in self.kinds)
+
+    @property
+    def converted_kinds(self) -> frozenset[GroupKind]:
+        """The kinds that have a conversion webhook."""
+        converted = (each for each in self.resources if each.webhooks and each.webhooks.conversion)
+        return frozenset(each.gvk.group_kind for each in converted if each.kind)
+
+    def index(self, resource: Resource) -> int | None:
+        """Where in the list the entry with the same identity stands."""
+        return next((index for index, each in enumerate(self.resources) if each.identity == resource.identity), None)
 
     def find(self, resource: Resource) -> Resource | None:
         """The entry with the same identity."""
-        return next((r for r in self.resources if r.identity == resource.identity), None)
+        index = self.index(resource)
+        return None if index is None else self.resources[index]
 
     def span(self, resource: Resource, key: str = "kind") -> Span:
         """Where an entry says ``key``; its first line where it does not."""
-        entries: CommentedSeq = self.document["resources"]
-        index = next(i for i, r in enumerate(self.resources) if r.identity == resource.identity)
-        return value_span(entries[index], key) if key in entries[index] else _item_span(entries, index)
+        return self.place("resources", self.index(resource), key)
 
-    def with_resource(self, resource: Resource) -> Project:
-        """The file with one entry added, or replaced where its identity is known."""
-        document = copy.deepcopy(self.document)
-        entries = document.get("resources")
-        if not isinstance(entries, CommentedSeq):
-            entries = CommentedSeq()
-            _put(document, "resources", entries)
-        position = next((i for i, r in enumerate(self.resources) if r.identity == resource.identity), None)
-        resources = list(self.resources)
-        if position is None:
-            entries.append(_entry(resource))
-            resources.append(resource)
-        else:
-            _update(entries[position], _entry(resource))
-            resources[position] = resource
-        return replace(self, document=document, resources=tuple(resources))
-
-    def render(self) -> str:
-        """The text of the file."""
-        return _dump(self.document, indented_lists=self.indented_lists).replace("\n", self.newline)
+    def place(self, *path: object) -> Span:
+        """Where a value stands, or the nearest one around it."""
+        return _place(self.node, path)
 
 
-def create(
-    *,
-    domain: str,
-    project_name: str,
-    package: str,
-    layout: Sequence[str],
-    multigroup: bool,
-    namespaced: bool,
-    cli_version: str,
-) -> Project:
-    """The file of a new project."""
-    values: dict[str, Any] = {
-        "cliVersion": cli_version,
-        "domain": domain,
-        "layout": list(layout),
-        "multigroup": multigroup or None,
-        "namespaced": namespaced or None,
-        "projectName": project_name,
-        "repo": package,
-        "version": DoubleQuotedScalarString(VERSION),
-    }
-    document = CommentedMap({key: value for key, value in values.items() if value is not None})
-    project, found = load(_HEADER + _dump(document, indented_lists=False))
-    if project is None:  # names are validated before; what remains is a bug
-        raise AssertionError(list(found))
-    return project
-
-
-def load(text: str) -> tuple[Project | None, Diagnostics]:
-    """Read the file; ``None`` with findings when it cannot be used."""
-    found = Diagnostics()
-    newline = "\r\n" if "\r\n" in text else "\n"
-    text = text.replace("\r\n", "\n")
+def read(root: Path) -> tuple[Project, Diagnostics]:
+    """What the file of a project says, and what is wrong with it; no file says nothing."""
     try:
-        document = _parse(text)
-    except (MarkedYAMLError, yaml.MarkedYAMLError) as error:
-        mark = error.problem_mark or error.context_mark
-        if mark is not None and error.context_mark is not None and mark.line >= len(text.splitlines()):
-            mark = error.context_mark  # what was left open says more than the end of the file
-        span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else Span(FILE_NAME, 1, 1)
-        message = f"PROJECT {yaml_text.verdict(error)}: {_problem(error)}"
-        found.add(PROJECT_SYNTAX.at(span, message, help=(RESTORE,)))
-        return None, found
-    if not isinstance(document, CommentedMap):
+        text = content(root).decode("utf-8")
+    except UnicodeDecodeError:
+        message = "PROJECT is no UTF-8 text"
+        return Project(), Diagnostics([NOT_ENCODED.at(_START, message, notes=("nothing was written",))])
+    return load(text) if text else (Project(), Diagnostics())
+
+
+def load(text: str) -> tuple[Project, Diagnostics]:
+    """What a text says, and what is wrong with it."""
+    try:
+        document = yaml_text.document(text, _Loader)
+    except yaml.MarkedYAMLError as error:
+        return Project(text), Diagnostics([syntax_problem(error, text)])
+    if document is None or not isinstance(document.content, dict):
         message = "PROJECT must be a mapping of keys to values"
-        found.add(PROJECT_SYNTAX.at(Span(FILE_NAME, 1, 1), message, help=(RESTORE,)))
-        return None, found
-    reader = _Reader(found)
-    version = document.get("version")
-    if str(version) != VERSION:
-        span = value_span(document, "version") if "version" in document else Span(FILE_NAME, 1, 1)
-        shown = "no version" if version is None else f"version `{version}`"
-        found.add(PROJECT_VERSION.at(span, f'PROJECT has {shown}, expected `"{VERSION}"`'))
-    layout = document.get("layout", [])
-    entries = document.get("resources") or CommentedSeq()
-    if not isinstance(entries, CommentedSeq):
-        found.add(reader.wrong(document, "resources", "a list"))
-        entries = CommentedSeq()
-    project = Project(
-        domain=reader.text(document, "domain"),
-        project_name=reader.text(document, "projectName", required=True),
-        package=reader.text(document, "repo"),
-        layout=(layout,) if isinstance(layout, str) else tuple(reader.texts(document, "layout")),
-        multigroup=reader.flag(document, "multigroup"),
-        namespaced=reader.flag(document, "namespaced"),
-        cli_version=reader.text(document, "cliVersion"),
-        resources=tuple(reader.resource(entries, index) for index in range(len(entries))),
-        document=document,
-        indented_lists=_has_indented_lists(text),
-        newline=newline,
-    )
-    return (None if found.has_errors else project), found
+        return Project(text), Diagnostics([PROJECT_SYNTAX.at(_START, message, help=(RESTORE,))])
+    reader = _Reader(document)
+    return reader.project(text), reader.found
 
 
-def _parse(text: str) -> object:
-    """The document with its comments. What ruamel cannot read in other ways than by syntax, PyYAML says where.
-
-    Raises:
-        ruamel.yaml.error.MarkedYAMLError: It is no YAML.
-        yaml.MarkedYAMLError: It is no YAML, or exceeds a limit.
-    """
-    try:
-        document: object = _yaml().load(text)
-    except MarkedYAMLError:
-        raise
-    except Exception as error:
-        yaml_text.load(text)
-        problem = str(error).partition("\n")[0]
-        raise MarkedYAMLError(problem=problem) from error
-    return document
+def syntax_problem(error: Any, text: str) -> Diagnostic:
+    """What a YAML error says, of PyYAML or of ruamel, where the text is wrong."""
+    mark = error.problem_mark or error.context_mark
+    if mark is not None and error.context_mark is not None and mark.line >= len(text.splitlines()):
+        mark = error.context_mark  # what was left open says more than the end of the file
+    span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else _START
+    problem = str(error.problem or "it cannot be parsed").replace("'", "`")
+    return PROJECT_SYNTAX.at(span, f"PROJECT {yaml_text.verdict(error)}: {problem}", help=(RESTORE,))
 
 
-def _problem(error: MarkedYAMLError | yaml.MarkedYAMLError) -> str:
-    return (
-        str(error.problem or "it cannot be parsed").replace("'", "`").replace("`<stream end>`", "the end of the file")
-    )
+_START = Span(FILE_NAME, 1, 1)
+
+
+class _Loader(yaml_text.Loader):
+    """A loader with the truth values of YAML 1.2, in which the file is written: `no` and `on` are texts."""
+
+    def construct_word(self, node: yaml.ScalarNode) -> bool | str:
+        """A truth value, or a word that was one in YAML 1.1."""
+        word = str(node.value)
+        return word.lower() == "true" if word.lower() in {"true", "false"} else word
+
+
+_Loader.add_constructor("tag:yaml.org,2002:bool", _Loader.construct_word)
 
 
 class _Reader:
-    """Takes values out of the document; what does not fit is a finding at its place."""
+    """Takes values out of the document by their paths; what does not fit is a finding at its place."""
 
-    def __init__(self, found: Diagnostics) -> None:
-        self.found = found
+    def __init__(self, document: yaml_text.Document) -> None:
+        self._document = document
+        self.found = Diagnostics()
 
-    def text(self, node: CommentedMap, key: str, *, required: bool = False) -> str:
-        value = node.get(key)
-        if value is None:
-            if required:
-                self.found.add(PROJECT_FIELD.at(_map_span(node), f"PROJECT needs the key `{key}`"))
-            return ""
-        if not isinstance(value, str):
-            self.found.add(self.wrong(node, key, "text"))
-            return ""
-        return value
-
-    def texts(self, node: CommentedMap, key: str) -> list[str]:
-        value = node.get(key, [])
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return list(value)
-        self.found.add(self.wrong(node, key, "a list of texts"))
-        return []
-
-    def flag(self, node: CommentedMap, key: str) -> bool:
-        value = node.get(key, False)
-        if isinstance(value, bool):
-            return value
-        self.found.add(self.wrong(node, key, "`true` or `false`"))
-        return False
-
-    def resource(self, entries: CommentedSeq, index: int) -> Resource:
-        node = entries[index]
-        if not isinstance(node, CommentedMap):
-            self.found.add(PROJECT_FIELD.at(_item_span(entries, index), "a resource must be a mapping"))
-            return Resource("", "", "", "", "")
-        api = node.get("api")
-        if api is not None and not isinstance(api, CommentedMap):
-            self.found.add(self.wrong(node, "api", "a mapping"))
-            api = None
-        kind = self.text(node, "kind", required=True)
-        named = node.get("controllers") or []
-        if not isinstance(named, list) or not all(
-            isinstance(c, Mapping) and isinstance(c.get("name"), str) for c in named
-        ):
-            self.found.add(self.wrong(node, "controllers", "a list of mappings with a `name`"))
-            named = []
-        return Resource(
-            group=self.text(node, "group"),
-            domain=self.text(node, "domain"),
-            version=self.text(node, "version", required=True),
-            kind=kind,
-            plural=self.text(node, "plural") or pluralize(kind),
-            path=self.text(node, "path"),
-            namespaced=self.flag(api, "namespaced") if api is not None else True,
-            api=api is not None,
-            core=self.flag(node, "core"),
-            external=self.flag(node, "external"),
-            controller=self.flag(node, "controller"),
-            controllers=tuple(c["name"] for c in named),
-            webhooks=self.webhooks(node),
+    def project(self, text: str) -> Project:
+        version = self._value("version")
+        if str(version) != VERSION:
+            span = self._place("version") if version is not None else _START
+            shown = "no version" if version is None else f"version `{version}`"
+            self.found.add(PROJECT_VERSION.at(span, f'PROJECT has {shown}, expected `"{VERSION}"`'))
+        layout = self._value("layout")
+        entries = self._value("resources") or []
+        if not isinstance(entries, list):
+            self._wrong("a list", "resources")
+            entries = []
+        return Project(
+            text,
+            self._document.node,
+            domain=self._text("domain"),
+            project_name=self._text("projectName", required=True),
+            package=self._text("repo"),
+            layout=(layout,) if isinstance(layout, str) else self._texts("layout"),
+            multigroup=self._flag("multigroup"),
+            namespaced=self._flag("namespaced"),
+            cli_version=self._text("cliVersion"),
+            resources=tuple(self._resource("resources", index) for index in range(len(entries))),
         )
 
-    def webhooks(self, entry: CommentedMap) -> Webhooks | None:
-        node = entry.get("webhooks")
-        if node is None:
-            return None
-        if not isinstance(node, CommentedMap):
-            self.found.add(self.wrong(entry, "webhooks", "a mapping"))
+    def _resource(self, *at: object) -> Resource:
+        if not isinstance(self._value(*at), dict):
+            self.found.add(PROJECT_FIELD.at(self._place(*at), "a resource must be a mapping"))
+            return Resource("", "", "", "", "")
+        api = self._mapping(*at, "api")
+        kind = self._text(*at, "kind", required=True)
+        return Resource(
+            group=self._text(*at, "group"),
+            domain=self._text(*at, "domain"),
+            version=self._text(*at, "version", required=True),
+            kind=kind,
+            plural=self._text(*at, "plural") or pluralize(kind),
+            path=self._text(*at, "path"),
+            namespaced=self._flag(*at, "api", "namespaced") if api else True,
+            api=api,
+            core=self._flag(*at, "core"),
+            external=self._flag(*at, "external"),
+            controller=self._flag(*at, "controller"),
+            controllers=self._controllers(*at, "controllers"),
+            webhooks=self._webhooks(*at, "webhooks"),
+        )
+
+    def _controllers(self, *at: object) -> tuple[str, ...]:
+        found = self._value(*at) or []
+        if isinstance(found, list) and all(isinstance(c, dict) and isinstance(c.get("name"), str) for c in found):
+            return tuple(c["name"] for c in found)
+        self._wrong("a list of mappings with a `name`", *at)
+        return ()
+
+    def _webhooks(self, *at: object) -> Webhooks | None:
+        if not self._mapping(*at):
             return None
         return Webhooks(
-            defaulting=self.flag(node, "defaulting"),
-            validation=self.flag(node, "validation"),
-            conversion=self.flag(node, "conversion"),
-            spoke=tuple(self.texts(node, "spoke")),
-            defaulting_path=self.text(node, "defaultingPath"),
-            validation_path=self.text(node, "validationPath"),
+            defaulting=self._flag(*at, "defaulting"),
+            validation=self._flag(*at, "validation"),
+            conversion=self._flag(*at, "conversion"),
+            spoke=self._texts(*at, "spoke"),
+            defaulting_path=self._text(*at, "defaultingPath"),
+            validation_path=self._text(*at, "validationPath"),
         )
 
-    def wrong(self, node: CommentedMap, key: str, expected: str) -> Diagnostic:
-        return PROJECT_FIELD.at(value_span(node, key), f"`{key}` must be {expected}")
+    def _text(self, *path: object, required: bool = False) -> str:
+        value = self._value(*path)
+        if value is None:
+            if required:
+                message = f"PROJECT needs the key `{path[-1]}`"
+                self.found.add(PROJECT_FIELD.at(self._place(*path[:-1]), message))
+            return ""
+        if not isinstance(value, str):
+            self._wrong("text", *path)
+            return "" if isinstance(value, dict | list) else str(value)
+        return value
+
+    def _texts(self, *path: object) -> tuple[str, ...]:
+        value = self._value(*path)
+        if value is None:
+            return ()
+        if isinstance(value, list) and all(isinstance(item, str) for item in value):
+            return tuple(value)
+        self._wrong("a list of texts", *path)
+        return ()
+
+    def _flag(self, *path: object) -> bool:
+        value = self._value(*path)
+        if value is None or isinstance(value, bool):
+            return bool(value)
+        self._wrong("`true` or `false`", *path)
+        return False
+
+    def _mapping(self, *path: object) -> bool:
+        value = self._value(*path)
+        if value is not None and not isinstance(value, dict):
+            self._wrong("a mapping", *path)
+        return isinstance(value, dict)
+
+    def _value(self, *path: object) -> Any:
+        value = self._document.content
+        for part in path:
+            value = value[part] if isinstance(value, list) and isinstance(part, int) else value.get(part)
+        return value
+
+    def _wrong(self, expected: str, *path: object) -> None:
+        self.found.add(PROJECT_FIELD.at(self._place(*path), f"`{path[-1]}` must be {expected}"))
+
+    def _place(self, *path: object) -> Span:
+        return _place(self._document.node, path)
 
 
-def _entry(resource: Resource) -> CommentedMap:
-    values: dict[str, Any] = {
-        "api": CommentedMap({"crdVersion": "v1", **({"namespaced": True} if resource.namespaced else {})})
-        if resource.api
-        else None,
-        "controller": resource.controller or None,
-        "controllers": [{"name": name} for name in resource.controllers] or None,
-        "core": resource.core or None,
-        "domain": resource.domain or None,
-        "external": resource.external or None,
-        "group": resource.group or None,
-        "kind": resource.kind,
-        "path": resource.path or None,
-        "plural": resource.plural if resource.irregular_plural else None,
-        "version": resource.version,
-        "webhooks": _webhooks(resource.webhooks) if resource.webhooks else None,
-    }
-    return CommentedMap({key: value for key, value in values.items() if value is not None})
-
-
-def _webhooks(webhooks: Webhooks) -> CommentedMap:
-    values: dict[str, Any] = {
-        "conversion": webhooks.conversion or None,
-        "defaulting": webhooks.defaulting or None,
-        "defaultingPath": webhooks.defaulting_path or None,
-        "spoke": list(webhooks.spoke) or None,
-        "validation": webhooks.validation or None,
-        "validationPath": webhooks.validation_path or None,
-        "webhookVersion": "v1",
-    }
-    return CommentedMap({key: value for key, value in values.items() if value is not None})
-
-
-_OURS = frozenset({"api", "controller", "controllers", "core", "domain", "external", "group", "kind", "path", "plural"})
-_INNER = {"api": ("namespaced",), "webhooks": ("defaultingPath", "validationPath")}
-"""The keys of mappings that go where a change leaves them out; other unknown ones stay."""
-
-
-def _update(node: CommentedMap, wanted: CommentedMap) -> None:
-    """Make an entry say what is wanted, and touch nothing that says so already."""
-    for key in _OURS - set(wanted):
-        node.pop(key, None)
-    for key, value in wanted.items():
-        if isinstance(value, CommentedMap) and isinstance(node.get(key), CommentedMap):
-            for inner, text in value.items():
-                if node[key].get(inner) != text:
-                    _put(node[key], inner, text)
-            for inner in _INNER[key]:
-                if inner not in value:
-                    node[key].pop(inner, None)
-        elif node.get(key) != value:
-            _put(node, key, value)
-
-
-def _put(node: CommentedMap, key: str, value: Any) -> None:
-    if key in node:
-        node[key] = value
-        return
-    position = max((i + 1 for i, other in enumerate(node) if str(other) < key), default=0)
-    node.insert(position, key, value)
-
-
-def _yaml() -> YAML:
-    reader = YAML()
-    reader.width = 4096
-    reader.preserve_quotes = True
-    return reader
-
-
-def _dump(document: CommentedMap, *, indented_lists: bool) -> str:
-    writer = _yaml()
-    if indented_lists:
-        writer.indent(mapping=2, sequence=4, offset=2)
-    stream = StringIO()
-    writer.dump(document, stream)
-    return stream.getvalue()
-
-
-def _has_indented_lists(text: str) -> bool:
-    lines = text.splitlines()
-    return any(
-        line.rstrip() in {"layout:", "resources:"} and following.startswith("  - ")
-        for line, following in pairwise(lines)
-    )
-
-
-def value_span(node: CommentedMap, key: str) -> Span:
-    """Where the value of a key stands."""
-    line, column = node.lc.value(key)
-    return Span(FILE_NAME, line + 1, column + 1, end_column=column + 1 + max(1, len(str(node[key]))))
-
-
-def _item_span(node: CommentedSeq, index: int) -> Span:
-    line, column = node.lc.item(index)
-    return Span(FILE_NAME, line + 1, column + 1)
-
-
-def _map_span(node: CommentedMap) -> Span:
-    return Span(FILE_NAME, node.lc.line + 1, node.lc.col + 1)
+def _place(node: yaml.Node | None, path: Sequence[object]) -> Span:
+    if node is None:
+        return _START
+    node = [node, *(value for _, value in yaml_text.follow(node, path))][-1]
+    start, end = node.start_mark, node.end_mark
+    is_word = isinstance(node, yaml.ScalarNode) and end.line == start.line
+    return Span(FILE_NAME, start.line + 1, start.column + 1, end_column=end.column + 1 if is_word else 0)

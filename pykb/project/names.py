@@ -1,72 +1,80 @@
-"""The names in PROJECT, held to the rules of the command line: the file may have been edited by hand.
+"""What a command that grows a project asks of PROJECT: that pykb made the project, and names as its command line has.
 
-They become paths, code and manifests. A PROJECT of another tool has names of another kind, so it is asked first
-whose it is.
+The names become paths, code and manifests, and the file may have been edited by hand. A PROJECT of another tool has
+names of another kind, so it is asked first whose it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
-from ruamel.yaml.comments import CommentedMap
+from collections.abc import Callable, Iterator
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.project import PROJECT_FIELD
+from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_LAYOUT
 from pykb.meta import names
 from pykb.meta.webhook_paths import is_served_path
-from pykb.project.file import Project, value_span
-
-
-class _Rule(NamedTuple):
-    """What the value of a key must be."""
-
-    key: str
-    holds: Callable[[str], bool]
-    expected: str
+from pykb.project.file import Project
 
 
 def _is_import_path(text: str) -> bool:
     return all(names.is_module_name(part) for part in text.split("."))
 
 
-_DNS_NAME = "a DNS name: lower case letters, digits, hyphens and dots only"
-_DNS_LABEL = "a DNS label: lower case letters, digits and hyphens, a letter first"
-_PROJECT = (
-    _Rule("domain", names.is_subdomain, _DNS_NAME),
-    _Rule("projectName", names.is_rfc_1035_label, _DNS_LABEL),
-    _Rule("repo", names.is_module_name, "the name of the project's Python package"),
-)
-_RESOURCE = (
-    _Rule("domain", names.is_subdomain, _DNS_NAME),
-    _Rule("group", names.is_subdomain, _DNS_NAME),
-    _Rule("version", names.is_version, "an API version: `v1`, `v1beta1` or `v2alpha3`"),
-    _Rule("kind", names.is_kind, "in PascalCase: letters and digits, an upper case letter first"),
-    _Rule("plural", names.is_rfc_1035_label, _DNS_LABEL),
-    _Rule("path", _is_import_path, "the Python module of the kind"),
-)
-_WEBHOOKS = (
-    _Rule("defaultingPath", is_served_path, "a path: `/`, then lower case letters, digits, hyphens and dots"),
-    _Rule("validationPath", is_served_path, "a path: `/`, then lower case letters, digits, hyphens and dots"),
-)
+_Rule = tuple[Callable[[str], bool], str]
+_DNS_NAME: _Rule = (names.is_subdomain, "a DNS name: lower case letters, digits, hyphens and dots only")
+_DNS_LABEL: _Rule = (names.is_rfc_1035_label, "a DNS label: lower case letters, digits and hyphens, a letter first")
+_PATH: _Rule = (is_served_path, "a path: `/`, then lower case letters, digits, hyphens and dots")
+_RULES: dict[str, _Rule] = {
+    "domain": _DNS_NAME,
+    "projectName": _DNS_LABEL,
+    "repo": (names.is_module_name, "the name of the project's Python package"),
+    "group": _DNS_NAME,
+    "version": (names.is_version, "an API version: `v1`, `v1beta1` or `v2alpha3`"),
+    "kind": (names.is_kind, "in PascalCase: letters and digits, an upper case letter first"),
+    "plural": _DNS_LABEL,
+    "path": (_is_import_path, "the Python module of the kind"),
+    "defaultingPath": _PATH,
+    "validationPath": _PATH,
+    "spoke": (names.is_version, "a list of API versions: `v1`, `v1beta1` or `v2alpha3`"),
+}
 
 
-def check_names(project: Project) -> Diagnostics:
+def check(project: Project) -> Diagnostics:
     """What no command would have written."""
     found = Diagnostics()
-    _check(project.document, _PROJECT, found)
-    for entry in project.document.get("resources") or ():
-        _check(entry, _RESOURCE, found)
-        webhooks = entry.get("webhooks") or CommentedMap()
-        _check(webhooks, _WEBHOOKS, found)
-        if not all(names.is_version(version) for version in webhooks.get("spoke") or ()):
-            message = "`spoke` must be a list of API versions: `v1`, `v1beta1` or `v2alpha3`"
-            found.add(PROJECT_FIELD.at(value_span(webhooks, "spoke"), message))
+    foreign = [key for key in project.layout if ".kubebuilder.io/" in key]
+    if foreign or not project.layout:
+        shown = f"`{foreign[0]}`" if foreign else "no plugin at all"
+        found.add(
+            PROJECT_LAYOUT.at(
+                None,
+                f"the layout of this project is {shown}, expected `python.pykb.dev/v1`",
+                notes=("nothing was written",),
+                help=("grow this project with the tool that made it, or start one in another directory: `pykb init`",),
+            )
+        )
+        return found
+    for value, key, *around in _names(project):
+        holds, expected = _RULES[key]
+        if value and not holds(value):
+            found.add(PROJECT_FIELD.at(project.place(*around, key), f"`{key}` must be {expected}"))
     return found
 
 
-def _check(node: CommentedMap, rules: tuple[_Rule, ...], found: Diagnostics) -> None:
-    for rule in rules:
-        value = node.get(rule.key)
-        if value and not rule.holds(value):
-            found.add(PROJECT_FIELD.at(value_span(node, rule.key), f"`{rule.key}` must be {rule.expected}"))
+def _names(project: Project) -> Iterator[tuple[str, str, *tuple[object, ...]]]:
+    """Each name with its key, and the path of the mapping that it is in."""
+    yield project.domain, "domain"
+    yield project.project_name, "projectName"
+    yield project.package, "repo"
+    for index, resource in enumerate(project.resources):
+        at = ("resources", index)
+        yield resource.domain, "domain", *at
+        yield resource.group, "group", *at
+        yield resource.version, "version", *at
+        yield resource.kind, "kind", *at
+        yield resource.plural if resource.irregular_plural else "", "plural", *at
+        yield resource.path, "path", *at
+        if resource.webhooks:
+            yield resource.webhooks.defaulting_path, "defaultingPath", *at, "webhooks"
+            yield resource.webhooks.validation_path, "validationPath", *at, "webhooks"
+            for version in resource.webhooks.spoke:
+                yield version, "spoke", *at, "webhooks"

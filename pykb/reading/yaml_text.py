@@ -7,7 +7,7 @@ stop before each of these, with a ``yaml.MarkedYAMLError`` that says where.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -155,11 +155,41 @@ def load(text: str | bytes, loader: type[Loader] = Loader) -> Any:
     Raises:
         yaml.MarkedYAMLError: It is no YAML, more than one document, or exceeds a limit.
     """
+    found = document(text, loader)
+    return None if found is None else found.content
+
+
+def document(text: str | bytes, loader: type[Loader] = Loader) -> Document | None:
+    """The only document of a text; ``None`` when there is none.
+
+    Raises:
+        yaml.MarkedYAMLError: It is no YAML, more than one document, or exceeds a limit.
+    """
     reader = loader(text)
     try:
-        return reader.get_single_data()
+        node = reader.get_single_node()
+        return None if node is None else Document(node, reader.construct_document(node))
     finally:
         reader.dispose()
+
+
+def follow(node: yaml.Node, path: Iterable[object]) -> Iterator[tuple[yaml.Node, yaml.Node]]:
+    """The keys and values on the way to a value, as far as there are any; an item of a list is its own key.
+
+    >>> [value.value for _, value in follow(compose("{a: x, b: [y, {c: z}]}"), ["b", 1, "c", "d"])][-1]
+    'z'
+    """
+    for part in map(str, path):
+        if isinstance(node, yaml.MappingNode):
+            pair = next((pair for pair in reversed(node.value) if pair[0].value == part), None)
+            if pair is None:
+                return
+            key, node = pair
+        elif isinstance(node, yaml.SequenceNode) and part.isdigit() and int(part) < len(node.value):
+            key = node = node.value[int(part)]
+        else:
+            return
+        yield key, node
 
 
 def compose(text: str) -> yaml.Node | None:

@@ -21,8 +21,7 @@ from pykb.envtest.conversions import install_conversions, remove_conversions, se
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving
 from pykb.envtest.webhooks import settle, unreachable
-from pykb.project import FILE_NAME
-from pykb.project.file import load
+from pykb.project.file import read
 from pykb.runtime.fake import fake_client
 from pykb.runtime.manager import Manager
 from pykb.runtime.options import ManagerOptions
@@ -65,11 +64,8 @@ def project_conversions(rest: Rest, project: Path) -> Iterator[None]:
 
 
 def _register_of(project: Path) -> Callable[[Manager], Any] | None:
-    file = project / FILE_NAME
-    found = load(file.read_text(encoding="utf-8"))[0] if file.is_file() else None
-    if found is None or not found.package:
-        return None
-    return getattr(importlib.import_module(f"{found.package}.__main__"), "register", None)
+    package = read(project)[0].package
+    return getattr(importlib.import_module(f"{package}.__main__"), "register", None) if package else None
 
 
 @contextlib.contextmanager

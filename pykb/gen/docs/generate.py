@@ -5,7 +5,6 @@ from __future__ import annotations
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import NOTHING_FOUND
 from pykb.gen.crd import find_crds
-from pykb.gen.defaults import read_project
 from pykb.gen.docs.collect import collect
 from pykb.gen.docs.html import render_html
 from pykb.gen.docs.markdown import render_markdown
@@ -13,6 +12,7 @@ from pykb.gen.docs.samples import read_samples
 from pykb.gen.options import GenerateOptions
 from pykb.gen.sources import read_sources
 from pykb.markers.registry import builtin_registry
+from pykb.project.file import read
 
 RENDERERS = {"markdown": render_markdown, "html": render_html}
 
@@ -41,7 +41,7 @@ def generate_docs(options: GenerateOptions, formats: tuple[str, ...]) -> tuple[d
         )
     if diagnostics.has_errors or not crds:
         return {}, diagnostics
-    name = read_project(options.root).get("projectName")
+    name = read(options.root)[0].project_name
     title = f"API reference of {name}" if name else "API reference"
     reference = collect(crds, read_samples(options.root), title=title)
     return {name: RENDERERS[name](reference) for name in formats}, diagnostics

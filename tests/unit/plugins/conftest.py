@@ -16,8 +16,7 @@ from pykb.files.plan import Plan
 from pykb.plugins.new_api import NewApi, plan_api
 from pykb.plugins.new_project import NewProject, plan_project
 from pykb.plugins.new_webhook import NewWebhook, plan_webhook
-from pykb.project import FILE_NAME
-from pykb.project.file import load
+from pykb.project.file import read
 
 Grow = Callable[..., Path]
 
@@ -32,8 +31,8 @@ def grow(tmp_path_factory: pytest.TempPathFactory) -> Grow:
         plan, found = plan_project(options, root, year="2026")
         write(plan)
         for each in additions:
-            file, problems = load((root / FILE_NAME).read_text(encoding="utf-8"))
-            assert file is not None, problems
+            file, problems = read(root)
+            assert not problems
             planned, found = plan_api(each, file, root) if isinstance(each, NewApi) else plan_webhook(each, file, root)
             assert planned is not None, [str(finding) for finding in found]
             write(planned.plan)

@@ -7,12 +7,16 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from pykb.project.file import Project, create, load
-from pykb.project.names import check_names
+from pykb.diagnostics import EnvironmentProblem
+from pykb.meta.gvk import GroupKind
+from pykb.project.file import Project, load
+from pykb.project.names import check
 from pykb.project.resource import Resource, merge
 from pykb.project.webhooks import Webhooks
+from pykb.project.writer import new_project, with_resource
 
 MACHINE = Resource("infra", "example.com", "v1", "Machine", "machines", path="app.api.v1", api=True, controller=True)
+DISK = Resource("infra", "example.com", "v1", "Disk", "disks", path="app.api.v1", api=True)
 
 BY_HAND = """\
 # our project
@@ -41,7 +45,7 @@ resources:
 
 def new() -> Project:
     """A project as `init` makes it."""
-    return create(
+    return new_project(
         domain="example.com",
         project_name="app",
         package="app",
@@ -52,9 +56,17 @@ def new() -> Project:
     )
 
 
+def grown(*resources: Resource) -> Project:
+    """Such a project with these entries."""
+    project = new()
+    for resource in resources:
+        project = with_resource(project, resource)
+    return project
+
+
 def test_a_new_file_has_kubebuilders_keys_in_alphabetical_order() -> None:
     """Tools that read PROJECT find what they know; keys that say nothing are left out."""
-    text = new().with_resource(MACHINE).render()
+    text = with_resource(new(), MACHINE).text
     document = yaml.safe_load(text)
     assert list(document) == sorted(document)
     assert document == {
@@ -84,39 +96,30 @@ def test_what_is_written_is_read_back() -> None:
     """A file means the same after it was written and read."""
     odd = Resource("", "example.com", "v1beta1", "Box", "boxen", path="app.api.v1beta1", namespaced=False, api=True)
     core = Resource("core", "", "v1", "Pod", "pods", path="pykb.api.core.v1", core=True, controllers=("a", "b"))
-    project = new().with_resource(MACHINE).with_resource(odd).with_resource(core)
-    read, found = load(project.render())
-    assert not found
-    assert read is not None
-    assert read.resources == (MACHINE, odd, core) == project.resources
-    assert read.multigroup
+    project = grown(MACHINE, odd, core)
+    assert project.resources == (MACHINE, odd, core)
+    assert project.multigroup
 
 
 def test_comments_unknown_keys_and_the_order_of_a_person_are_kept() -> None:
     """A change adds its lines and touches no other."""
     project, found = load(BY_HAND)
     assert not found
-    assert project is not None
-    assert project.render() == BY_HAND
     old = project.find(MACHINE)
     assert old is not None
-    changed = project.with_resource(merge(old, MACHINE)).with_resource(
-        Resource("infra", "example.com", "v1", "Disk", "disks", path="app.api.v1", api=True)
-    )
-    lines = iter(changed.render().splitlines())
+    assert with_resource(project, old).text == BY_HAND
+    changed = with_resource(with_resource(project, merge(old, MACHINE)), DISK).text
+    lines = iter(changed.splitlines())
     assert all(line in lines for line in BY_HAND.splitlines()), "every old line is still there, in order"
-    assert "    controller: true\n" in changed.render()
-    assert "  - api:\n      crdVersion: v1\n" in changed.render(), "the list stays indented as it was"
+    assert "    controller: true\n" in changed
+    assert "  - api:\n      crdVersion: v1\n" in changed, "the list stays indented as it was"
 
 
 def test_lines_end_as_they_did() -> None:
     """A file of Windows stays one, comments and new lines alike."""
     project, found = load(BY_HAND.replace("\n", "\r\n"))
     assert not found
-    assert project is not None
-    text = project.with_resource(
-        Resource("infra", "example.com", "v1", "Disk", "disks", path="app.api.v1", api=True)
-    ).render()
+    text = with_resource(project, DISK).text
     assert text.count("\r\n") == text.count("\n") > BY_HAND.count("\n")
     assert "\r\r" not in text
 
@@ -125,7 +128,6 @@ def test_the_layout_may_be_one_text() -> None:
     """Kubebuilder's older files have a text where newer ones have a list."""
     project, found = load('version: "3"\nprojectName: a\nlayout: go.kubebuilder.io/v3\n')
     assert not found
-    assert project is not None
     assert project.layout == ("go.kubebuilder.io/v3",)
 
 
@@ -155,8 +157,8 @@ def test_the_layout_may_be_one_text() -> None:
 )
 def test_mistakes_are_reported_at_their_place(text: str, slug: str, line: int, column: int) -> None:
     """Wrong YAML, wrong version, values of the wrong type: each at the text to change."""
-    project, found = load(text)
-    assert project is None
+    _, found = load(text)
+    assert found.has_errors
     (finding,) = list(found)[:1]
     assert finding.span is not None
     assert (finding.code.slug, finding.span.line) == (slug, line)
@@ -167,7 +169,6 @@ def test_mistakes_are_reported_at_their_place(text: str, slug: str, line: int, c
 def test_the_span_of_a_resource_is_where_it_stands() -> None:
     """Findings about a resource point at its kind."""
     project, _ = load(BY_HAND)
-    assert project is not None
     span = project.span(MACHINE)
     assert BY_HAND.splitlines()[span.line - 1][span.column - 1 : span.end_column - 1] == "Machine"
 
@@ -221,8 +222,8 @@ def test_merging_keeps_what_either_had() -> None:
 def test_names_that_no_command_would_write_are_findings(old: str, new: str, key: str) -> None:
     """They become paths, code and manifests; the finding stands at the value."""
     project, found = load(BY_HAND.replace(old, new))
-    assert project is not None, found
-    (finding,) = check_names(project)
+    assert not found
+    (finding,) = check(project)
     assert finding.message.startswith(f"`{key}` must be ")
     assert finding.span is not None
     assert new.strip().splitlines()[0] in BY_HAND.replace(old, new).splitlines()[finding.span.line - 1]
@@ -232,8 +233,7 @@ def test_names_that_commands_write_are_no_findings() -> None:
     """Own kinds, kinds of Kubernetes and of other packages."""
     issuer = Resource("certs", "example.io", "v1", "Issuer", "issuers", path="certs.api.v1", external=True)
     pod = Resource("", "", "v1", "Pod", "pods", path="pykb.api.core.v1", core=True)
-    project = new().with_resource(MACHINE).with_resource(issuer).with_resource(pod)
-    assert list(check_names(project)) == []
+    assert list(check(grown(MACHINE, issuer, pod))) == []
 
 
 WEBHOOKS = """\
@@ -261,12 +261,12 @@ resources:
 def test_webhooks_are_read_and_kept() -> None:
     """Every key, in any order; what is not known stays."""
     file, found = load(WEBHOOKS)
-    assert file is not None, list(found)
+    assert not found
     (machine,) = file.resources
     assert machine.webhooks == Webhooks(defaulting=True, conversion=True, spoke=("v1beta1",), defaulting_path="/mine")
-    assert file.with_resource(machine).render() == WEBHOOKS
-    grown = merge(machine, replace(machine, webhooks=Webhooks(validation=True, conversion=True, spoke=("v1alpha1",))))
-    text = file.with_resource(grown).render()
+    assert with_resource(file, machine).text == WEBHOOKS
+    more = merge(machine, replace(machine, webhooks=Webhooks(validation=True, conversion=True, spoke=("v1alpha1",))))
+    text = with_resource(file, more).text
     assert yaml.safe_load(text)["resources"][0]["webhooks"] == {
         "webhookVersion": "v1",
         "conversion": True,
@@ -293,6 +293,50 @@ def test_webhooks_that_no_command_would_have_written_are_refused(old: str, new: 
     """They become paths and code."""
     assert old in WEBHOOKS
     file, found = load(WEBHOOKS.replace(old, new))
-    problems = list(found) if file is None else list(check_names(file))
+    problems = list(found) or list(check(file))
     assert [d.code.slug for d in problems] == ["project-field"]
     assert problems[0].span is not None
+
+
+@pytest.mark.parametrize(
+    "word", ["on", "no", "y", "null", "true", "1e3", "0x1f", "0o7", "0b1", "010", "2001-01-01", "12"]
+)
+def test_every_word_that_is_a_name_stays_one(word: str) -> None:
+    """Also those that are something else in YAML, of one version or another."""
+    resource = replace(MACHINE, group=word, version="v1", path="")
+    project, found = load(grown(resource).text)
+    assert (list(found), project.resources) == ([], (resource,))
+    assert project.groups == {f"{word}.example.com"}
+
+
+WITH_WEBHOOK = "resources:\n- {group: infra, domain: example.com, kind: A, webhooks: {conversion: true}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        (WITH_WEBHOOK, {GroupKind("infra.example.com", "A")}),
+        ("resources: [{group: 5, kind: A, webhooks: {conversion: true}}]", {GroupKind("5", "A")}),
+        ("resources: [{group: no, kind: A, webhooks: {conversion: true}}]", {GroupKind("no", "A")}),
+        ("resources: [conversion, {kind: A, webhooks: {conversion: true}}]", {GroupKind("", "A")}),
+        ("resources: 5 # conversion", set()),
+        ("resources: conversion", set()),
+        ("[conversion]", set()),
+    ],
+)
+def test_what_is_wrong_hides_nothing_else(text: str, kinds: set[GroupKind]) -> None:
+    """Who only reads goes by what can be read; each of these is refused where the project is to grow."""
+    project, found = load(text)
+    assert found.has_errors
+    assert project.converted_kinds == project.kinds == kinds
+    assert project.groups == {kind.group for kind in kinds}
+
+
+def test_a_file_that_cannot_be_written_back_is_refused() -> None:
+    """A key that stands twice is read, but nobody knows which of them to change."""
+    project, found = load(BY_HAND.replace("repo: app\n", "repo: other\nrepo: app\n"))
+    assert not found
+    with pytest.raises(EnvironmentProblem, match="duplicate") as refused:
+        with_resource(project, MACHINE)
+    assert refused.value.diagnostic.span is not None
+    assert refused.value.diagnostic.span.line == 5

@@ -27,15 +27,18 @@ from pykb.gen.cel.parser import parse as parse_cel
 from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.syntax import CelSyntaxError
 from pykb.gen.checks.patterns import is_match, pattern_problem
-from pykb.gen.defaults import converted_kinds, read_settings
 from pykb.gen.ir import SchemaNode
 from pykb.gen.manifest import load_manifest
+from pykb.gen.settings import read_settings
 from pykb.importer.definition import find_definitions
 from pykb.importer.package import package_files
 from pykb.importer.source import parse as parse_source
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
-from pykb.project.file import load as load_project
+from pykb.project.file import read
+from pykb.project.names import check
+from pykb.project.resource import Resource
+from pykb.project.writer import with_resource
 from pykb.reading import json_text, python_text, yaml_text
 from pykb.runtime.login.kubeconfig import KubeconfigSource
 from pykb.runtime.selector import LabelSelector
@@ -211,7 +214,7 @@ def _regex(text: str) -> None:
         is_match(text, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!")
 
 
-SLOW = {"project": 40, "import": 20, "manifest": 8, "markers": 8, "python": 2}
+SLOW = {"import": 20, "manifest": 8, "markers": 8, "python": 2}
 """What takes longer gets fewer cases."""
 TEXTS: dict[str, tuple[Callable[[], list[str]], Callable[[str], object], tuple[type[Exception], ...]]] = {
     "yaml": (lambda: samples("foo/config/**/*.yaml"), yaml_text.load_all, (yaml.MarkedYAMLError,)),
@@ -220,7 +223,6 @@ TEXTS: dict[str, tuple[Callable[[], list[str]], Callable[[str], object], tuple[t
     "python": (lambda: samples("foo/sample_controller/**/*.py"), python_text.parse, (SyntaxError,)),
     "markers": (lambda: [*samples("foo/sample_controller/api/**/*.py"), DEEP], _collect, ()),
     "import": (lambda: samples("import/crds/*.yaml", most=20_000), _import, ()),
-    "project": (lambda: samples("*/PROJECT"), load_project, ()),
     "kustomization": (lambda: samples("foo/config/**/kustomization.yaml"), _kustomization, ()),
     "main": (lambda: samples("*/*/__main__.py"), _insert_python, ()),
     "cel": (lambda: list(RULES), _cel, (CelSyntaxError,)),
@@ -256,9 +258,11 @@ def _small_kubeconfig(path: Path) -> None:
     Rest.from_kubeconfig(path)
 
 
-def _own_settings(path: Path) -> None:
-    converted_kinds(path.parent, Diagnostics())
-    read_settings(path.parent, Diagnostics())
+def _project(path: Path) -> None:
+    project, found = read(path.parent)
+    check(project)
+    if not found:
+        with_resource(project, Resource("infra", "example.com", "v1", "Box", "boxes"))
 
 
 FILES: dict[str, tuple[str, Callable[[], list[str]], Callable[[Path], object]]] = {
@@ -266,8 +270,12 @@ FILES: dict[str, tuple[str, Callable[[], list[str]], Callable[[Path], object]]] 
     "control plane": ("config", lambda: [KUBECONFIG], _small_kubeconfig),
     "definitions": ("crd.yaml", lambda: samples("foo/config/crd/bases/*.yaml"), lambda p: read_crds([p])),
     "webhooks": ("w.yaml", lambda: samples("*/config/webhook/manifests.yaml"), WebhookManifest.read),
-    "PROJECT": ("PROJECT", lambda: [*samples("*/PROJECT"), "conversion: true"], _own_settings),
-    "pyproject": ("pyproject.toml", lambda: ["[tool.pykb.generate]\npaths = ['a']\n"], _own_settings),
+    "PROJECT": ("PROJECT", lambda: [*samples("*/PROJECT"), "conversion: true"], _project),
+    "pyproject": (
+        "pyproject.toml",
+        lambda: ["[tool.pykb.generate]\npaths = ['a']\n"],
+        lambda p: read_settings(p.parent, Diagnostics()),
+    ),
 }
 
 

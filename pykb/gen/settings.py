@@ -1,22 +1,17 @@
-"""What the project itself says about generation: a few keys of PROJECT, and ``[tool.pykb.generate]`` of pyproject.toml.
-
-A reader of its own: the command that grows projects owns PROJECT, and this package cannot import it.
-"""
+"""What the project itself says about generation: ``[tool.pykb.generate]`` of pyproject.toml."""
 
 from __future__ import annotations
 
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OPTION
-from pykb.diagnostics.codes.project import PROJECT_SYNTAX, RESTORE
 from pykb.diagnostics.suggest import closest
-from pykb.meta.gvk import GroupKind
 
 KEYS: Mapping[str, tuple[type, ...]] = {
     "paths": (list,),
@@ -37,69 +32,6 @@ KEYS: Mapping[str, tuple[type, ...]] = {
 }
 _TABLES = ("generate",)
 _NOUNS = {str: "text", int: "a whole number", bool: "`true` or `false`", list: "a list of texts"}
-
-
-def read_project(root: Path, diagnostics: Diagnostics | None = None) -> Mapping[str, Any]:
-    """PROJECT as plain data; empty when there is none, or it is no YAML.
-
-    Args:
-        root: The project.
-        diagnostics: Gets that it is no YAML, where something depends on what it says.
-    """
-    text = _project_text(root)
-    if not text:
-        return {}
-    import yaml
-
-    from pykb.reading import yaml_text
-
-    try:
-        found = yaml_text.load(text)
-    except yaml.MarkedYAMLError as error:
-        if diagnostics is not None:
-            message = f"PROJECT {yaml_text.verdict(error)}: {error.problem}"
-            diagnostics.add(PROJECT_SYNTAX.at(yaml_text.place(error, "PROJECT"), message, help=(RESTORE,)))
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _project_text(root: Path) -> str:
-    try:
-        return (root / "PROJECT").read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
-
-
-def converted_kinds(root: Path, diagnostics: Diagnostics) -> frozenset[GroupKind]:
-    """The kinds that have a conversion webhook; what cannot be read is said, since their CRDs depend on it."""
-    if "conversion" not in _project_text(root):  # hardly any project; to load a YAML parser for it takes longer
-        return frozenset()
-    found: set[GroupKind] = set()
-    for kind, resource in _resources(read_project(root, diagnostics)):
-        webhooks = resource.get("webhooks")
-        if isinstance(webhooks, dict) and webhooks.get("conversion") is True:
-            found.add(kind)
-    return frozenset(found)
-
-
-def project_groups(root: Path) -> frozenset[str]:
-    """The API groups that the project scaffolded, whether they still have kinds or not."""
-    return frozenset(kind.group for kind in project_kinds(root))
-
-
-def project_kinds(root: Path) -> frozenset[GroupKind]:
-    """The kinds that the project scaffolded."""
-    return frozenset(kind for kind, _ in _resources(read_project(root)))
-
-
-def _resources(project: Mapping[str, Any]) -> Iterator[tuple[GroupKind, Mapping[str, Any]]]:
-    """What PROJECT says of each kind; other commands say what is wrong with an entry."""
-    entries = project.get("resources")
-    for resource in entries if isinstance(entries, list) else ():
-        if isinstance(resource, dict):
-            parts = (resource.get("group") or "", resource.get("domain") or "")
-            group = ".".join(str(part) for part in parts if part)
-            yield GroupKind(group, str(resource.get("kind"))), resource
 
 
 def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:

@@ -1,0 +1,166 @@
+"""Changes PROJECT. Comments, unknown keys and quotes survive; a key that pykb adds goes where the alphabet puts it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from io import StringIO
+from itertools import pairwise
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError
+from ruamel.yaml.scalarstring import DoubleQuotedScalarString
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.project.file import VERSION, Project, load, syntax_problem
+from pykb.project.resource import Resource
+from pykb.project.webhooks import Webhooks
+
+_HEADER = """\
+# What `pykb` scaffolded, so that it can go on from here. Commands write this file; it can be read by other tools.
+# The keys are those of kubebuilder's PROJECT, version 3.
+"""
+
+
+def new_project(
+    *,
+    domain: str,
+    project_name: str,
+    package: str,
+    layout: Sequence[str],
+    multigroup: bool,
+    namespaced: bool,
+    cli_version: str,
+) -> Project:
+    """The file of a new project."""
+    document = _mapping(
+        cliVersion=cli_version,
+        domain=domain,
+        layout=list(layout),
+        multigroup=multigroup,
+        namespaced=namespaced,
+        projectName=project_name,
+        repo=package,
+        version=DoubleQuotedScalarString(VERSION),
+    )
+    project, _ = load(_HEADER + _dump(document, indented_lists=False))
+    return project
+
+
+def with_resource(project: Project, resource: Resource) -> Project:
+    """The file with one entry added, or replaced where its identity is known.
+
+    Raises:
+        EnvironmentProblem: The file has something that can be read, but not be written back as it is.
+    """
+    newline = "\r\n" if "\r\n" in project.text else "\n"
+    text = project.text.replace("\r\n", "\n")
+    document = _parse(text)
+    entries = document.get("resources")
+    if not isinstance(entries, CommentedSeq):
+        entries = CommentedSeq()
+        _put(document, "resources", entries)
+    index = project.index(resource)
+    if index is None:
+        entries.append(_entry(resource))
+    else:
+        _update(entries[index], _entry(resource))
+    changed, _ = load(_dump(document, indented_lists=_has_indented_lists(text)).replace("\n", newline))
+    return changed
+
+
+def _parse(text: str) -> CommentedMap:
+    try:
+        document: CommentedMap = _yaml().load(text)
+    except Exception as error:
+        marked = error if isinstance(error, MarkedYAMLError) else MarkedYAMLError(problem=f"{error}".partition("\n")[0])
+        raise EnvironmentProblem(syntax_problem(marked, text)) from error
+    return document
+
+
+def _mapping(**values: object) -> CommentedMap:
+    """The keys that say something."""
+    return CommentedMap({key: value for key, value in values.items() if value})
+
+
+def _entry(resource: Resource) -> CommentedMap:
+    return _mapping(
+        api=_mapping(crdVersion="v1", namespaced=resource.namespaced) if resource.api else None,
+        controller=resource.controller,
+        controllers=[{"name": name} for name in resource.controllers],
+        core=resource.core,
+        domain=resource.domain,
+        external=resource.external,
+        group=resource.group,
+        kind=resource.kind,
+        path=resource.path,
+        plural=resource.plural if resource.irregular_plural else None,
+        version=resource.version,
+        webhooks=_webhooks(resource.webhooks) if resource.webhooks else None,
+    )
+
+
+def _webhooks(webhooks: Webhooks) -> CommentedMap:
+    return _mapping(
+        conversion=webhooks.conversion,
+        defaulting=webhooks.defaulting,
+        defaultingPath=webhooks.defaulting_path,
+        spoke=list(webhooks.spoke),
+        validation=webhooks.validation,
+        validationPath=webhooks.validation_path,
+        webhookVersion="v1",
+    )
+
+
+_OURS = frozenset({"api", "controller", "controllers", "core", "domain", "external", "group", "kind", "path", "plural"})
+_INNER = {"api": ("namespaced",), "webhooks": ("defaultingPath", "validationPath")}
+"""The keys of mappings that go where a change leaves them out; other unknown ones stay."""
+
+
+def _update(node: CommentedMap, wanted: CommentedMap) -> None:
+    """Make an entry say what is wanted, and touch nothing that says so already."""
+    for key in _OURS - set(wanted):
+        node.pop(key, None)
+    for key, value in wanted.items():
+        if isinstance(value, CommentedMap) and isinstance(node.get(key), CommentedMap):
+            for inner, text in value.items():
+                if node[key].get(inner) != text:
+                    _put(node[key], inner, text)
+            for inner in _INNER[key]:
+                if inner not in value:
+                    node[key].pop(inner, None)
+        elif node.get(key) != value:
+            _put(node, key, value)
+
+
+def _put(node: CommentedMap, key: str, value: Any) -> None:
+    if key in node:
+        node[key] = value
+        return
+    position = max((i + 1 for i, other in enumerate(node) if str(other) < key), default=0)
+    node.insert(position, key, value)
+
+
+def _yaml() -> YAML:
+    reader = YAML()
+    reader.width = 4096
+    reader.preserve_quotes = True
+    return reader
+
+
+def _dump(document: CommentedMap, *, indented_lists: bool) -> str:
+    writer = _yaml()
+    if indented_lists:
+        writer.indent(mapping=2, sequence=4, offset=2)
+    stream = StringIO()
+    writer.dump(document, stream)
+    return stream.getvalue()
+
+
+def _has_indented_lists(text: str) -> bool:
+    lines = text.splitlines()
+    return any(
+        line.rstrip() in {"layout:", "resources:"} and following.startswith("  - ")
+        for line, following in pairwise(lines)
+    )
