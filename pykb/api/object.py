@@ -99,4 +99,5 @@ class ObjectList(Sequence[ObjectT]):
 
 def object_key(obj: Object) -> NamespacedName:
     """Where an object is: its namespace (empty for cluster-scoped kinds) and its name."""
-    return NamespacedName(obj.metadata.namespace or "", obj.metadata.name or "")
+    metadata = obj.metadata.__dict__  # a partial object need not have both as attributes
+    return NamespacedName(metadata.get("namespace") or "", metadata.get("name") or "")

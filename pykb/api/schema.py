@@ -168,5 +168,5 @@ def _field(item: Any, wire_name: str) -> Any:
         return item.get(wire_name)
     for name, field in type(item).__pydantic_fields__.items():
         if (field.alias or to_camel(name)) == wire_name:
-            return getattr(item, name)
+            return getattr(item, name, None)  # a partial item may get its keys later
     return None

@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema
 
 from pykb.api.names import to_camel
 from pykb.api.schema import as_api_server
-from pykb.api.wire import FieldPlan, clone_struct, encode_struct
+from pykb.api.wire import FieldPlan, clone_struct, encode_struct, is_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,16 +56,25 @@ class Struct(BaseModel):
 
         def __setattr__(self, name: str, value: Any) -> None:
             cls = type(self)
-            if name not in cls.__pydantic_fields__ and name[:1] != "_" and not hasattr(cls, name):
+            if name in cls.__pydantic_fields__:
+                if not is_whole(self):
+                    from pykb.api.unset import assign
+
+                    return assign(self, name, value, super().__setattr__)
+            elif name[:1] != "_" and not hasattr(cls, name):
                 raise AttributeError(_unknown(cls, name, "attribute"), name=name, obj=self)
-            super().__setattr__(name, value)
+            return super().__setattr__(name, value)
+
+        def __delattr__(self, name: str) -> None:
+            super().__delattr__(name)
+            self.__pydantic_fields_set__.discard(name)
 
         def __getattr__(self, name: str) -> Any:
             # Pydantic would look into the unknown fields; they are in `model_extra`, attributes are what is declared.
             if name[:1] == "_":
                 return super().__getattr__(name)
             cls = type(self)
-            if name in cls.__pydantic_fields__:  # what was carried over from another version had no such value
+            if name in cls.__pydantic_fields__:  # the object is partial, or was carried over from another version
                 raise AttributeError(f"{cls.__name__} has no {name!r} yet: set it first", name=name, obj=self)
             raise AttributeError(_unknown(type(self), name, "attribute"), name=name, obj=self)
 
@@ -76,7 +85,12 @@ class Struct(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return as_api_server(handler(source), cls, handler)
+        made = as_api_server(handler(source), cls, handler)
+        if cls.__pydantic_decorators__.model_validators:
+            from pykb.api.unset import sparing_parts
+
+            return sparing_parts(made, cls)
+        return made
 
     @classmethod
     def from_wire(cls, data: Mapping[str, Any]) -> Self:

@@ -109,12 +109,26 @@ def encode_struct(obj: Struct) -> dict[str, Any]:
         encoded = encode_custom(obj, attribute) if custom else value if type(value) in _PLAIN else encode(value)
         if not is_set and fresh is not None and encoded == encode(fresh(values)):
             continue
+        if not encoded and _is_blank(value):
+            continue
         out[name] = encoded
     extra = obj.__pydantic_extra__
     if extra:
         for name, value in extra.items():
             out.setdefault(name, encode(value))
     return out
+
+
+def is_whole(obj: Struct) -> bool:
+    """Whether every field has a value, if only its default; not so on a partial object."""
+    fields, values = type(obj).__pydantic_fields__, obj.__dict__
+    return len(fields) == len(values) or fields.keys() <= values.keys()  # there may be cached properties, too
+
+
+def _is_blank(value: Any) -> bool:
+    """Whether it is a part of a partial object, on which nothing was set: not even defaults are there."""
+    struct = hasattr(type(value), "__wire_plan__")
+    return struct and not is_whole(value) and value.__dict__.keys() <= value.__pydantic_fields_set__
 
 
 def encode_custom(obj: Struct, attribute: str) -> Any:

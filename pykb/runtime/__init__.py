@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         WatchEvent,
         merge_from,
     )
+    from pykb.runtime.client.apply_configuration import extract_applied, partial
     from pykb.runtime.clock import Clock, SystemClock, VirtualClock
     from pykb.runtime.controlled import ensure_deleted, list_controlled, prune
     from pykb.runtime.controller import Controller, ControllerOptions, ReconcileTimeout
@@ -195,6 +196,7 @@ _NAMES_BY_MODULE = {
     "source": ("Channel", "ChannelSource", "FuncSource", "KindSource", "Source"),
     "bridge": ("await_in_thread", "call_in_thread"),
     "apply": ("OperationResult", "create_or_patch", "create_or_update", "patch_status"),
+    "client.apply_configuration": ("extract_applied", "partial"),
     "controlled": ("ensure_deleted", "list_controlled", "prune"),
     "ensure": ("ensure_applied",),
     "cleanup": ("CleanUp", "Finalizers"),
@@ -352,10 +354,12 @@ __all__ = [
     "ensure_applied",
     "ensure_deleted",
     "ensure_finalizer",
+    "extract_applied",
     "has_finalizer",
     "is_controlled_by",
     "list_controlled",
     "merge_from",
+    "partial",
     "patch_status",
     "prune",
     "reference_to",

@@ -17,6 +17,7 @@ import orjson
 
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.connection import Connection
+from pykb.runtime.structure import UNKNOWN, Shape, Structure
 
 _REMEMBERED = 50_000
 
@@ -46,20 +47,25 @@ def memory_of(client: Client) -> AppliedMemory:
     return _MEMORIES.setdefault(client.connection, AppliedMemory())
 
 
-def contains(found: Any, desired: Any) -> bool:
+def contains(found: Any, desired: Any, structure: Structure = UNKNOWN) -> bool:
     """Whether every value that is wanted is there; what is there beside it does not count.
 
-    Elements of lists are compared by position. A list in another order is taken for another list: it is applied then.
+    Nor do elements of others in a list whose elements are told apart. Elements of other lists are compared by position.
+    A list in another order is taken for another list: it is applied then.
     """
     if isinstance(desired, Mapping):
         return isinstance(found, Mapping) and all(
-            name in found and contains(found[name], value) for name, value in desired.items()
+            name in found and contains(found[name], value, structure.child(name)) for name, value in desired.items()
         )
     if isinstance(desired, Sequence) and not isinstance(desired, str):
-        return (
-            isinstance(found, Sequence)
-            and len(found) == len(desired)
-            and all(contains(present, wanted) for present, wanted in zip(found, desired, strict=True))
+        if not isinstance(found, Sequence) or isinstance(found, str):
+            return False
+        element = structure.element or UNKNOWN
+        if structure.shape in (Shape.LIST_MAP, Shape.LIST_SET):
+            rest = iter(found)
+            return all(any(contains(present, wanted, element) for present in rest) for wanted in desired)
+        return len(found) == len(desired) and all(
+            contains(present, wanted, element) for present, wanted in zip(found, desired, strict=True)
         )
     return bool(found == desired) and isinstance(found, bool) == isinstance(desired, bool)
 

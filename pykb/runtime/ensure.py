@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from pykb.api.meta.v1 import OwnerReference
+from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
 from pykb.runtime.applied import contains, memory_of
 from pykb.runtime.apply import OperationResult, find_stored, result_of
+from pykb.runtime.client.apply_configuration import to_configuration
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import (
     AnyObject,
     AnyObjectT,
     replace_content,
     resource_version_of,
-    to_wire,
     uid_of,
 )
 from pykb.runtime.client.patches import JsonPatch
@@ -30,6 +31,7 @@ from pykb.runtime.controlled import ATTEMPTS, check_controlled
 from pykb.runtime.errors import AlreadyExists, Conflict, NotFound
 from pykb.runtime.fieldset import holds_exactly, own_entry
 from pykb.runtime.owner import controller_of, set_controller_reference
+from pykb.runtime.structure import UNKNOWN, structure_of_class
 
 
 async def ensure_applied(
@@ -51,7 +53,7 @@ async def ensure_applied(
 
     Args:
         client: The client.
-        obj: What is wanted, and nothing else.
+        obj: What is wanted, and nothing else; also a :func:`~pykb.runtime.partial` object.
         owner: Who controls it. An object of this name that the owner does not control is refused, as the server has
             it at that moment. The same holds where ``obj`` has a controller already
             (``set_controller_reference``). An object without a controller is applied whosever it is.
@@ -65,10 +67,11 @@ async def ensure_applied(
         Conflict: Another manager owns a field, and ``force`` is not set; or the object changed again and again while
             it was looked at.
         ApiError: The server refused.
+        ValueError: An element of a list has no key.
     """
     if owner is not None:
         set_controller_reference(owner, obj)
-    applying = _Applying(client, obj, to_wire(obj), field_manager or client.options.field_manager, force=force)
+    applying = _Applying(client, obj, to_configuration(obj), field_manager or client.options.field_manager, force=force)
     found = await find_stored(client, obj)
     if found is not None and applying.is_done(found):
         replace_content(obj, found)
@@ -96,8 +99,10 @@ class _Applying:
                 return holds_exactly(found, self.desired, self.manager)
             if not own_entry(found, self.manager, "Update"):
                 return False
-        memory = memory_of(self.client)
-        return memory.is_last(uid_of(found), self.manager, self.desired) and contains(found, self.desired)
+        if not memory_of(self.client).is_last(uid_of(found), self.manager, self.desired):
+            return False
+        structure = structure_of_class(type(self.obj)) if isinstance(self.obj, Object) else UNKNOWN
+        return contains(found, self.desired, structure)
 
     async def apply(self, found: dict[str, Any] | None) -> OperationResult:
         """Apply, whosever the object is."""

@@ -6,10 +6,12 @@ field, ``k:`` an element of a list by its keys, ``v:`` an element of a set, ``.`
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import orjson
+
+from pykb.runtime.structure import UNKNOWN, Shape, Structure
 
 
 def holds_exactly(found: Mapping[str, Any], desired: Mapping[str, Any], manager: str) -> bool:
@@ -23,12 +25,39 @@ def holds_exactly(found: Mapping[str, Any], desired: Mapping[str, Any], manager:
     return _holds(found, _owned_part(desired), entry.get("fieldsV1") or {})
 
 
-def own_entry(found: Mapping[str, Any], manager: str, operation: str) -> Mapping[str, Any] | None:
-    """What a manager owns of an object itself (not of a subresource) by an operation: an entry of ``managedFields``."""
+def own_entry(
+    found: Mapping[str, Any], manager: str, operation: str, subresource: str = ""
+) -> Mapping[str, Any] | None:
+    """What a manager owns of an object, or by a subresource of it, by an operation: an entry of ``managedFields``."""
+    wanted = (manager, operation, subresource)
     for entry in (found.get("metadata") or {}).get("managedFields") or ():
-        if (entry.get("manager"), entry.get("operation")) == (manager, operation) and not entry.get("subresource"):
+        if (entry.get("manager"), entry.get("operation"), entry.get("subresource") or "") == wanted:
             return cast("Mapping[str, Any]", entry)
     return None
+
+
+def owned_part(found: Any, fields: Mapping[str, Any], structure: Structure) -> Any:
+    """What there is in ``found`` of the fields of an entry: the value of each, and of elements of lists their keys.
+
+    Of a map or a struct that is owned without a part of it, an empty one: what it holds, the server has filled in.
+    """
+    owned = {name: inner for name, inner in fields.items() if name != "."}
+    if isinstance(found, Mapping):
+        if owned or structure.shape in (Shape.STRUCT, Shape.MAP, Shape.UNKNOWN):
+            names = {name: owned[f"f:{name}"] for name in found if f"f:{name}" in owned}
+            return {name: owned_part(found[name], inner, structure.child(name)) for name, inner in names.items()}
+    elif isinstance(found, list) and owned:
+        return [part for item in found for part in _owned_element(item, owned, structure.element or UNKNOWN)]
+    return found
+
+
+def _owned_element(item: Any, owned: Mapping[str, Any], structure: Structure) -> Iterator[Any]:
+    for name, inner in owned.items():
+        value = orjson.loads(name[2:])
+        if name.startswith("v:") and value == item:
+            yield item
+        elif name.startswith("k:") and _element((item,), value) is not None:
+            yield {**value, **owned_part(item, inner, structure)}
 
 
 def _owned_part(desired: Mapping[str, Any]) -> dict[str, Any]:

@@ -93,7 +93,7 @@ async def let_go(client: Client, obj: AnyObject, patch: MergeFrom) -> bool:
 def finalizers(obj: AnyObject) -> list[str]:
     """The finalizers of the object; changing the list changes nothing else."""
     if isinstance(obj, Object):
-        return list(obj.metadata.finalizers or ())
+        return list(getattr(obj.metadata, "finalizers", None) or ())
     return list(untyped_metadata(obj).get("finalizers") or ())
 
 

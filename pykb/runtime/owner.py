@@ -114,7 +114,7 @@ def is_controlled_by(obj: AnyObject, owner: AnyObject) -> bool:
 def owner_references(obj: AnyObject) -> list[OwnerReference]:
     """The owners of ``obj``; changing the list changes nothing else."""
     if isinstance(obj, Object):
-        return list(obj.metadata.owner_references or ())
+        return list(getattr(obj.metadata, "owner_references", None) or ())
     references = untyped_metadata(obj).get("ownerReferences") or ()
     return [OwnerReference.from_wire(reference) for reference in references]
 

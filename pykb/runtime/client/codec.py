@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 from pydantic import ValidationError
 
-from pykb.api.object import Object
+from pykb.api.object import Object, object_key
 from pykb.api.partial import fitting
 from pykb.api.resource_info import ResourceInfo
 from pykb.api.unreadable import UnreadableObject
@@ -85,13 +85,10 @@ def key_of(key: Key | AnyObject) -> NamespacedName:
     match key:
         case str():
             found = NamespacedName.parse(key)
-        case Unstructured():
-            found = key.key
         case Object():
-            found = NamespacedName(key.metadata.namespace or "", key.metadata.name or "")
-        case Mapping():
-            metadata = key.get("metadata") or {}
-            found = NamespacedName(str(metadata.get("namespace") or ""), str(metadata.get("name") or ""))
+            found = object_key(key)
+        case Unstructured() | Mapping():
+            found = NamespacedName(namespace_of(key), name_of(key))
         case _:
             found = NamespacedName(key.namespace, key.name)
     if not found.name:
@@ -101,32 +98,22 @@ def key_of(key: Key | AnyObject) -> NamespacedName:
 
 def namespace_of(obj: AnyObject) -> str:
     """``metadata.namespace``; empty when it is not set."""
-    if isinstance(obj, Object):
-        return obj.metadata.namespace or ""
-    if isinstance(obj, Unstructured):
-        return obj.key.namespace
-    return str((obj.get("metadata") or {}).get("namespace") or "")
+    return _text_of(obj, "namespace", "namespace")
 
 
 def name_of(obj: AnyObject) -> str:
     """``metadata.name``; empty when the server is still to make one."""
-    if isinstance(obj, Object):
-        return obj.metadata.name or ""
-    return _text_of(obj, "name")
+    return _text_of(obj, "name", "name")
 
 
 def uid_of(obj: AnyObject) -> str:
     """``metadata.uid``; empty when the object was never stored."""
-    if isinstance(obj, Object):
-        return obj.metadata.uid or ""
-    return _text_of(obj, "uid")
+    return _text_of(obj, "uid", "uid")
 
 
 def resource_version_of(obj: AnyObject) -> str:
     """``metadata.resourceVersion``; empty when the object was never stored."""
-    if isinstance(obj, Object):
-        return obj.metadata.resource_version or ""
-    return _text_of(obj, "resourceVersion")
+    return _text_of(obj, "resource_version", "resourceVersion")
 
 
 def untyped_metadata(obj: Unstructured | MutableMapping[str, Any]) -> Mapping[str, Any]:
@@ -134,8 +121,10 @@ def untyped_metadata(obj: Unstructured | MutableMapping[str, Any]) -> Mapping[st
     return obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
 
 
-def _text_of(obj: Unstructured | MutableMapping[str, Any], name: str) -> str:
-    return str(untyped_metadata(obj).get(name) or "")
+def _text_of(obj: AnyObject, attribute: str, wire_name: str) -> str:
+    if isinstance(obj, Object):
+        return obj.metadata.__dict__.get(attribute) or ""  # not all of them are attributes of a partial object
+    return str(untyped_metadata(obj).get(wire_name) or "")
 
 
 def to_wire(obj: AnyObject) -> dict[str, Any]:
@@ -195,7 +184,7 @@ def alone(parse: Callable[[dict[str, Any]], ObjectT], wire: dict[str, Any]) -> O
 def is_deleted(obj: AnyObject) -> bool:
     """Whether the object is being deleted: it is there until its finalizers are gone."""
     if isinstance(obj, Object):
-        return obj.metadata.deletion_timestamp is not None
+        return getattr(obj.metadata, "deletion_timestamp", None) is not None
     metadata: object = untyped_metadata(obj)
     return isinstance(metadata, Mapping) and bool(metadata.get("deletionTimestamp"))
 

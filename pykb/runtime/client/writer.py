@@ -10,6 +10,7 @@ import logging
 from datetime import timedelta
 from typing import Any, overload
 
+from pykb.runtime.client.apply_configuration import refuse_partial, to_configuration
 from pykb.runtime.client.codec import (
     AnyObject,
     AnyObjectT,
@@ -68,6 +69,7 @@ class Writer:
             NotFound: It does not exist.
             Invalid: It breaks its schema or a rule.
             ApiError: The server refused.
+            ValueError: It is a partial object.
         """
         return await update_at(self._exchange, obj, "", field_manager=field_manager, dry_run=dry_run)
 
@@ -98,7 +100,8 @@ class Writer:
         """Server-side apply: this manager wants the fields that are set, and no more those it has left out.
 
         The object should hold nothing but what is wanted: not one that was read before, or this manager would own
-        what others wrote. Afterwards it is what the server stored, so make a new one for the next time.
+        what others wrote. Where it owns a part of what is required, :func:`~pykb.runtime.partial` makes an object of
+        that part. Afterwards it is what the server stored, so make a new one for the next time.
         ``resourceVersion`` and ``managedFields`` are not sent. The API server would refuse the latter, as it does from
         controller-runtime; but objects of a cache have none, so that would find only some mistakes. At level debug
         the log names each object that had them.
@@ -115,6 +118,7 @@ class Writer:
                 changed since ``resource_version``.
             Invalid: The result breaks its schema or a rule.
             ApiError: The server refused.
+            ValueError: An element of a list has no key.
         """
         return await apply_at(
             self._exchange,
@@ -235,6 +239,7 @@ async def update_at(
     exchange: Exchange, obj: AnyObjectT, subresource: str, *, field_manager: str | None, dry_run: bool
 ) -> AnyObjectT:
     """PUT an object to itself or to one of its subresources that answers with the object."""
+    refuse_partial(obj)
     endpoint = await object_endpoint(exchange, obj, subresource)
     query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)
     replace_content(obj, await exchange.send("PUT", endpoint, query=query, body=to_wire(obj)))
@@ -267,7 +272,7 @@ async def apply_at(
 ) -> AnyObjectT:
     """Apply an object, or one of its subresources that answers with the object."""
     endpoint = await object_endpoint(exchange, obj, subresource)
-    wire = to_wire(obj)
+    wire = to_configuration(obj)
     metadata = wire.get("metadata") or {}
     metadata.pop("resourceVersion", None)
     if metadata.pop("managedFields", None):

@@ -15,7 +15,7 @@ from pykb.runtime.fake.metadata import metadata_mistakes
 from pykb.runtime.fake.refusal import bad_request, cause, invalid, refuse
 from pykb.runtime.fake.resources import Resource
 from pykb.runtime.fake.schema import fill_defaults, find_mistakes
-from pykb.runtime.fake.structure import prune
+from pykb.runtime.structure import prune
 
 # What the server keeps and no client can set.
 _RANDOM = 5
@@ -132,7 +132,7 @@ def admit(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
 
 
 def _check_class(resource: Resource, obj: dict[str, Any]) -> None:
-    """Types as the class has them: the server could not even read another."""
+    """Types as the class has them: the server could not even read another. What is missing, it says of each field."""
     import pydantic
 
     if resource.cls is None:
@@ -140,12 +140,20 @@ def _check_class(resource: Resource, obj: dict[str, Any]) -> None:
     try:
         resource.cls.from_wire(obj)
     except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        problems = sorted(error.errors(), key=lambda problem: problem["type"] == "missing")
+        first = problems[0]
+        where = _place(first["loc"])
+        if first["type"] == "missing":
+            causes = [cause(_place(each["loc"]), "FieldValueRequired", "Required value") for each in problems]
+            raise invalid(resource.gvk.kind, resource.gvk.group, obj["metadata"].get("name", ""), causes) from error
         if resource.custom:
             causes = [cause(where, "FieldValueInvalid", f"Invalid value: {first['msg']}")]
             raise invalid(resource.gvk.kind, resource.gvk.group, obj["metadata"].get("name", ""), causes) from error
         raise bad_request(f"{_undecodable(resource)}: {where}: {first['msg']}") from error
+
+
+def _place(location: tuple[int | str, ...]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
 
 
 def _undecodable(resource: Resource) -> str:

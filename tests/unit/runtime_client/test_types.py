@@ -98,11 +98,73 @@ async def program(client: Client, request: Request) -> None:
     await client.get("ConfigMap", "a")  # type: ignore[call-overload]
 """
 
+PARTIAL = """
+from typing import Annotated, assert_type
+from pykb.api import CustomResource, Field, GroupVersion, ListMap, Struct
+from pykb.api.apps.v1 import Deployment, DeploymentSpec
+from pykb.api.core.v1 import ConfigMap, Container, ContainerPort, PodSpec, PodTemplateSpec
+from pykb.runtime import Client, Request, ensure_applied, extract_applied, partial
 
-def test_type_checkers_know_what_each_call_gives(tmp_path):
+
+class Part(Struct):
+    name: str
+    weight: int = 1
+
+
+class AppSpec(Struct):
+    image: str
+    parts: Annotated[list[Part], ListMap("name")] = Field(default_factory=list)
+
+
+class App(CustomResource, group_version=GroupVersion("example.com", "v1")):
+    spec: AppSpec
+
+
+async def built_in(client: Client, request: Request) -> None:
+    web = partial(Deployment, request)
+    assert_type(web, Deployment)
+    web.metadata.labels = {"a": "b"}
+    web.spec = partial(DeploymentSpec)
+    web.spec.replicas = 3
+    web.spec.template = partial(PodTemplateSpec)
+    web.spec.template.spec = partial(PodSpec)
+    container = partial(Container)
+    container.name = "a"
+    container.ports = [ContainerPort(container_port=80)]
+    web.spec.template.spec.containers = [container, Container(name="b", image="b:1")]
+    assert_type(web.spec.template.spec.containers, list[Container])
+    assert_type(await client.apply(web), Deployment)
+    assert_type(client.sync.apply(web), Deployment)
+    await ensure_applied(client, web, owner=partial(ConfigMap, "a", namespace="b"))
+    assert_type(extract_applied(web, "me", subresource="status"), Deployment)
+    web.spec = partial(PodSpec)  # type: ignore[assignment]
+    web.spec = spec = partial(DeploymentSpec)
+    spec.replicas = "3"  # type: ignore[assignment]
+    spec.replica = 3  # type: ignore[attr-defined]
+    spec.template.metadata = {"labels": {}}  # type: ignore[assignment]
+    container.ports[0].container_port = "80"  # type: ignore[assignment]
+    partial(DeploymentSpec, "a/b")  # type: ignore[type-var]
+    partial(dict)  # type: ignore[type-var]
+
+
+async def ones_own(client: Client) -> None:
+    app = partial(App, "web", namespace="default")
+    app.spec = partial(AppSpec)
+    app.spec.parts = [partial(Part)]
+    app.spec.parts[0].weight = 2
+    assert_type(await client.status.apply(app), App)
+    del app.spec.parts
+    app.spec.parts[0].wieght = 2  # type: ignore[attr-defined]
+    app.spec.image = 1  # type: ignore[assignment]
+    app.spec.parts = [partial(Container)]  # type: ignore[list-item]
+"""
+
+
+@pytest.mark.parametrize("text", [PROGRAM, PARTIAL], ids=["client", "partial"])
+def test_type_checkers_know_what_each_call_gives(tmp_path, text):
     """`await client.get(Kind, key)` is a Kind under `mypy --strict`, and mistakes are found."""
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM, "utf-8")
+    program.write_text(text, "utf-8")
     arguments = [
         "--strict",
         "--warn-unused-ignores",

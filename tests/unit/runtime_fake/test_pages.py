@@ -83,3 +83,21 @@ async def test_the_reconciler_of_the_page_on_owned_objects_works():
     await reconciler.reconcile(request)
     assert await names["withdraw"](client, app)
     assert [service.metadata.name for service in await client.list(Service)] == ["b", "web"]
+
+
+async def test_the_programs_of_the_page_on_own_objects_apply_a_part():
+    """The image of one container, the replicas and a label, and then only the label is another one."""
+    names = program("own-objects.md")
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": name, "image": "old"} for name in ("proxy", "web")]},
+    }
+    metadata = {"name": "shop", "namespace": "team", "labels": {"theirs": "1"}}
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    wire = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
+    client = fake_client(Deployment.from_wire(wire))
+    await names["roll_out"](client, "team/shop", "new")
+    await names["hand_over"](client, "team/shop", "orders")
+    shop = await client.get(Deployment, "team/shop")
+    assert [container.image for container in shop.spec.template.spec.containers] == ["old", "new"]
+    assert (shop.spec.replicas, shop.metadata.labels) == (3, {"theirs": "1", "team": "orders"})

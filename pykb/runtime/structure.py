@@ -51,6 +51,7 @@ class Structure:
         open: Whether a struct keeps fields that it does not declare.
         patch_key: What a strategic merge patch merges the items of a list by; None where it replaces the list.
         default: The value that is assumed for a key of a list when it is absent.
+        optional: Whether a class has this scalar as a field that may be left out.
     """
 
     shape: Shape
@@ -60,6 +61,7 @@ class Structure:
     open: bool = False
     patch_key: str | None = None
     default: Any = None
+    optional: bool = False
 
     def child(self, name: str) -> Structure:
         """The structure of a field of a struct, or of an entry of a map."""
@@ -98,12 +100,14 @@ def _fields_of_class(cls: type[Struct]) -> Mapping[str, Structure]:
         cls.model_rebuild()
     found: dict[str, Structure] = {}
     for name, info in cls.__pydantic_fields__.items():
-        default = None if info.is_required() else info.get_default()
-        found[wire_name(name, info)] = _of_type(info.annotation, tuple(info.metadata), default)
+        optional = not info.is_required()
+        default = info.get_default() if optional else None
+        scalar = Structure(Shape.SCALAR, default=default, optional=optional)
+        found[wire_name(name, info)] = _of_type(info.annotation, tuple(info.metadata), scalar)
     return found
 
 
-def _of_type(annotation: Any, notes: tuple[object, ...], default: Any = None) -> Structure:
+def _of_type(annotation: Any, notes: tuple[object, ...], scalar: Structure = SCALAR) -> Structure:
     annotation, notes = _plain(annotation, notes)
     origin = typing.get_origin(annotation)
     arguments = typing.get_args(annotation)
@@ -115,7 +119,7 @@ def _of_type(annotation: Any, notes: tuple[object, ...], default: Any = None) ->
         return ATOMIC if _has(notes, MapAtomic) else Structure(Shape.MAP, element=_of_type(arguments[1], ()))
     if annotation is Any or annotation is dict:
         return UNKNOWN
-    return Structure(Shape.SCALAR, default=default)
+    return scalar
 
 
 def _of_list(element: Structure, notes: tuple[object, ...]) -> Structure:
