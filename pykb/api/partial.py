@@ -97,7 +97,7 @@ def _partial(schema: Any, make: type[PartialMaker]) -> Any:
             return {**maker, "ref": schema["ref"]} if "ref" in schema else maker
         inner = _partial(schema["schema"], make)
         if _makes_objects(inner):  # a validator of the user's, which expects a whole object
-            return inner
+            return {**inner, "ref": schema["ref"]} if "ref" in schema else inner
     if kind == "model-field":
         opened = core_schema.no_info_before_validator_function(make.opened, _partial(schema["schema"], make))
         return {**schema, "schema": core_schema.with_default_schema(opened, default=ABSENT, on_error="default")}

@@ -47,7 +47,7 @@ def _loosen(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     kind = schema.get("type")
-    if kind in ("function-after", "function-before") and getattr(
+    if kind in ("function-after", "function-before", "function-wrap") and getattr(
         schema["function"]["function"], "is_constraint", False
     ):
         inner = _loosen(schema["schema"])

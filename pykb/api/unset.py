@@ -91,6 +91,7 @@ def sparing_parts(schema: CoreSchema, cls: type[Struct]) -> CoreSchema:
     def judge(value: Any, handler: core_schema.ValidatorFunctionWrapHandler) -> Any:
         return value if isinstance(value, cls) and not is_whole(value) else handler(value)
 
+    judge.is_constraint = True  # type: ignore[attr-defined] # known to `stored`, which has no partial objects
     inner = cast("CoreSchema", {key: value for key, value in schema.items() if key != "ref"})
     return core_schema.no_info_wrap_validator_function(judge, inner, ref=schema.get("ref"))
 

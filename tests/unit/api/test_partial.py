@@ -3,6 +3,7 @@
 from typing import Annotated, Literal, NewType
 
 import pytest
+from pydantic import AfterValidator, model_validator
 from typing_extensions import TypeAliasType
 
 from pykb.api import CustomResource, Field, GroupVersion, Int32, Quantity, Struct
@@ -76,3 +77,25 @@ def test_what_fits_stays_at_every_depth():
         (2, "part", {}),
     ]
     assert (made.spec.model_extra, made.model_extra) == ({"unknown": [1]}, {"later": True})
+
+
+def test_a_validator_of_a_field_does_not_see_what_its_class_would_refuse():
+    """Neither the class's validator nor the field's is asked about an object that misses something."""
+
+    class Window(Struct):
+        start: int
+        end: int
+
+        @model_validator(mode="after")
+        def _ordered(self) -> "Window":
+            assert self.start < self.end
+            return self
+
+    def short(window: Window) -> Window:
+        assert window.end > 0
+        return window
+
+    class Plan(Struct):
+        window: Annotated[Window, AfterValidator(short)]
+
+    assert fitting(Plan, {"window": {"end": -9}}).to_wire() == {"window": {"start": 0, "end": -9}}
