@@ -75,6 +75,9 @@ class Metrics:
         self.webhook_in_flight = of.gauge(
             f"{prefix}_webhook_requests_in_flight", "Admission requests being served", webhook
         )
+        self._webhook_blocked = of.counter(
+            "pykb_webhook_blocked_seconds", "Seconds for which an async webhook held up everything else", webhook
+        )
         self.webhook_panics = of.counter(f"{prefix}_webhook_panics_total", "Admission requests that ended by a bug", ())
         self.conversion_panics = of.counter(
             f"{prefix}_conversion_webhook_panics_total", "Conversions that ended by a bug", ()
@@ -112,6 +115,10 @@ class Metrics:
     def observe_stall(self, seconds: float) -> None:
         """Count seconds for which the event loop stood still."""
         self._stalled.inc(seconds)
+
+    def observe_blocking_webhook(self, webhook: str, seconds: float) -> None:
+        """Count seconds for which a coroutine of a webhook held up the event loop."""
+        self._webhook_blocked.labels(webhook).inc(seconds)
 
     def render(self) -> tuple[bytes, str]:
         """Everything, with what the program put into prometheus_client's default registry, and the content type."""

@@ -13,6 +13,7 @@ from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResource
 
 if TYPE_CHECKING:
     from pykb.runtime.webhook.server import WebhookServer
+    from pykb.runtime.webhook.steps import Steps
 
 
 class AdmissionServer:
@@ -32,7 +33,7 @@ class AdmissionServer:
         mounted: list[str] = []
         try:
             for path, handler in self._paths.items():
-                self._server.mount(path, _Endpoint(ask, handler))
+                self._server.mount(path, _Endpoint(ask, handler, self._server.steps(path)))
                 mounted.append(path)
             await self._server.listening()
             certificate = self._server.certificate
@@ -48,16 +49,18 @@ class AdmissionServer:
 class _Endpoint:
     """Asks kopf about one handler."""
 
-    def __init__(self, ask: Any, handler: str) -> None:
+    def __init__(self, ask: Any, handler: str, steps: Steps) -> None:
         self._ask = ask
         self._handler = handler
+        self._steps = steps
 
     async def answer(self, body: bytes, request: web.Request) -> web.Response:
         """What kopf answers."""
         peer = request.transport.get_extra_info("peercert") if request.transport is not None else None
         headers = dict(request.headers)
         try:
-            answer = await self._ask(json_text.loads(body), webhook=self._handler, sslpeer=peer, headers=headers)
+            asking = self._ask(json_text.loads(body), webhook=self._handler, sslpeer=peer, headers=headers)
+            answer = await self._steps.follow(asking, self._handler)
         except AmbiguousResourceError as error:
             raise web.HTTPConflict(text=f"{error}\n") from None
         except UnknownResourceError as error:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from pykb.runtime.bridge import call_in_thread
+from pykb.runtime.webhook.steps import followed
 
 ADMISSION = "webhook"
 CONVERSION = "conversion"
@@ -25,7 +26,7 @@ _pools: dict[str, ThreadPoolExecutor] = {}
 async def call(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function gives, whichever kind of function it is."""
     if inspect.iscoroutinefunction(function):
-        return await function(*arguments)
+        return await followed(function, *arguments)
     answer = await in_thread(partial(function, *arguments))
     # A plain function that gives a coroutine (a wrapper) is awaited here like an async one.
     return await answer if inspect.isawaitable(answer) else answer

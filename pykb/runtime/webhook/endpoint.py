@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import orjson
 from aiohttp import web
@@ -14,6 +16,7 @@ from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, 
 from pykb.runtime.webhook.failure import answer_to
 from pykb.runtime.webhook.response import errored
 from pykb.runtime.webhook.review import read_request, uid_of, write_response
+from pykb.runtime.webhook.steps import Steps, followed, following
 
 logger = logging.getLogger(__name__)
 
@@ -22,11 +25,16 @@ class AdmissionEndpoint:
     """Reads the review, asks the handler, and answers whatever happens."""
 
     def __init__(
-        self, path: str, handler: Callable[[AdmissionRequest], Awaitable[AdmissionResponse]], metrics: Metrics
+        self,
+        path: str,
+        handler: Callable[[AdmissionRequest], Awaitable[AdmissionResponse]],
+        metrics: Metrics,
+        steps: Steps | None = None,
     ) -> None:
         self._path = path
         self._handler = handler
         self._metrics = metrics
+        self._steps = steps
 
     async def answer(self, body: bytes, request: web.Request) -> web.Response:
         """The review with the answer."""
@@ -39,7 +47,7 @@ class AdmissionEndpoint:
             reason = "the body is no JSON" if review is None else str(error)
             logger.warning("admission request not understood", extra={"webhook": self._path, "error": reason})
             return _written(uid_of(review), errored(reason, 400), status=400)
-        with answering(asked, self._path):
+        with answering(asked, self._path), following(self._steps):
             response = await self._decide(asked)
             if not response.allowed:
                 logger.info("admission refused", extra={"code": response.code, "reason": response.reason})
@@ -50,7 +58,9 @@ class AdmissionEndpoint:
 
     async def _decide(self, asked: AdmissionRequest) -> AdmissionResponse:
         try:
-            response: object = await self._handler(asked)
+            handler: Any = self._handler
+            is_authors = inspect.iscoroutinefunction(handler)  # ours are objects, which follow their author's methods
+            response: object = await (followed(handler, asked) if is_authors else handler(asked))
             if not isinstance(response, AdmissionResponse):
                 raise TypeError(f"a handler must return an AdmissionResponse, got {type(response).__name__}")  # noqa: TRY301
         except asyncio.CancelledError as error:

@@ -28,6 +28,7 @@ from pykb.runtime.serving import HttpServer
 from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse
 from pykb.runtime.webhook.endpoint import AdmissionEndpoint
 from pykb.runtime.webhook.leaving import Leaving
+from pykb.runtime.webhook.steps import Lane, Steps
 
 if TYPE_CHECKING:
     from pykb.runtime.webhook.conversion import Conversions
@@ -82,6 +83,7 @@ class WebhookServer:
         self._certificate: ServingCertificate | None = None
         self._listening = asyncio.Event()
         self._leaving = Leaving(clock)
+        self._lane = Lane()
 
     @property
     def paths(self) -> frozenset[str]:
@@ -147,7 +149,7 @@ class WebhookServer:
             EnvironmentProblem: There is something at this path already.
             ValueError: It is no path.
         """
-        self.mount(path, AdmissionEndpoint(path, handler, self._metrics))
+        self.mount(path, AdmissionEndpoint(path, handler, self._metrics, self.steps(path)))
 
     def mount(self, path: str, endpoint: Endpoint) -> None:
         """Answer whatever is asked at a path.
@@ -171,6 +173,10 @@ class WebhookServer:
         needed, self._needed = self._needed, None
         if needed is not None:
             needed()
+
+    def steps(self, path: str) -> Steps:
+        """What looks how long the author's code at a path holds up the event loop."""
+        return Steps(path, self._lane, self._metrics, self._clock)
 
     def unmount(self, paths: Iterable[str]) -> None:
         """Answer no longer at these paths."""

@@ -1,0 +1,122 @@
+"""Async webhooks that hold up the event loop: named, counted, and one at a time with pauses for the others.
+
+A coroutine that waits or computes without `await` holds up all else: every other question of the API server, which
+waits 10 s for an answer while a write of somebody waits for it; reconcilers, probes, the lease. It cannot be moved into
+a thread from here, since what it awaits (the client, locks and sessions of its author) belongs to this loop. Its author
+can make it a plain function. Until then its steps leave pauses, so that ten calls hold up others no longer than one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import types
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import timedelta
+from typing import Any, TypeVar
+
+from pykb.runtime.clock import Clock
+from pykb.runtime.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+LIMIT = 0.1
+"""Seconds of one step, from an `await` to the next, from which on it counts as blocking."""
+
+PAUSE, LONGEST_PAUSE = 0.25, 1.0
+"""Of the time of a blocking step, and in seconds: what others need to go on is little, and such a webhook has to answer
+nearly as many as before."""
+
+INTERVAL = 60.0
+"""Seconds between two lines in the log about one webhook; and how long one that has blocked makes pauses."""
+
+_HELP = "make it a plain `def`, which runs in a thread and has `client.sync`, or call `await asyncio.to_thread(...)`"
+
+
+class Lane:
+    """When a webhook that blocks may take its next step; one for all of them."""
+
+    def __init__(self) -> None:
+        self.free_at = float("-inf")
+        self.waiting = asyncio.Lock()
+        """Has those that wait go on in the order in which they came."""
+
+
+class Steps:
+    """Awaits what the author of one webhook wrote, and looks how long each step takes."""
+
+    def __init__(self, webhook: str, lane: Lane, metrics: Metrics, clock: Clock) -> None:
+        self._webhook = webhook
+        self._lane = lane
+        self._metrics = metrics
+        self._clock = clock
+        self._blocked_at = self._told_at = float("-inf")
+
+    @types.coroutine
+    def follow(self, coroutine: Coroutine[Any, Any, T], called: str) -> Generator[Any, Any, T]:
+        """What a coroutine gives."""
+        raised: BaseException | None = None
+        while True:
+            if raised is None and self._clock.now() - self._blocked_at < INTERVAL:
+                try:
+                    yield from self._turn().__await__()
+                except BaseException as error:  # noqa: BLE001 - it is the coroutine's, which ends by it
+                    raised = error
+            began = self._clock.now()
+            try:
+                waits_for = coroutine.send(None) if raised is None else coroutine.throw(raised)
+            except StopIteration as end:
+                answer: T = end.value
+                return answer
+            finally:
+                raised = None
+                self._observe(self._clock.now() - began, called)
+            try:
+                yield waits_for
+            except BaseException as error:  # noqa: BLE001 - a cancellation, for one
+                raised = error
+
+    async def _turn(self) -> None:
+        async with self._lane.waiting:
+            while (left := self._lane.free_at - self._clock.now()) > 0:
+                await self._clock.sleep(timedelta(seconds=left))
+
+    def _observe(self, took: float, called: str) -> None:
+        if took < LIMIT:
+            return
+        now = self._clock.now()
+        self._blocked_at = now
+        self._lane.free_at = now + min(took * PAUSE, LONGEST_PAUSE)
+        self._metrics.observe_blocking_webhook(self._webhook, took)
+        if now - self._told_at >= INTERVAL:
+            self._told_at = now
+            logger.warning(
+                "webhook blocks the event loop: it waits or computes without `await`, and holds up everything else",
+                extra={"webhook": self._webhook, "function": called, "seconds": round(took, 3), "help": _HELP},
+            )
+
+
+_current: ContextVar[Steps | None] = ContextVar("steps", default=None)
+
+
+@contextmanager
+def following(steps: Steps | None) -> Iterator[None]:
+    """Have what is :func:`followed` in a block awaited by these."""
+    token = _current.set(steps)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+async def followed(function: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
+    """What a coroutine function of an author gives; looked at step by step where a webhook server answers by it."""
+    steps = _current.get()
+    coroutine = function(*arguments)
+    if steps is None:
+        return await coroutine
+    return await steps.follow(coroutine, getattr(function, "__qualname__", type(function).__qualname__))
