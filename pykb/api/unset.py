@@ -41,7 +41,13 @@ def assign(obj: Struct, name: str, value: Any, usual: Callable[[str, Any], None]
     values = obj.__dict__
     if name in values and type(obj).__pydantic_fields__[name].frozen:
         usual(name, value)  # which raises
-    made: Any = _field_validator(type(obj)).validate_assignment(dict(values), name, value)
+    try:
+        made: Any = _field_validator(type(obj)).validate_assignment(dict(values), name, value)
+    except AttributeError as error:
+        error.add_note(
+            f"A validator of `{type(obj).__name__}.{name}` reads it: set it on the part first, then the part."
+        )
+        raise
     values[name] = made[0][name]
     obj.__pydantic_fields_set__.add(name)
 

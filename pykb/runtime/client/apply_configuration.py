@@ -12,7 +12,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.unset import blank, of_wire
-from pykb.runtime.client.codec import AnyObject, Key, key_of, to_wire
+from pykb.runtime.client.codec import AnyObject, Key, gvk_of, key_of, to_wire
 from pykb.runtime.fieldset import own_entry, owned_part
 from pykb.runtime.structure import Shape, Structure, structure_of_class
 
@@ -45,7 +45,7 @@ def partial(cls: type[Any], key: Key | None = None, /, *, namespace: str | None 
         namespace: The namespace, where the key has none.
 
     Raises:
-        TypeError: A kind without a key, or a part with one.
+        TypeError: A kind without a key, a part with one, or a class without a group and version.
         ValueError: The key has no name.
     """
     made = blank(cls)
@@ -55,12 +55,12 @@ def partial(cls: type[Any], key: Key | None = None, /, *, namespace: str | None 
         return made
     if key is None:
         raise TypeError(f'`{cls.__name__}` is a kind, and needs a key: `partial({cls.__name__}, "namespace/name")`')
-    where = key_of(key)
+    kind, where = gvk_of(cls), key_of(key)
     metadata = blank(ObjectMeta)
     metadata.name = where.name
     if found := where.namespace or namespace:
         metadata.namespace = found
-    made.api_version, made.kind, made.metadata = cls.gvk.api_version, cls.gvk.kind, metadata
+    made.api_version, made.kind, made.metadata = kind.api_version, kind.kind, metadata
     return made
 
 
@@ -68,7 +68,9 @@ def extract_applied(obj: ObjectT, field_manager: str, *, subresource: str = "") 
     """What a manager has applied of an object and still owns, as a partial object (client-go's ``ExtractDeployment``).
 
     Change it and apply it as the same manager: nothing else is touched. What was removed from it, by ``del``, is
-    given up. ``"spec" in extracted.model_fields_set`` tells whether the manager owns something there.
+    given up. ``"spec" in extracted.model_fields_set`` tells whether the manager owns something there. As in Go, what
+    it has written by create, update or patch is not among it; so ``ensure_applied`` writes what is to have a
+    controller the first time.
 
     Args:
         obj: The object as it was read from the server; a cache does not keep who owns what.

@@ -146,6 +146,33 @@ def test_validators_of_the_whole_wait_for_a_whole_object():
         Spec(low=20, zone="a")
 
 
+def test_a_validator_that_looks_into_a_part_says_what_it_wants():
+    """What it reads is to be set first; then it judges."""
+
+    class Outer(Struct):
+        disk: Disk
+        other: str | None = None
+
+        @field_validator("disk")
+        @classmethod
+        def _small(cls, disk: Disk) -> Disk:
+            assert disk.size < 10
+            return disk
+
+    outer, disk = blank(Outer), blank(Disk)
+    with pytest.raises(AttributeError, match="Disk has no 'size' yet: set it first") as caught:
+        outer.disk = disk
+    assert caught.value.__notes__ == [
+        "A validator of `Outer.disk` reads it: set it on the part first, then the part.",
+    ]
+    disk.size = 20
+    with pytest.raises(ValidationError):
+        outer.disk = disk
+    disk.size = 5
+    outer.disk = disk
+    assert outer.to_wire() == {"disk": {"size": 5}}
+
+
 def test_parts_without_anything_set_are_left_out():
     """At every depth; an empty part that is whole is sent."""
 
