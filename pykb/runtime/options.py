@@ -46,6 +46,7 @@ class ManagerOverrides(TypedDict, total=False):
     metrics_secure: bool
     metrics_certificate: CertificateOptions
     health_probe_bind_address: str
+    pprof_bind_address: str
     webhooks: bool
     webhook_port: int
     webhook_bind_host: str
@@ -62,6 +63,8 @@ class ManagerOverrides(TypedDict, total=False):
     cache: CacheOptions
     client: ClientOptions
     max_connections: int
+    kube_api_qps: float
+    kube_api_burst: int
     group_kind_concurrency: Mapping[str, int]
     kubeconfig: Path | None
     context: str | None
