@@ -17,6 +17,8 @@ from pathlib import Path
 
 TICKS = os.sysconf("SC_CLK_TCK")
 ENDING = 40.0
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Of the operators. Images hold byte code: without any, most of a start would be compiling."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,7 @@ def running(name: str, argv: tuple[str, ...]) -> Iterator[Operator]:
     with tempfile.TemporaryDirectory() as folder:
         errors = Path(folder) / "stderr"
         with errors.open("wb") as file:
-            process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=file, text=True)
+            process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=file, text=True, env=ENVIRONMENT)
         try:
             yield Operator(name, process, errors)
         finally:
