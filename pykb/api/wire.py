@@ -14,7 +14,7 @@ from decimal import Decimal
 from enum import Enum
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network, IPv6Address, IPv6Interface, IPv6Network
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from uuid import UUID
 
 from pydantic import BaseModel, PlainSerializer, WrapSerializer
@@ -70,9 +70,13 @@ def plan(cls: type[Struct]) -> tuple[FieldPlan, ...]:
 
 
 def _fresh(field: FieldInfo) -> Callable[[Mapping[str, Any]], Any] | None:
-    if field.default_factory is None:
+    factory = cast("Callable[..., Any] | None", field.default_factory)
+    if factory is None:
         return None
-    return lambda values: field.get_default(call_default_factory=True, validated_data=dict(values))
+    # Asked here: `FieldInfo.get_default` looks at the factory's signature each time.
+    if field.default_factory_takes_validated_data:
+        return lambda values: factory(dict(values))
+    return lambda _: factory()
 
 
 def _has_serializer(field: FieldInfo) -> bool:
@@ -86,14 +90,21 @@ def _mentions(annotation: Any, kinds: Any) -> bool:
     return any(_mentions(argument, kinds) for argument in typing.get_args(annotation) if argument is not annotation)
 
 
-def encode_struct(obj: Struct) -> dict[str, Any]:
-    """The wire form of a struct: what was set, or differs from a fresh default."""
+def encode_struct(obj: Struct, *, only: str | None = None) -> dict[str, Any]:
+    """The wire form of a struct: what was set, or differs from a fresh default.
+
+    Args:
+        obj: The struct.
+        only: The wire name of the one member that is asked for; the others may be missing then.
+    """
     cls = type(obj)
     fields = cls.__wire_plan__
     if fields is None:
         fields = cls.__wire_plan__ = plan(cls)
     if cls.__pydantic_decorators__.model_serializers:
         return cls.__pydantic_serializer__.to_python(obj, mode="json", by_alias=True)  # type: ignore[no-any-return]
+    if only is not None:
+        fields = tuple(field for field in fields if field.wire_name == only)
     values = obj.__dict__
     assigned = obj.__pydantic_fields_set__
     out: dict[str, Any] = {}
@@ -208,8 +219,10 @@ _BY_BASE: tuple[tuple[type | tuple[type, ...], Callable[[Any], Any]], ...] = (
 
 def _encoder_for(kind: type) -> Callable[[Any], Any]:
     if issubclass(kind, BaseModel):
-        if hasattr(kind, "__wire_plan__"):
-            return lambda value: value.to_wire()
+        from pykb.api.struct import Struct
+
+        if issubclass(kind, Struct):
+            return encode_struct if kind.to_wire is Struct.to_wire else lambda value: value.to_wire()
         return lambda value: value.model_dump(mode="json", by_alias=True, exclude_none=True)
     for base, encoder in _BY_BASE:
         if issubclass(kind, base):
@@ -224,28 +237,55 @@ def clone(value: Any) -> Any:
     kind = type(value)
     if kind in _ATOMS:
         return value
-    if kind is dict:
-        return {key: item if type(item) in _ATOMS else clone(item) for key, item in value.items()}
-    if kind is list:
-        return [item if type(item) in _ATOMS else clone(item) for item in value]
-    return value.__deepcopy__() if hasattr(kind, "__wire_plan__") else copy.deepcopy(value)
+    cloner = _CLONERS.get(kind)
+    if cloner is None:
+        cloner = _CLONERS[kind] = _cloner_for(kind)
+    return cloner(value)
+
+
+def _clone_dict(values: dict[Any, Any]) -> dict[Any, Any]:
+    return {key: item if type(item) in _ATOMS else clone(item) for key, item in values.items()}
+
+
+def _clone_list(items: list[Any]) -> list[Any]:
+    return [item if type(item) in _ATOMS else clone(item) for item in items]
 
 
 def clone_struct(obj: Struct) -> Struct:
     """A deep copy of a struct, remembering what was set."""
-    cls = type(obj)
-    new = cls.__new__(cls)
-    set_slot = object.__setattr__
-    set_slot(new, "__dict__", {k: v if type(v) in _ATOMS else clone(v) for k, v in obj.__dict__.items()})
-    set_slot(new, "__pydantic_extra__", clone(obj.__pydantic_extra__))
-    set_slot(new, "__pydantic_fields_set__", obj.__pydantic_fields_set__.copy())
+    new: Struct = object.__new__(type(obj))
     private = obj.__pydantic_private__
-    set_slot(
+    values = obj.__dict__.copy()
+    for name, value in values.items():
+        if type(value) not in _ATOMS:
+            values[name] = clone(value)
+    _set_values(new, values)
+    _set_extra(new, clone(obj.__pydantic_extra__))
+    _set_fields_set(new, obj.__pydantic_fields_set__.copy())
+    _set_private(
         new,
-        "__pydantic_private__",
         None if private is None else {k: copy.deepcopy(v) for k, v in private.items() if v is not PydanticUndefined},
     )
     return new
 
 
+def _cloner_for(kind: type) -> Callable[[Any], Any]:
+    from pykb.api.struct import Struct
+
+    if not issubclass(kind, Struct):
+        return copy.deepcopy
+    return clone_struct if kind.__deepcopy__ is Struct.__deepcopy__ else lambda value: value.__deepcopy__()
+
+
+def _setter(slot: str) -> Callable[[BaseModel, Any], None]:
+    """Sets a slot of a model without a look-up by name, which is most of the cost of a copy."""
+    setter: Callable[[BaseModel, Any], None] = BaseModel.__dict__[slot].__set__
+    return setter
+
+
+_set_values = _setter("__dict__")
+_set_extra = _setter("__pydantic_extra__")
+_set_fields_set = _setter("__pydantic_fields_set__")
+_set_private = _setter("__pydantic_private__")
+_CLONERS: dict[type, Callable[[Any], Any]] = {dict: _clone_dict, list: _clone_list}
 _ATOMS = _PLAIN | {Quantity, datetime, MicroDatetime, timedelta, date, time, bytes, Decimal}

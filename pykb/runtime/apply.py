@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Awaitable, Callable
 from enum import StrEnum
@@ -16,8 +15,10 @@ from pykb.runtime.client.codec import (
     AnyObjectT,
     gvk_of,
     key_of,
+    member_to_wire,
     replace_content,
     resource_version_of,
+    snapshot,
     to_wire,
 )
 from pykb.runtime.client.patches import MergeFrom, MergePatch, merge_diff
@@ -131,12 +132,12 @@ async def patch_status(
         Conflict: The object changed since, and ``optimistic_lock`` is set.
         ApiError: The server refused.
     """
-    old, new = to_wire(before), to_wire(obj)
-    change = merge_diff({"status": old.get("status") or {}}, {"status": new.get("status") or {}})
+    old, new = (member_to_wire(each, "status") or {} for each in (before, obj))
+    change = merge_diff({"status": old}, {"status": new})
     if not change:
         return OperationResult.UNCHANGED
     if optimistic_lock:
-        change["metadata"] = {"resourceVersion": (old.get("metadata") or {}).get("resourceVersion")}
+        change["metadata"] = {"resourceVersion": resource_version_of(before) or None}
     await client.status.patch(obj, MergePatch(change))
     return OperationResult.UPDATED
 
@@ -148,7 +149,7 @@ async def _read(
     found = await find_stored(client, obj)
     if found is not None:
         replace_content(obj, found)
-    before = copy.deepcopy(to_wire(obj))
+    before = snapshot(obj)
     if owner is not None:
         set_controller_reference(owner, obj)
         await _check(client, obj, found, adopt=adopt)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, MutableMapping
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
@@ -14,6 +13,7 @@ from pykb.api.partial import fitting
 from pykb.api.resource_info import ResourceInfo
 from pykb.api.unreadable import UnreadableObject
 from pykb.api.unstructured import Unstructured
+from pykb.api.wire import clone, encode_struct
 from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 
 
@@ -137,6 +137,21 @@ def to_wire(obj: AnyObject) -> dict[str, Any]:
     return wire
 
 
+def snapshot(obj: AnyObject) -> dict[str, Any]:
+    """The object as JSON-ready values that are its own: later changes of the object do not show in them."""
+    return obj.to_wire() if isinstance(obj, Object) else clone(to_wire(obj))
+
+
+def member_to_wire(obj: AnyObject, name: str) -> Any:
+    """One member of an object, by its wire name, as JSON-ready values; ``None`` where there is none.
+
+    A large spec need not be written out to look at a small status.
+    """
+    if isinstance(obj, Object) and type(obj).to_wire is Object.to_wire:
+        return encode_struct(obj, only=name).get(name)
+    return to_wire(obj).get(name)
+
+
 def from_wire(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
     """An object of a kind, read from an answer.
 
@@ -211,8 +226,3 @@ def replace_content(obj: AnyObject, wire: dict[str, Any]) -> None:
     else:
         obj.clear()
         obj.update(wire)
-
-
-def copy_of(obj: AnyObjectT) -> AnyObjectT:
-    """An independent copy."""
-    return copy.deepcopy(obj)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from pykb.runtime.client.codec import AnyObject, AnyObjectT, copy_of, to_wire
+from pykb.runtime.client.codec import AnyObject, AnyObjectT, snapshot, to_wire
 
 
 class Patch(Protocol):
@@ -101,9 +101,7 @@ def merge_from(original: AnyObjectT, modified: AnyObjectT | None = None, *, opti
         optimistic_lock: Whether the server refuses (Conflict) when the object has changed since it was read. Needed
             when a list changes, since a merge patch replaces lists whole.
     """
-    before = to_wire(copy_of(original))
-    after = None if modified is None else to_wire(copy_of(modified))
-    return MergeFrom(before, after, optimistic_lock)
+    return MergeFrom(snapshot(original), None if modified is None else snapshot(modified), optimistic_lock)
 
 
 def merge_diff(original: Mapping[str, Any], modified: Mapping[str, Any]) -> dict[str, Any]:

@@ -9,22 +9,26 @@ Source: RFC 6902 (JSON Patch), RFC 6901 (JSON Pointer).
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, cast
+
+import orjson
 
 Patch = tuple[Mapping[str, Any], ...]
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two JSON values are the same; other than in Python, ``1``, ``1.0`` and ``true`` are three values."""
-    if type(left) is not type(right):
+    """Whether two JSON values are the same; other than in Python, ``1``, ``1.0`` and ``true`` are three values.
+
+    Raises:
+        TypeError: One is no JSON.
+    """
+    if left is right:
+        return True
+    if type(left) is not type(right) or left != right:
         return False
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(same(value, right[key]) for key, value in left.items())
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(same, left, right))
-    return bool(left == right)
+    # By their texts, since a walk in Python takes more time than all the rest of an answer.
+    return not isinstance(left, (dict, list)) or _text(left) == _text(right)
 
 
 def carried(original: Any, before: Any, after: Any) -> Any:
@@ -79,7 +83,7 @@ def _places(before: list[Any], after: list[Any]) -> list[int | None]:
     places: list[int | None] = [None] * len(after)
     for index in stayed:
         places[index] = index
-    left: dict[str, list[int]] = {}
+    left: dict[bytes, list[int]] = {}
     for index in sorted(set(range(len(before))) - set(stayed), reverse=True):
         left.setdefault(known[index], []).append(index)
     for index, text in enumerate(wanted):
@@ -88,9 +92,9 @@ def _places(before: list[Any], after: list[Any]) -> list[int | None]:
     return places
 
 
-def _text(value: Any) -> str:
+def _text(value: Any) -> bytes:
     """The same for values that are the same, and for no others."""
-    return json.dumps(value, sort_keys=True)
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _is_reordered(original: list[Any], before: list[Any]) -> bool:

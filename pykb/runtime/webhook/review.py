@@ -17,6 +17,7 @@ from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, 
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
+_OPERATIONS = tuple(Operation)
 
 
 def read_request(review: Mapping[str, Any]) -> AdmissionRequest:
@@ -32,7 +33,7 @@ def read_request(review: Mapping[str, Any]) -> AdmissionRequest:
     if not isinstance(request, dict):
         raise ValueError("the review has no `request`")  # noqa: TRY004 - what came is wrong, not the call
     operation = request.get("operation")
-    if operation not in list(Operation):
+    if operation not in _OPERATIONS:
         raise ValueError(f"expected one of {', '.join(Operation)} as `operation`, found `{operation}`")
     kind, resource = request.get("requestKind"), request.get("requestResource")
     return AdmissionRequest(

@@ -229,3 +229,24 @@ def test_null_goes_out_where_a_value_is_required():
 
     assert Held(owner=None, note=None).to_wire() == {"owner": None}
     assert Held.from_wire({"owner": None}).to_wire() == {"owner": None}
+
+
+class Own(Struct):
+    name: str
+
+    def to_wire(self) -> dict[str, Any]:
+        return {"name": self.name.upper()}
+
+    def __deepcopy__(self, memo: Any = None) -> Own:
+        return Own(name=f"copy of {self.name}")
+
+
+class Owner(Struct):
+    own: Own
+
+
+def test_what_a_struct_does_by_itself_is_done_within_others_too() -> None:
+    """Both are overridden here."""
+    made = Owner(own=Own(name="a"))
+    assert made.to_wire() == {"own": {"name": "A"}}
+    assert copy.deepcopy(made).own.name == "copy of a"

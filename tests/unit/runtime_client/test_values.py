@@ -3,10 +3,12 @@
 import copy
 import pickle
 from datetime import timedelta
+from typing import Any
 
 import orjson
 import pytest
 
+from pykb.api import CustomResource, Field, GroupVersion, Struct
 from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import LabelSelector as MetaLabelSelector
@@ -15,7 +17,7 @@ from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime import errors
 from pykb.runtime.client import JsonPatch, MergePatch, merge_from
-from pykb.runtime.client.codec import gvk_of, key_of, replace_content
+from pykb.runtime.client.codec import gvk_of, key_of, member_to_wire, replace_content, to_wire
 from pykb.runtime.client.encoding import encode
 from pykb.runtime.client.patches import merge_diff
 from pykb.runtime.client.selection import field_query, label_query
@@ -275,3 +277,35 @@ def test_what_is_no_json_is_named_by_its_field(body, message):
     """An untyped object may hold anything; the message says where to look."""
     with pytest.raises(ValueError, match=message):
         encode(body)
+
+
+class Part(Struct):
+    phase: str = "Pending"
+    count: int | None = None
+
+
+class Whole(CustomResource, group_version=GroupVersion("example.com", "v1")):
+    status: Part = Field(default_factory=lambda: Part(count=1))
+
+
+class Loud(Whole, group_version=GroupVersion("example.com", "v1")):
+    def to_wire(self) -> dict[str, Any]:
+        return super().to_wire() | {"status": {"phase": "LOUD"}}
+
+
+WHOLES = {
+    "not set": Whole(),
+    "set": Whole(status=Part(phase="Running")),
+    "unknown to the class": ConfigMap.from_wire({"metadata": {"name": "a"}, "status": {"phase": "x"}}),
+    "written by the class itself": Loud(),
+    "untyped": Unstructured({"apiVersion": "v1", "kind": "X", "metadata": {}, "status": {"phase": "x"}}),
+    "a dict": {"apiVersion": "v1", "kind": "X", "status": {"phase": "x"}},
+    "nothing": ConfigMap(),
+}
+
+
+@pytest.mark.parametrize("case", WHOLES)
+def test_a_member_is_what_it_is_within_the_whole(case):
+    """Whatever holds it."""
+    obj = WHOLES[case]
+    assert member_to_wire(obj, "status") == to_wire(obj).get("status")
