@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +26,13 @@ from pykb.runtime.memory import settle
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.program import run_program
-from pykb.runtime.reflector import Listed, RawEvent, WatchTarget
 from pykb.runtime.runnables import RunFunction, Runnable, RunnableGroup
 from pykb.runtime.servers import Servers
 from pykb.runtime.signals import StopSignals
 from pykb.runtime.stall import StallWatch
 
 if TYPE_CHECKING:
-    from pykb.runtime._kopf import Engine, OperatorRegistry
+    from pykb.runtime._kopf import OperatorRegistry
     from pykb.runtime.controller import Controller
     from pykb.runtime.webhook.server import WebhookServer
 
@@ -83,11 +83,10 @@ class Manager:
             clock=self.clock,
         )
         """Probes, metrics and the debug server."""
-        self._engine: Engine | None = None
         self._webhook_server: WebhookServer | None = None
-        source = _LazyEngine(self) if client is None else ClientListWatch(client, clock=self.clock)
+        self._list_watch = ClientListWatch(self.api_reader, clock=self.clock)
         self.cache = InformerCache(
-            source,
+            self._list_watch,
             self.api_reader.mapper,
             self._cache_options(),
             clock=self.clock,
@@ -256,7 +255,6 @@ class Manager:
         self.servers.add_to(self._servers)
         if self._given is None:
             self._add_kopf_handlers()
-            self._caches.add(self._run_engine, name="engine")
         self._caches.add(self.cache.run, name="cache")
         for group in (self._servers, self._webhooks, self._caches, self._others):
             group.start()
@@ -297,18 +295,6 @@ class Manager:
             self._failure = error
         self._stopping.set()
 
-    @property
-    def engine(self) -> Engine:
-        """Lists and watches; made when first needed, since kopf takes a quarter of a second to load."""
-        if self._engine is None:
-            from pykb.runtime._kopf import Engine
-
-            self._engine = Engine(self._credentials, observer=self.metrics.observe_request)
-        return self._engine
-
-    async def _run_engine(self) -> None:
-        await self.engine.run()
-
     async def _elect(self) -> None:
         from pykb.runtime.election import Work, elect
         from pykb.runtime.leader import LeadershipLost
@@ -336,10 +322,13 @@ class Manager:
                 await client.close()
 
     def _add_kopf_handlers(self) -> None:
+        if "kopf" not in sys.modules:  # nobody has written a handler: a program without any does not pay for kopf
+            return
         from pykb.runtime._kopf import operators
 
         for operator in operators(
             self._credentials,
+            self._list_watch,
             self._kopf_registries,
             self.options,
             webhooks=lambda: self.webhook_server,
@@ -367,16 +356,6 @@ class Manager:
         unsynced = self.cache.unsynced
         if unsynced:
             raise RuntimeError(f"no list yet of {', '.join(map(str, unsynced))}")
-
-
-class _LazyEngine:
-    """The manager's engine, loaded at the first stream."""
-
-    def __init__(self, manager: Manager) -> None:
-        self._manager = manager
-
-    def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed, None]:
-        return self._manager.engine.stream(target)
 
 
 def _credentials_of(options: ManagerOptions) -> CredentialSource:

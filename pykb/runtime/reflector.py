@@ -1,10 +1,11 @@
 """Keeps a mirror of one list of objects: every list replaces, every watch event amends, nothing is lost.
 
-A reflector is driven by a stream of one list and the watch that follows it (from :mod:`pykb.runtime._kopf`, or
-scripted in tests), starts the next stream when one ends, and tells its sink what each object became. Its invariants:
+A reflector is driven by a stream of one list and the watch that follows it (from
+:mod:`pykb.runtime.client.listwatch`, or scripted in tests), starts the next stream when one ends, and tells its sink
+what each object became. Its invariants:
 
 * when a list is complete, the mirror holds exactly what was listed: what vanished while nobody watched is reported as
-  deleted (kopf alone would remember it for ever);
+  deleted;
 * a list that broke off deletes nothing;
 * whatever fails, it goes on, with growing pauses.
 """
@@ -93,15 +94,16 @@ class WatchTarget:
 
 
 class ListWatch(Protocol):
-    """Lists and watches; implemented on kopf."""
+    """Lists and watches."""
 
-    def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed, None]:
-        """One list, :data:`LISTED`, and the watch that goes on from there, until it cannot be continued.
+    def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed | WatchFailed, None]:
+        """One list, :data:`LISTED`, and the watch that follows it, until it cannot be resumed.
 
-        Ends without an error when the server forgot the version to go on from (410) or the list broke off.
+        A watch that is interrupted gives the failure as an item and is resumed. The stream ends without an error when
+        the server no longer knows the version to resume from (410).
 
         Raises:
-            WatchFailed: The server refused, or could not be reached for long.
+            WatchFailed: The server refused, or the list could not be had.
         """
         ...
 
@@ -140,6 +142,7 @@ class Reflector:
         self._clock: Clock = clock or SystemClock()
         self._failures = 0
         self._problem = ""
+        self._reported = 0.0
         self._last_event = self._clock.now()
         self._is_silent = False
 
@@ -154,8 +157,7 @@ class Reflector:
             try:
                 await self._once()
             except WatchFailed as error:
-                self._report(error)
-                self._sink.failed(self._target, str(error))
+                self._failed(error)
             except Exception as error:  # the mirror must go on whatever one stream did
                 logger.exception("watch ended unexpectedly", extra={"resource": str(self._target)})
                 self._sink.failed(self._target, f"{type(error).__name__}: {error}")
@@ -172,13 +174,16 @@ class Reflector:
             else:
                 logger.info("watch is heard again", extra=shown)
 
-    def _report(self, error: WatchFailed) -> None:
-        # At once, and then at the longest pause only: the first pauses are so short that they would fill the log.
-        again = str(error) == self._problem and self._pause < LONGEST_PAUSE
-        self._problem = str(error)
+    def _failed(self, error: WatchFailed) -> None:
+        # At once, and then now and then: the first pauses are so short that they would fill the log.
+        now = self._clock.now()
+        again = str(error) == self._problem and now - self._reported < LONGEST_PAUSE.total_seconds()
+        if not again:
+            self._problem, self._reported = str(error), now
         level = logging.ERROR if error.status == 403 else logging.WARNING
         shown = {"resource": str(self._target), "error": str(error), "status": error.status}
         logger.log(logging.DEBUG if again else level, "cannot watch", extra=shown)
+        self._sink.failed(self._target, str(error))
 
     async def _once(self) -> None:
         listing: set[NamespacedName] | None = set()
@@ -186,6 +191,9 @@ class Reflector:
         count = 0
         try:
             async for item in stream:
+                if isinstance(item, WatchFailed):
+                    self._failed(item)
+                    continue
                 self._last_event = self._clock.now()
                 count += 1
                 if count % TURN == 0:
@@ -198,6 +206,8 @@ class Reflector:
                         self._problem = ""
                     continue
                 kind, obj = item["type"], item["object"]
+                if listing is None:
+                    self._problem = ""  # the watch was resumed
                 if kind == "BOOKMARK":
                     continue
                 key = key_of(obj)
@@ -216,13 +226,8 @@ class Reflector:
                 self._sink.remove(key, None)
         self._sink.synced(self._target)
 
-    @property
-    def _pause(self) -> timedelta:
-        """How long to wait after so many failures."""
-        return min(FIRST_PAUSE * (1 << min(self._failures, 16)), LONGEST_PAUSE)
-
     def _next_pause(self) -> timedelta:
         # Jitter: the reflectors of a process (and of many operators) must not all come back in the same instant.
-        pause = self._pause
+        pause = min(FIRST_PAUSE * (1 << min(self._failures, 16)), LONGEST_PAUSE)
         self._failures += 1
         return pause * (1 + random.random() / 2)  # noqa: S311 - no secret

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -124,9 +125,8 @@ def main() -> None:
         overrides["graceful_shutdown_timeout"] = own["grace"]
     manager = Manager(ManagerOptions.from_namespace(flags, **overrides))
     if own["silence"]:
-        from pykb.runtime._kopf import Engine
-
-        manager._engine = Engine(manager._credentials, silence=own["silence"])
+        transport = manager.api_reader._exchange.connection
+        transport._options = replace(transport._options, idle_timeout=own["silence"])
     journal = Journal(own["journal"])
     options = ControllerOptions(max_concurrent_reconciles=4, timeout=own["reconcile_timeout"])
     builder = ControllerBuilder(manager).for_(Gadget).owns(ConfigMap).with_options(options)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import kopf
 
 from pykb.runtime._kopf.admission import AdmissionServer
-from pykb.runtime._kopf.internals import watching
-from pykb.runtime._kopf.watch import forget, give_login, login_source, replacing_watch, request_observer
+from pykb.runtime._kopf.watch import HandlerWatches, give_login, login_source, request_observer
 from pykb.runtime.login import CredentialSource
 
 if TYPE_CHECKING:
     from pykb.runtime.client.transport import RequestObserver
     from pykb.runtime.options import ManagerOptions
+    from pykb.runtime.reflector import ListWatch
     from pykb.runtime.webhook.server import WebhookServer
 
 
@@ -33,7 +33,7 @@ class Part(Enum):
 class HandlerOperator:
     """Runs kopf handlers of the user (``@kopf.on.create`` and its like) inside the manager, as kopf itself would.
 
-    It logs in as the manager does and joins no peering. A kind may have handlers and a
+    It logs in as the manager does, watches through pykb, and joins no peering. A kind may have handlers and a
     reconciler: each has a watch of its own, and neither knows of the other. Unlike plain kopf, handlers also hear of
     deletions that happened while the watch was disconnected. Admission handlers are served at the manager's webhook
     port, with its certificate, unless an ``@kopf.on.startup`` handler chooses another server.
@@ -42,6 +42,7 @@ class HandlerOperator:
     def __init__(
         self,
         source: CredentialSource,
+        list_watch: ListWatch,
         *,
         registry: kopf.OperatorRegistry | None = None,
         part: Part = Part.ALL,
@@ -54,6 +55,7 @@ class HandlerOperator:
 
         Args:
             source: How to log in.
+            list_watch: What their watches go through.
             registry: The handlers; kopf's default registry, which plain decorators fill, when ``None``.
             part: Which of them.
             namespaces: Where; everywhere when empty.
@@ -62,6 +64,7 @@ class HandlerOperator:
             observer: Is told about each request.
         """
         self._source = source
+        self._list_watch = list_watch
         self._observer = observer
         self._registry = _part_of(registry if registry is not None else kopf.get_default_registry(), part)
         self._part = part
@@ -90,13 +93,15 @@ class HandlerOperator:
         give_login(self._registry)
         login_source.set(self._source)
         request_observer.set(self._observer)
-        watching.continuous_watch = replacing_watch
-        settings = self._settings()
+        with HandlerWatches(self._list_watch).in_use():
+            await self._run()
+
+    async def _run(self) -> None:
         stop = asyncio.Event()
         # Each task of kopf inherits this context, and with it the login.
         tasks = await kopf.spawn_tasks(
             registry=self._registry,
-            settings=settings,
+            settings=self._settings(),
             standalone=True,
             clusterwide=not self._namespaces,
             namespaces=self._namespaces,
@@ -114,7 +119,6 @@ class HandlerOperator:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-            forget(settings)
 
     def _settings(self) -> kopf.OperatorSettings:
         settings = kopf.OperatorSettings()
@@ -131,6 +135,7 @@ class HandlerOperator:
 
 def operators(
     source: CredentialSource,
+    list_watch: ListWatch,
     registries: Iterable[kopf.OperatorRegistry | None],
     options: ManagerOptions,
     *,
@@ -142,6 +147,7 @@ def operators(
 
     Args:
         source: How to log in.
+        list_watch: What their watches go through.
         registries: Where the handlers are.
         options: Of the manager.
         webhooks: Gives the server of admission handlers.
@@ -155,6 +161,7 @@ def operators(
     made = (
         HandlerOperator(
             source,
+            list_watch,
             registry=registry,
             part=part,
             namespaces=options.namespaces,

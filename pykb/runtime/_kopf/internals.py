@@ -1,9 +1,8 @@
 """What is used of kopf beyond its public names, in one place; the other modules take it from here."""
 
-from kopf._cogs.clients import auth, watching
-from kopf._cogs.clients.errors import APIError
+from kopf._cogs.clients import watching
+from kopf._cogs.clients.errors import APIForbiddenError
 from kopf._cogs.structs import references
-from kopf._cogs.structs.credentials import LoginError, Vault
 from kopf._cogs.structs.diffs import diff
 from kopf._core.actions import execution, invocation
 from kopf._core.engines import posting
@@ -19,11 +18,7 @@ continuous_watch = watching.continuous_watch
 INTERNALS = {
     "continuous_watch": continuous_watch,
     "Bookmark.LISTED": watching.Bookmark.LISTED,
-    "WatchingError": watching.WatchingError,
-    "vault_var": auth.vault_var,
-    "Vault": Vault,
-    "LoginError": LoginError,
-    "APIError": APIError,
+    "APIForbiddenError": APIForbiddenError,
     "AmbiguousResourceError": AmbiguousResourceError,
     "UnknownResourceError": UnknownResourceError,
     "WebhookError": WebhookError,
@@ -38,15 +33,12 @@ INTERNALS = {
 
 __all__ = [
     "INTERNALS",
-    "APIError",
+    "APIForbiddenError",
     "AmbiguousResourceError",
     "ChangingHandler",
     "K8sEvent",
-    "LoginError",
     "UnknownResourceError",
-    "Vault",
     "WebhookError",
-    "auth",
     "causes",
     "continuous_watch",
     "diff",

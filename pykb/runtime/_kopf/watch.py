@@ -1,25 +1,39 @@
-"""What the handlers' operators need beside kopf: a login, and a watch that reports lost deletions."""
+"""What the handlers' operators need beside kopf: a login, and pykb's list and watch in the place of kopf's own.
+
+kopf forgets what it knew when it lists again, so that handlers would never hear of what was deleted meanwhile.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
+import logging
 import weakref
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import aclosing, contextmanager
+from datetime import timedelta
 from typing import Any
 
 import kopf
 
-from pykb.runtime._kopf.internals import continuous_watch, references, watching
-from pykb.runtime._kopf.session import kopf_session
-from pykb.runtime.client.session import new_session
+from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
+from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, references, watching
+from pykb.runtime._kopf.session import kopf_session, new_session
 from pykb.runtime.client.transport import RequestObserver
 from pykb.runtime.login import CredentialSource
+from pykb.runtime.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
+
+logger = logging.getLogger(__name__)
+
+PAUSE = timedelta(seconds=5)
+"""Between two tries of a list that fails."""
 
 login_source: contextvars.ContextVar[CredentialSource] = contextvars.ContextVar("login_source")
 request_observer: contextvars.ContextVar[RequestObserver | None] = contextvars.ContextVar("request_observer")
+_watches: contextvars.ContextVar[HandlerWatches] = contextvars.ContextVar("handler_watches")
 _with_login: weakref.WeakSet[Any] = weakref.WeakSet()
-known_objects: dict[tuple[int, references.Resource, str | None], dict[str, Any]] = {}
-"""What the handlers' watches have seen, by operator (its settings), resource and namespace; by uid."""
+_logged_in: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
+_operators = 0
 
 
 def give_login(registry: kopf.OperatorRegistry) -> None:
@@ -36,36 +50,93 @@ def give_login(registry: kopf.OperatorRegistry) -> None:
         return kopf_session(credentials, new_session(credentials, observer=request_observer.get(None)))
 
 
-_logged_in: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
+class HandlerWatches:
+    """The watches of one operator's handlers."""
+
+    def __init__(self, list_watch: ListWatch) -> None:
+        self._list_watch = list_watch
+        self._known: dict[WatchTarget, dict[str, dict[str, Any]]] = {}
+        """What each watch has seen, by uid."""
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Have kopf watch through these in every task that is created here."""
+        global _operators  # noqa: PLW0603 - kopf's module is as global as this
+        token = _watches.set(self)
+        _operators += 1
+        watching.continuous_watch = _continuous_watch
+        try:
+            yield
+        finally:
+            _operators -= 1
+            if not _operators:
+                watching.continuous_watch = continuous_watch
+            _watches.reset(token)
+
+    async def watch(self, target: WatchTarget) -> AsyncGenerator[Any, None]:
+        """One list and the watch that follows it, as kopf's own, with a deletion for all that is not listed any more.
+
+        Raises:
+            APIForbiddenError: What kopf itself watches is forbidden, and kopf does without.
+        """
+        known = self._known.setdefault(target, {})
+        listed: set[str] | None = set()
+        try:
+            async with aclosing(self._list_watch.stream(target)) as stream:
+                async for item in stream:
+                    if isinstance(item, WatchFailed):
+                        _report(target, item)
+                    elif isinstance(item, Listed):
+                        for uid in known.keys() - (listed or ()):
+                            yield {"type": "DELETED", "object": known.pop(uid)}
+                        listed = None
+                        yield watching.Bookmark.LISTED
+                    else:
+                        _note(item, known, listed)
+                        yield item
+        except WatchFailed as error:
+            if error.status == 403 and target.resource.resource in ("namespaces", "customresourcedefinitions"):
+                raise APIForbiddenError(str(error), status=403, headers={}) from error
+            _report(target, error)
+            await asyncio.sleep(PAUSE.total_seconds())
 
 
-async def replacing_watch(
+def _note(event: RawEvent, known: dict[str, dict[str, Any]], listed: set[str] | None) -> None:
+    uid = event["object"].get("metadata", {}).get("uid", "")
+    if event["type"] == "DELETED":
+        known.pop(uid, None)
+    elif uid and event["type"] != "BOOKMARK":
+        known[uid] = event["object"]
+        if listed is not None:
+            listed.add(uid)
+
+
+def _report(target: WatchTarget, error: WatchFailed) -> None:
+    logger.warning("cannot watch", extra={"resource": str(target), "error": str(error), "status": error.status})
+
+
+async def _continuous_watch(
     *, settings: kopf.OperatorSettings, resource: references.Resource, namespace: Any, operator_pause_waiter: Any
 ) -> AsyncGenerator[Any, None]:
-    """Kopf's list and watch, with a deletion for everything that was known and is not listed any more."""
-    known = known_objects.setdefault((id(settings), resource, namespace), {})
-    listed: set[str] | None = set()
-    async for event in continuous_watch(
-        settings=settings, resource=resource, namespace=namespace, operator_pause_waiter=operator_pause_waiter
-    ):
-        if event is watching.Bookmark.LISTED:
-            for uid in [] if listed is None else [uid for uid in known if uid not in listed]:
-                yield {"type": "DELETED", "object": known.pop(uid)}
-            listed = None
+    """In the place of kopf's function of this name; operators of others in this process get kopf's own."""
+    watches = _watches.get(None)
+    if watches is None or settings.watching.shard_selectors.collect(resource):
+        own = continuous_watch(
+            settings=settings, resource=resource, namespace=namespace, operator_pause_waiter=operator_pause_waiter
+        )
+    else:
+        own = watches.watch(_target(settings, resource, namespace))
+    async with aclosing(own) as events:  # type: ignore[type-var] # declared as AsyncIterator, is a generator
+        async for event in events:
             yield event
-            continue
-        kind, obj = event["type"], event["object"]
-        uid = obj.get("metadata", {}).get("uid", "")
-        if kind == "DELETED":
-            known.pop(uid, None)
-        elif uid and kind != "BOOKMARK":
-            known[uid] = obj
-            if listed is not None:
-                listed.add(uid)
-        yield event
 
 
-def forget(settings: kopf.OperatorSettings) -> None:
-    """Drop what an operator's watches have seen."""
-    for key in [key for key in known_objects if key[0] == id(settings)]:
-        del known_objects[key]
+def _target(settings: kopf.OperatorSettings, resource: references.Resource, namespace: str | None) -> WatchTarget:
+    return WatchTarget(
+        gvk=GroupVersionKind(resource.group, resource.version, resource.kind or resource.plural),
+        resource=GroupVersionResource(resource.group, resource.version, resource.plural),
+        namespaced=bool(resource.namespaced),
+        namespace=namespace,
+        labels=",".join(sorted(set(settings.watching.label_selectors.collect(resource)))),
+        fields=",".join(sorted(set(settings.watching.field_selectors.collect(resource)))),
+    )

@@ -1,4 +1,4 @@
-"""One HTTP/1.1 connection that carries one request after another.
+"""HTTP/1.1 connections: those that carry one request after another, and those that carry one stream.
 
 A request goes in as bytes, an :class:`Answer` comes out: no redirects, no cookies, no sessions, none of which an API
 server knows. aiohttp's client, which does all of that, takes more than twice the CPU time for the same request, and
@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import cast
 
 from httptools import HttpParserError, HttpResponseParser
 
 _GZIP = zlib.MAX_WBITS | 16
+_UNREAD = 1 << 18
+"""Bytes of a stream that may wait for its reader before the server has to wait."""
 
 
 class ConnectionLost(ConnectionError):  # noqa: N818 - what happened
@@ -96,7 +99,7 @@ class Http1Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """A part of an answer."""
-        if self._waiting is None:
+        if not self._expects_more():
             self.abort()  # nobody asked: an answer to nothing, such as 408 to a connection that was idle
             return
         try:
@@ -146,9 +149,90 @@ class Http1Connection(asyncio.Protocol):
             except zlib.error as error:
                 self._fail(ConnectionLost(f"the answer cannot be unpacked: {error}"))
                 return
+        self._answer(body)
+
+    # -- inside
+
+    def _expects_more(self) -> bool:
+        return self._waiting is not None
+
+    def _answer(self, body: bytes) -> None:
         if self._waiting is not None and not self._waiting.done():
-            self._waiting.set_result(Answer(status, tuple(self._headers), body))
+            self._waiting.set_result(Answer(self._parser.get_status_code(), tuple(self._headers), body))
 
     def _fail(self, error: ConnectionLost) -> None:
         if self._waiting is not None and not self._waiting.done():
             self._waiting.set_exception(error)
+
+
+class Http1Stream(Http1Connection):
+    """A connection for one request, whose answer is read while it comes."""
+
+    def __init__(self) -> None:
+        """Wait for a transport."""
+        super().__init__()
+        self._unread = 0
+        self._complete = False
+        self._lost: ConnectionLost | None = None
+        self._more: asyncio.Future[None] | None = None
+
+    async def body(self, patience: float) -> AsyncIterator[bytes]:
+        """What comes after the head that :meth:`exchange` gave.
+
+        Args:
+            patience: For how many seconds nothing may come.
+
+        Raises:
+            ConnectionLost: The connection ended in the middle.
+            TimeoutError: Nothing came for too long.
+        """
+        while True:
+            if self._body:
+                data, self._body, self._unread = b"".join(self._body), [], 0
+                if self._transport is not None:
+                    self._transport.resume_reading()
+                yield data
+            elif self._complete:
+                return
+            elif self._lost is not None:
+                raise self._lost
+            else:
+                self._more = asyncio.get_running_loop().create_future()
+                async with asyncio.timeout(patience):
+                    await self._more
+
+    # -- for the parser
+
+    def on_headers_complete(self) -> None:
+        """The end of the headers: that is the answer."""
+        super().on_headers_complete()
+        if self._parser.get_status_code() >= 200:
+            self._answer(b"")
+
+    def on_body(self, data: bytes) -> None:
+        """A part of the body."""
+        super().on_body(data)
+        self._unread += len(data)
+        if self._unread > _UNREAD and self._transport is not None:
+            self._transport.pause_reading()
+        self._wake()
+
+    def on_message_complete(self) -> None:
+        """The end of the stream."""
+        if self._parser.get_status_code() >= 200:
+            self._complete = True
+            self._wake()
+
+    # -- inside
+
+    def _expects_more(self) -> bool:
+        return not self._complete
+
+    def _fail(self, error: ConnectionLost) -> None:
+        super()._fail(error)
+        self._lost = self._lost or error
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._more is not None and not self._more.done():
+            self._more.set_result(None)

@@ -1,36 +1,25 @@
-"""Lists and watches by a client's own requests: for informers without a manager, and over the API server in memory.
-
-A manager's informers go through kopf (:mod:`pykb.runtime._kopf`); a program that only wants to read need not load it.
-"""
+"""Lists and watches by a client's requests: what informers mirror, and what kopf's handlers hear."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
-from pykb.api.unstructured import Unstructured
+from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.client.codec import complete
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.selection import query_pairs
-from pykb.runtime.client.watch import Watch
-from pykb.runtime.errors import ApiError, Gone, NoKindMatch, ServerUnreachable, with_rule
+from pykb.runtime.client.watch import Interrupted, RawWatch
+from pykb.runtime.errors import ApiError, Gone, ServerUnreachable, with_rule
 from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
 
 if TYPE_CHECKING:
     from pykb.runtime.client.client import Client
     from pykb.runtime.clock import Clock
-
-
-def refused(target: WatchTarget, message: str, status: int) -> WatchFailed:
-    """What a list or a watch fails with that the API server refused; the message says what can be done about it."""
-    if status == 404:  # an informer starts only when its resource is there
-        message = (
-            f"the API server does not serve `{target}` any more: "
-            "was its definition deleted, or this version set to `served: false`?"
-        )
-    return WatchFailed(with_rule(message) or f"HTTP {status}", status=status)
 
 
 _METADATA_ONLY = "application/json;as={kind};g=meta.k8s.io;v=v1"
@@ -53,10 +42,10 @@ class ClientListWatch:
     """A :class:`~pykb.runtime.reflector.ListWatch` on a client."""
 
     def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
-        self._client = client.live
+        self._exchange = client.live._exchange  # noqa: SLF001 - a part of the client
         self._clock = clock
 
-    async def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed, None]:
+    async def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed | WatchFailed, None]:
         """One list, page by page, and the watch that follows it.
 
         Raises:
@@ -69,48 +58,51 @@ class ClientListWatch:
                 for item in page.get("items") or ():
                     yield {"type": None, "object": complete(item, target.gvk)}
             yield LISTED
-            async for event in self._changes(target, version):
-                yield event
+            watch = RawWatch(self._exchange.connection, self._call(target, watch=True), version, clock=self._clock)
+            async with aclosing(watch.events()) as events:
+                async for event in events:
+                    if not isinstance(event, Interrupted):
+                        yield cast("RawEvent", event)
+                    elif event.failures:
+                        yield _failure(target, event.error)
         except Gone:
             return  # the reflector lists again
-        except NoKindMatch as error:
-            raise WatchFailed(str(error), status=404) from error
-        except ApiError as error:
-            raise refused(target, error.message, error.status) from error
-        except ServerUnreachable as error:
-            raise WatchFailed(str(error)) from error
+        except (ApiError, ServerUnreachable) as error:
+            raise _failure(target, error) from error
+        except EnvironmentProblem as problem:
+            raise WatchFailed(problem.diagnostic.message) from problem
 
     async def _pages(self, target: WatchTarget) -> AsyncGenerator[dict[str, Any]]:
-        exchange = self._client._exchange  # noqa: SLF001 - a part of the client
-        endpoint = await exchange.endpoint(target.gvk, namespace=target.namespace or "")
-        token: str | None = None
+        first = self._call(target, watch=False, limit=target.page_size or None)
+        call = first
         while True:
-            others = {"limit": target.page_size or None, "continue": token}
-            call = Call(
-                "GET",
-                endpoint.path,
-                query=query_pairs(target.labels, target.fields, **others),
-                accept=accepted(metadata_only=target.metadata_only, watch=False),
-                repeatable=True,
-                impersonate=exchange.options.impersonate,
-            )
-            page: dict[str, Any] = orjson.loads(await exchange.connection.request(call))
+            page: dict[str, Any] = orjson.loads(await self._exchange.connection.request(call))
             yield page
-            token = page["metadata"].get("continue") or None
-            if token is None:
+            token = page["metadata"].get("continue")
+            if not token:
                 return
+            call = replace(first, query=(*first.query, ("continue", token)))
 
-    async def _changes(self, target: WatchTarget, version: str) -> AsyncGenerator[RawEvent]:
-        watch: Watch[Unstructured] = Watch(
-            self._client._exchange,  # noqa: SLF001
-            target.gvk,
-            target.namespace or "",
-            query_pairs(target.labels, target.fields),
-            version,
-            bookmarks=True,
-            accept=accepted(metadata_only=target.metadata_only, watch=True),
-            clock=self._clock,
+    def _call(self, target: WatchTarget, *, watch: bool, limit: int | None = None) -> Call:
+        where = f"/namespaces/{target.namespace}" if target.namespace else ""
+        return Call(
+            "GET",
+            f"{target.resource.group_version.path}{where}/{target.resource.resource}",
+            query=query_pairs(target.labels, target.fields, limit=limit),
+            accept=accepted(metadata_only=target.metadata_only, watch=watch),
+            repeatable=not watch,  # a watch has pauses of its own
+            impersonate=self._exchange.options.impersonate,
         )
-        async with watch:
-            async for event in watch:
-                yield {"type": str(event.type), "object": event.object.data}
+
+
+def _failure(target: WatchTarget, error: ApiError | ServerUnreachable) -> WatchFailed:
+    """What a list or a watch failed with; the message says what can be done about it."""
+    if isinstance(error, ServerUnreachable):
+        return WatchFailed(str(error))
+    message = error.message
+    if error.status == 404:  # an informer starts only when its resource is there
+        message = (
+            f"the API server does not serve `{target}` any more: "
+            "was its definition deleted, or this version set to `served: false`?"
+        )
+    return WatchFailed(with_rule(message) or f"HTTP {error.status}", status=error.status)

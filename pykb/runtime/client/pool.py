@@ -1,4 +1,4 @@
-"""Connections to one API server that are kept for the next request."""
+"""Connections to one API server: those that are kept for the next request, and those of streams."""
 
 from __future__ import annotations
 
@@ -6,12 +6,17 @@ import asyncio
 import socket
 import ssl
 from dataclasses import dataclass
+from typing import TypeVar
 
-from pykb.runtime.client.http1 import Answer, Http1Connection
+from pykb.runtime.client.http1 import Answer, Http1Connection, Http1Stream
+from pykb.runtime.client.proxy import Proxy, Tunnel
 from pykb.runtime.client.sockets import SocketSet
 
 _IDLE = 30.0
 """Seconds after which a connection is not used again: what lies between may have forgotten it without telling."""
+
+
+ConnectionT = TypeVar("ConnectionT", bound=Http1Connection)
 
 
 class ConnectFailed(ConnectionError):  # noqa: N818 - what happened
@@ -27,12 +32,14 @@ class Peer:
         port: TCP's.
         tls: ``None`` for plain HTTP.
         server_hostname: Whom the certificate has to name.
+        proxy: Who connects us to it.
     """
 
     host: str
     port: int
     tls: ssl.SSLContext | None = None
     server_hostname: str | None = None
+    proxy: Proxy | None = None
 
 
 class Pool:
@@ -61,7 +68,7 @@ class Pool:
         if peer != self._peer:
             self._close_idle()
             self._peer = peer
-        connection = self._take() or await self._connect(peer)
+        connection = self._take() or await self._connect(peer, Http1Connection)
         answer = await connection.exchange(request)
         if connection.reusable and peer == self._peer:
             connection.idle_since = asyncio.get_running_loop().time()
@@ -69,6 +76,16 @@ class Pool:
         else:
             connection.abort()
         return answer
+
+    async def open(self, peer: Peer, request: bytes) -> tuple[Http1Stream, Answer]:
+        """Do a request on a connection of its own; gives the head of the answer, and what its body is read from.
+
+        Raises:
+            ConnectFailed: There is no connection.
+            ConnectionLost: It broke before the head was complete.
+        """
+        stream = await self._connect(peer, Http1Stream)
+        return stream, await stream.exchange(request)
 
     async def close(self) -> None:
         """End every connection, those in use and those being made too, and wait until the sockets are closed."""
@@ -93,18 +110,12 @@ class Pool:
         while self._idle:
             self._idle.pop().abort()
 
-    async def _connect(self, peer: Peer) -> Http1Connection:
+    async def _connect(self, peer: Peer, kind: type[ConnectionT]) -> ConnectionT:
         limit = asyncio.timeout(self._connect_timeout)
         self._connecting.add(limit)
         try:
             async with limit:
-                connected = await self._reach(peer)
-                _, connection = await asyncio.get_running_loop().create_connection(
-                    Http1Connection,
-                    sock=connected,
-                    ssl=peer.tls,
-                    server_hostname=(peer.server_hostname or peer.host) if peer.tls else None,
-                )
+                connection = await self._made(peer, kind)
         except (OSError, TimeoutError, ValueError) as error:  # ValueError: a host that can be no name in DNS
             raise ConnectFailed(str(error)) from error
         finally:
@@ -113,11 +124,25 @@ class Pool:
         connection.closed.add_done_callback(lambda _: self._open.discard(connection))
         return connection
 
-    async def _reach(self, peer: Peer) -> socket.socket:
+    async def _made(self, peer: Peer, kind: type[ConnectionT]) -> ConnectionT:
+        loop = asyncio.get_running_loop()
+        name = (peer.server_hostname or peer.host) if peer.tls else None
+        proxy = peer.proxy
+        if proxy is None:
+            connected = await self._reach(peer.host, peer.port)
+            _, connection = await loop.create_connection(kind, sock=connected, ssl=peer.tls, server_hostname=name)
+            return connection
+        connected = await self._reach(proxy.host, proxy.port)
+        _, tunnel = await loop.create_connection(
+            Tunnel, sock=connected, ssl=proxy.tls, server_hostname=proxy.host if proxy.tls else None
+        )
+        return await tunnel.through(proxy, f"{peer.host}:{peer.port}", kind(), peer.tls, name)
+
+    async def _reach(self, host: str, port: int) -> socket.socket:
         # By hand, and not by create_connection: of a handshake that is given up nobody else would know the socket.
         loop = asyncio.get_running_loop()
         problem: OSError | None = None
-        for family, kind, protocol, _, address in await loop.getaddrinfo(peer.host, peer.port, type=socket.SOCK_STREAM):
+        for family, kind, protocol, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):
             opened = self._sockets.open(family, kind, protocol)
             try:
                 await loop.sock_connect(opened, address)
@@ -129,4 +154,4 @@ class Pool:
                 raise
             else:
                 return opened
-        raise problem or OSError(f"`{peer.host}` has no address")
+        raise problem or OSError(f"`{host}` has no address")

@@ -10,6 +10,7 @@ from urllib.parse import urlencode, urlsplit
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.headers import environment_proxy, request_headers
 from pykb.runtime.client.pool import Peer
+from pykb.runtime.client.proxy import Proxy
 from pykb.runtime.client.tls import tls_context
 from pykb.runtime.login.credentials import Credentials, Impersonation
 
@@ -22,9 +23,8 @@ class Server:
 
     Attributes:
         host: Name and port, as in the URL.
-        proxy: The proxy to go through, or ``None``.
         tls: The TLS context; ``None`` for plain HTTP.
-        peer: Whom to connect to when there is no proxy.
+        peer: Whom to connect to.
     """
 
     def __init__(self, credentials: Credentials, before: Server | None = None) -> None:
@@ -36,21 +36,23 @@ class Server:
 
         Raises:
             EnvironmentProblem: The certificates cannot be used.
+            ValueError: The proxy cannot be one.
         """
         self.credentials = credentials
         same = before if before is not None and _same_tls(before.credentials, credentials) else None
         parts = urlsplit(credentials.server)
         self._prefix = parts.path.rstrip("/")
         self.host = host_of(credentials.server)
-        self.proxy = credentials.proxy_url or environment_proxy(credentials.server)
         plain = parts.scheme == "http"
         self.tls: ssl.SSLContext | None = None if plain else same.tls if same else tls_context(credentials)
         port = parts.port or (80 if plain else 443)
-        self.peer = Peer(parts.hostname or "", port, self.tls, credentials.tls_server_name)
-        self._heads: dict[tuple[str, str | None, Impersonation | None], bytes] = {}
+        url = credentials.proxy_url or environment_proxy(credentials.server)
+        proxy = Proxy.of(url) if url else None
+        self.peer = Peer(parts.hostname or "", port, self.tls, credentials.tls_server_name, proxy)
+        self._heads: dict[tuple[str, str | None, Impersonation | None, bool], bytes] = {}
 
-    def request(self, call: Call) -> bytes:
-        """A request as it goes over the wire.
+    def request(self, call: Call, *, stream: bool = False) -> bytes:
+        """A request as it goes over the wire. The answer may be compressed, unless it is a stream.
 
         Raises:
             ValueError: The path or a header holds what could be taken for more than that.
@@ -58,19 +60,19 @@ class Server:
         target = f"{self._prefix}{target_of(call)}"
         if not _TARGET.fullmatch(target):
             raise ValueError(f"a path is percent-encoded and begins with a slash, found {target!r}")
-        key = (call.accept, None if call.body is None else call.content_type, call.impersonate)
+        key = (call.accept, None if call.body is None else call.content_type, call.impersonate, stream)
         head = self._heads.get(key)
         if head is None:
             if len(self._heads) >= _HEADS:
                 self._heads.clear()
-            head = self._heads[key] = self._head(call)
+            head = self._heads[key] = self._head(call, stream=stream)
         start = f"{call.method} {target} HTTP/1.1\r\n".encode("ascii")
         if call.body is None:
             return b"%b%b\r\n" % (start, head)
         return b"%b%bContent-Length: %d\r\n\r\n%b" % (start, head, len(call.body), call.body)
 
-    def _head(self, call: Call) -> bytes:
-        lines = [f"Host: {self.host}\r\nAccept-Encoding: gzip\r\n"]
+    def _head(self, call: Call, *, stream: bool) -> bytes:
+        lines = [f"Host: {self.host}\r\nAccept-Encoding: {'identity' if stream else 'gzip'}\r\n"]
         for name, value in request_headers(call, self.credentials).items():
             if any(each in value for each in "\r\n\0"):
                 raise ValueError(f"the header `{name}` would hold a line break")  # not the value: it may be a token

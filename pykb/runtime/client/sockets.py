@@ -6,9 +6,6 @@ import asyncio
 import socket
 import weakref
 from contextlib import suppress
-from typing import Any
-
-import aiohttp
 
 _TICK = 0.001
 _PATIENCE = 1.0
@@ -40,21 +37,3 @@ class SocketSet:
             async with asyncio.timeout(_PATIENCE):
                 while any(each.fileno() != -1 for each in self._sockets):  # noqa: ASYNC110 - sockets tell nobody
                     await asyncio.sleep(_TICK)
-
-
-class Connector(aiohttp.TCPConnector):
-    """A connector that is closed when its sockets are."""
-
-    def __init__(self, **options: Any) -> None:
-        """Take the options of :class:`aiohttp.TCPConnector`; the number of connections is not limited."""
-        self._sockets = SocketSet()
-        super().__init__(limit=0, socket_factory=self._open, **options)
-
-    async def close(self, *, abort_ssl: bool = False) -> None:
-        """Close every connection, and wait until the sockets are closed."""
-        await super().close(abort_ssl=abort_ssl)
-        await self._sockets.wait_closed()
-
-    def _open(self, address: tuple[Any, ...]) -> socket.socket:
-        family, kind, protocol, *_ = address
-        return self._sockets.open(family, kind, protocol)

@@ -10,31 +10,26 @@ import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-import aiohttp
 import orjson
-from yarl import URL
 
 from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
 from pykb.runtime.client.connection import Call
-from pykb.runtime.client.headers import request_headers
-from pykb.runtime.client.http1 import Answer
+from pykb.runtime.client.http1 import Answer, Http1Stream
 from pykb.runtime.client.pool import ConnectFailed, Pool
-from pykb.runtime.client.server import Server, target_of
-from pykb.runtime.client.sockets import Connector
+from pykb.runtime.client.server import Server
 from pykb.runtime.client.throttle import Throttle
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
 from pykb.runtime.fence import check_fence
 from pykb.runtime.login.credentials import Credentials, CredentialSource
+from pykb.runtime.login.expiry import expired_part
 
 logger = logging.getLogger(__name__)
 
-# How much a stream may hold before its reader has taken it.
-_READ_BUFFER = 1 << 18
 _KNOWN_WARNINGS = 256
 
 
@@ -49,7 +44,7 @@ class TransportOptions:
         attempts: How often to try what may be tried again.
         first_backoff: The pause before the second attempt; doubled for each further one, with jitter.
         max_backoff: The longest pause, also where the server asks for a longer one.
-        idle_timeout: How long a stream may be silent before it counts as broken (bookmarks come once a minute).
+        idle_timeout: How long a stream may be silent before it counts as broken: a watch has a bookmark every minute.
         qps: How many requests a second, on average; without a limit if not positive. Streams (watches, logs) do not
             count, as in client-go.
         burst: How many requests at once, where ``qps`` limits them.
@@ -61,7 +56,7 @@ class TransportOptions:
     attempts: int = 6
     first_backoff: timedelta = timedelta(milliseconds=100)
     max_backoff: timedelta = timedelta(seconds=10)
-    idle_timeout: timedelta = timedelta(minutes=3)
+    idle_timeout: timedelta = timedelta(seconds=70)
     qps: float = 0.0
     burst: int = 30
 
@@ -92,7 +87,8 @@ RequestObserver = Callable[[RequestRecord], None]
 class _Begun(Answer):
     """The head of a stream, whose body is still to be read."""
 
-    response: aiohttp.ClientResponse
+    stream: Http1Stream
+    server: Server
 
 
 AnswerT = TypeVar("AnswerT", bound=Answer)
@@ -101,8 +97,7 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 class Transport:
     """A :class:`~pykb.runtime.client.connection.Connection` over HTTP/1.1 with TLS.
 
-    Requests go over connections of its own (:mod:`~pykb.runtime.client.pool`); streams, and whatever goes through a
-    proxy, over aiohttp's. A TLS context is built once for each set of certificates; a new token costs nothing.
+    A TLS context is built once for each set of certificates; a new token costs nothing.
     """
 
     def __init__(
@@ -127,14 +122,13 @@ class Transport:
         self.observer = observer
         """Is called after each attempt, in the event loop; it must neither block nor raise."""
         self._pool = Pool(self._options.connect_timeout.total_seconds())
-        self._session: aiohttp.ClientSession | None = None
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._streams: set[aiohttp.ClientResponse] = set()
         self._slots = asyncio.Semaphore(self._options.max_connections)
         limits = self._options
         self._throttle = Throttle(limits.qps, limits.burst, self._clock) if limits.qps > 0 else None
         self._server: Server | None = None
+        self._refused: Credentials | None = None
         self._renewal = asyncio.Lock()
         self._warnings: set[str] = set()
 
@@ -154,12 +148,6 @@ class Transport:
     async def close(self) -> None:
         """Close every connection; the transport cannot be used any more."""
         self._closed = True
-        for response in self._streams:
-            # Closing the connection would not wake the one who reads from it.
-            response.content.set_exception(aiohttp.ClientConnectionError("this client is closed"))
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
         await self._pool.close()
 
     async def request(self, call: Call) -> bytes:
@@ -170,20 +158,16 @@ class Transport:
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
         """Do a request and read its lines; see :class:`~pykb.runtime.client.connection.Connection`."""
-        answer = await self._attempts(call, self._begin, slots=None)
-        response = answer.response
-        self._streams.add(response)
+        begun = await self._attempts(call, self._begin, slots=None)
         try:
-            yield self._lines(response)
+            yield self._lines(begun)
         finally:
-            self._streams.discard(response)
-            response.close()
+            begun.stream.abort()
 
-    async def _lines(self, response: aiohttp.ClientResponse) -> AsyncIterator[bytes]:
-        # Not StreamReader.readline: it refuses lines longer than its limit, and an object may be long.
+    async def _lines(self, begun: _Begun) -> AsyncIterator[bytes]:
         rest: list[bytes] = []
         try:
-            async for chunk in response.content.iter_any():
+            async for chunk in begun.stream.body(self._options.idle_timeout.total_seconds()):
                 if b"\n" not in chunk:
                     rest.append(chunk)
                     continue
@@ -193,8 +177,9 @@ class Transport:
                 for line in lines:
                     if line:
                         yield line
-        except (aiohttp.ClientError, TimeoutError, OSError, RuntimeError) as error:  # aiohttp: "Connection closed."
-            raise self._unreachable(str(response.url.origin()), "", error) from error
+        except (TimeoutError, OSError) as error:
+            why = ConnectionError("this client is closed") if self._closed else error
+            raise self._unreachable(begun.server.credentials.server, "", why) from error
 
     async def _attempts(
         self, call: Call, attempt: Callable[[Server, Call], Awaitable[AnswerT]], *, slots: asyncio.Semaphore | None
@@ -211,6 +196,7 @@ class Transport:
                     return await self._observed(call, self._server_for(credentials), attempt, waited)
             except Unauthorized:
                 if renewed:
+                    self._report_refused(credentials)
                     raise
                 renewed = True
                 await self._renew(credentials)
@@ -230,6 +216,13 @@ class Transport:
                 " `await_in_thread(...)` in place of `asyncio.run(...)`"
             )
         self._loop = running
+
+    def _report_refused(self, credentials: Credentials) -> None:
+        """Say once why nothing works: most who get the error can only try again."""
+        if credentials != self._refused:
+            self._refused = credentials
+            why = expired_part(credentials, datetime.now(UTC)) or f"401 to {credentials.origin or 'them'}"
+            logger.warning("the API server refuses the credentials", extra={"error": why})
 
     async def _renew(self, refused: Credentials) -> None:
         async with self._renewal:
@@ -259,7 +252,7 @@ class Transport:
         try:
             answer = await attempt(server, call)
             code = answer.status
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except (TimeoutError, OSError) as error:
             raise self._unreachable(server.credentials.server, server.credentials.origin, error) from error
         finally:
             if self.observer is not None:
@@ -273,46 +266,17 @@ class Transport:
     async def _ask(self, server: Server, call: Call) -> Answer:
         timeout = call.timeout or self._options.timeout
         async with asyncio.timeout(timeout.total_seconds()):
-            if server.proxy is None:
-                return await self._pool.exchange(server.peer, server.request(call))
-            response = await self._send(server, call, aiohttp.ClientTimeout(total=None))
-            return await _whole(response)
+            return await self._pool.exchange(server.peer, server.request(call))
 
     async def _begin(self, server: Server, call: Call) -> _Begun:
-        limits = aiohttp.ClientTimeout(
-            total=None,
-            sock_connect=self._options.connect_timeout.total_seconds(),
-            sock_read=self._options.idle_timeout.total_seconds(),
-        )
-        response = await self._send(server, call, limits)
-        if response.status >= 400:
-            answer = await _whole(response)
-            return _Begun(answer.status, answer.headers, answer.body, response)
-        return _Begun(response.status, _headers(response), b"", response)
-
-    async def _send(self, server: Server, call: Call, limits: aiohttp.ClientTimeout) -> aiohttp.ClientResponse:
-        credentials = server.credentials
-        return await self._open_session().request(
-            call.method,
-            URL(f"{credentials.server}{target_of(call)}", encoded=True),
-            data=call.body,
-            headers=request_headers(call, credentials),
-            timeout=limits,
-            ssl=server.tls or True,
-            proxy=server.proxy,
-            server_hostname=credentials.tls_server_name,
-            allow_redirects=False,
-        )
-
-    def _open_session(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            # The semaphore bounds requests; a limit here would let watches use it up.
-            self._session = aiohttp.ClientSession(
-                connector=Connector(ttl_dns_cache=30),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                read_bufsize=_READ_BUFFER,
-            )
-        return self._session
+        patience = self._options.idle_timeout.total_seconds()
+        async with asyncio.timeout(patience):
+            stream, answer = await self._pool.open(server.peer, server.request(call, stream=True))
+        body = b""
+        if answer.status >= 400:
+            body = b"".join([chunk async for chunk in stream.body(patience)])
+            stream.abort()
+        return _Begun(answer.status, answer.headers, body, stream, server)
 
     def _server_for(self, credentials: Credentials) -> Server:
         known = self._server
@@ -329,12 +293,10 @@ class Transport:
                 logger.warning("the API server warns", extra={"warning": re.sub(r"\\(.)", r"\1", text[1])})
 
     def _unreachable(self, server: str, origin: str, error: BaseException) -> ServerUnreachable:
-        connected = not isinstance(error, (ConnectFailed, aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError))
+        connected = not isinstance(error, ConnectFailed)
         why = error.__cause__ or error if isinstance(error, ConnectFailed) else error
         cause = "no answer in time" if isinstance(why, TimeoutError) else str(why) or type(why).__name__
-        certificate = isinstance(
-            why, (ssl.SSLError, aiohttp.ClientConnectorCertificateError, aiohttp.ClientConnectorSSLError)
-        )
+        certificate = isinstance(why, ssl.SSLError)
         help_text = (
             "check `certificate-authority` and `tls-server-name` in the kubeconfig"
             if certificate
@@ -357,19 +319,6 @@ def _may_repeat(call: Call, error: ApiError | ServerUnreachable) -> bool:
         # An eviction that a disruption budget forbids is a 429 too, but says so by a cause and not by a header.
         return not any(cause.reason == "DisruptionBudget" for cause in error.causes)
     return call.repeatable and error.status in (500, 502, 503, 504)
-
-
-async def refusal(response: aiohttp.ClientResponse) -> ApiError:
-    """The error that a refusing answer stands for."""
-    return _refusal(await _whole(response))
-
-
-async def _whole(response: aiohttp.ClientResponse) -> Answer:
-    return Answer(response.status, _headers(response), await response.read())
-
-
-def _headers(response: aiohttp.ClientResponse) -> tuple[tuple[str, str], ...]:
-    return tuple((name.lower(), value) for name, value in response.headers.items())
 
 
 def _refusal(answer: Answer) -> ApiError:

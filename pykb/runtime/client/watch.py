@@ -9,7 +9,7 @@ import logging
 import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from types import TracebackType
@@ -23,7 +23,7 @@ from pykb.api.unreadable import UnreadableObject
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import Kind, complete, gvk_of
-from pykb.runtime.client.connection import Call
+from pykb.runtime.client.connection import Call, Connection
 from pykb.runtime.client.endpoint import Exchange, Query
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, ServerUnreachable, error_from_status
@@ -57,6 +57,82 @@ class WatchEvent(Generic[ItemT]):
     object: ItemT
 
 
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A connection failed, and the next one will be tried.
+
+    Attributes:
+        error: Why.
+        failures: How many in a row brought nothing.
+    """
+
+    error: ServerUnreachable | ApiError
+    failures: int
+
+
+class RawWatch:
+    """The events of a watch as the server sends them, resumed where a connection broke or ended.
+
+    No event is lost or given twice: the next connection goes on from the last version seen, bookmarks included.
+    """
+
+    def __init__(
+        self, connection: Connection, call: Call, resource_version: str, *, clock: Clock | None = None
+    ) -> None:
+        """Remember where to begin.
+
+        Args:
+            connection: The way to the server.
+            call: The request for the list of what is watched.
+            resource_version: That of the list.
+            clock: What to wait with between connections.
+        """
+        self._connection = connection
+        self._call = call
+        self._clock: Clock = clock or SystemClock()
+        self.resource_version = resource_version
+        """Where the watch stands."""
+
+    async def events(self) -> AsyncGenerator[dict[str, Any] | Interrupted]:
+        """Events (``type`` and ``object``), and what interrupts them, for ever.
+
+        Raises:
+            Gone: The server cannot go on from the last version seen.
+            ApiError: The server refuses, and will not change its mind by itself.
+        """
+        failures = 0
+        while True:
+            failures += 1  # a connection that brings nothing counts, also when the server ends it politely
+            try:
+                async with self._connection.stream(self._next_call()) as lines:
+                    async for line in lines:
+                        failures = 0
+                        yield self._event(line)
+            except (ServerUnreachable, ApiError) as error:
+                if isinstance(error, ApiError) and error.status < 500 and error.status != 429:
+                    raise
+                yield Interrupted(error, failures)
+            if failures:
+                await self._clock.sleep(min(_FIRST_BACKOFF * 2 ** min(failures, 10), _MAX_BACKOFF))
+
+    def _next_call(self) -> Call:
+        seconds = random.uniform(_SHORTEST.total_seconds(), _LONGEST.total_seconds())  # noqa: S311 - spreading
+        watching = (
+            ("watch", "true"),
+            ("allowWatchBookmarks", "true"),
+            ("resourceVersion", self.resource_version),
+            ("timeoutSeconds", str(int(seconds))),
+        )
+        return replace(self._call, query=(*self._call.query, *watching))
+
+    def _event(self, line: bytes) -> dict[str, Any]:
+        event: dict[str, Any] = orjson.loads(line)
+        if event["type"] == "ERROR":
+            raise error_from_status(int(event["object"].get("code") or 500), event["object"])
+        self.resource_version = event["object"]["metadata"]["resourceVersion"]
+        return event
+
+
 class Watch(Generic[ItemT]):
     """An async iterator of events, and a context manager that closes its connection.
 
@@ -74,10 +150,8 @@ class Watch(Generic[ItemT]):
         resource_version: str | None,
         *,
         bookmarks: bool,
-        accept: str = "application/json",
         clock: Clock | None = None,
     ) -> None:
-        self._accept = accept
         self._exchange = exchange
         self._kind = kind
         self._namespace = namespace
@@ -111,24 +185,28 @@ class Watch(Generic[ItemT]):
         if not self.resource_version:
             async for present in self._present():
                 yield present
-        failures = 0
-        while True:
-            failures += 1  # a connection that brings nothing counts, also when the server ends it politely
-            try:
-                async with aclosing(self._connection()) as events:
-                    async for event in events:
-                        failures = 0
-                        if event is not None:
-                            yield event
-            except (ServerUnreachable, ApiError) as error:
-                if isinstance(error, ApiError) and error.status < 500 and error.status != 429:
-                    raise
-                # One is nothing: servers restart. A watch that never comes back must not be silent about it.
-                level = logging.DEBUG if failures < _TOLD_FROM else logging.WARNING
-                shown = {"kind": str(gvk_of(self._kind)), "error": str(error), "failures": failures}
-                logger.log(level, "watch interrupted, will go on", extra=shown)
-            if failures:
-                await self._clock.sleep(min(_FIRST_BACKOFF * 2 ** min(failures, 10), _MAX_BACKOFF))
+        endpoint = await self._exchange.endpoint(self._kind, namespace=self._namespace)
+        raw = RawWatch(
+            self._exchange.connection,
+            Call("GET", endpoint.path, query=self._query, impersonate=self._exchange.options.impersonate),
+            self.resource_version,
+            clock=self._clock,
+        )
+        async with aclosing(raw.events()) as items:
+            async for item in items:
+                self.resource_version = raw.resource_version
+                if isinstance(item, Interrupted):
+                    self._report(item)
+                    continue
+                event = self._event(EventType(item["type"]), item["object"])
+                if event is not None:
+                    yield event
+
+    def _report(self, interrupted: Interrupted) -> None:
+        # One is nothing: servers restart. A watch that never comes back must not be silent about it.
+        level = logging.DEBUG if interrupted.failures < _TOLD_FROM else logging.WARNING
+        shown = {"kind": str(gvk_of(self._kind)), "error": str(interrupted.error), "failures": interrupted.failures}
+        logger.log(level, "watch interrupted, will go on", extra=shown)
 
     async def _present(self) -> AsyncGenerator[WatchEvent[ItemT]]:
         # A list and not a watch from nowhere: that one starts with the objects in no order, and when it breaks among
@@ -140,26 +218,6 @@ class Watch(Generic[ItemT]):
             event = self._event(EventType.ADDED, complete(item, endpoint.gvk))
             if event is not None:
                 yield event
-
-    async def _connection(self) -> AsyncGenerator[WatchEvent[ItemT] | None]:
-        endpoint = await self._exchange.endpoint(self._kind, namespace=self._namespace)
-        seconds = random.uniform(_SHORTEST.total_seconds(), _LONGEST.total_seconds())  # noqa: S311 - spreading
-        query = (
-            *self._query,
-            ("watch", "true"),
-            ("allowWatchBookmarks", "true"),
-            ("resourceVersion", self.resource_version),
-            ("timeoutSeconds", str(int(seconds))),
-        )
-        impersonate = self._exchange.options.impersonate
-        call = Call("GET", endpoint.path, query=query, accept=self._accept, impersonate=impersonate)
-        async with self._exchange.connection.stream(call) as lines:
-            async for line in lines:
-                raw = orjson.loads(line)
-                if raw["type"] == "ERROR":
-                    raise error_from_status(int(raw["object"].get("code") or 500), raw["object"])
-                self.resource_version = raw["object"]["metadata"]["resourceVersion"]
-                yield self._event(EventType(raw["type"]), raw["object"])
 
     def _event(self, kind: EventType, wire: dict[str, Any]) -> WatchEvent[ItemT] | None:
         if kind is EventType.BOOKMARK:

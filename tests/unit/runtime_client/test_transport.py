@@ -349,14 +349,6 @@ async def test_a_proxy_of_the_environment_is_used_but_not_for_what_it_excludes(m
     assert environment_proxy("https://10.0.0.1:443") is None
     assert environment_proxy("https://kubernetes.cluster.local") is None
 
-    async def handler(request):
-        return web.Response(body=request.raw_path.encode())
-
-    async with _serving(handler) as proxy:
-        source = StaticCredentials(Credentials("http://api.example", proxy_url=proxy))
-        async with Transport(source) as transport:
-            assert (await transport.request(Call("GET", "/x"))).endswith(b"http://api.example/x")
-
 
 async def test_close_leaves_no_socket_of_a_handshake_given_up():
     """A request cancelled while TLS is agreed on: a program may end its loop right after `close`."""

@@ -190,4 +190,14 @@ def test_the_client_loads_neither_kopf_nor_the_command_line(what):
     code = f"import sys\n{what}\nprint(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert not loaded & {"kopf", "typer", "rich", "jinja2", "cookiecutter", "ruamel", "yaml", "prometheus_client"}
+    assert not loaded & {
+        "kopf",
+        "aiohttp",
+        "typer",
+        "rich",
+        "jinja2",
+        "cookiecutter",
+        "ruamel",
+        "yaml",
+        "prometheus_client",
+    }

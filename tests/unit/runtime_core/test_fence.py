@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from pykb.runtime.client.session import new_session
+from pykb.runtime._kopf.session import new_session
 from pykb.runtime.controller import Controller, ControllerOptions
 from pykb.runtime.fence import check_fence, fenced
 from pykb.runtime.login import Credentials

@@ -10,23 +10,22 @@ import inspect
 
 import kopf
 import pytest
-from kopf._cogs.clients import api, auth, errors, watching
+from kopf._cogs.clients import errors, watching
 from kopf._cogs.structs import credentials, diffs, references
 from kopf._core.actions import execution
 from kopf._core.engines import admission, posting
 from kopf._core.intents import causes
-from kopf._core.reactor import subhandling
+from kopf._core.reactor import observation, subhandling
 
 from pykb.runtime import _kopf
+from pykb.runtime._kopf.internals import continuous_watch
+from pykb.runtime._kopf.watch import HandlerWatches
 
 TESTED = ("1.45",)
 
 SIGNATURES = {
     watching.continuous_watch: {"settings", "resource", "namespace", "operator_pause_waiter"},
     watching.infinite_watch: {"settings", "resource", "namespace", "operator_paused", "_iterations"},
-    credentials.Vault.populate: {"self", "__src"},
-    credentials.Vault.wait_for_emptiness: {"self"},
-    credentials.Vault.close: {"self"},
     execution.invoke_handler: {
         *("handler", "cause", "retry", "started", "runtime", "settings", "lifecycle", "subrefs", "extra_context")
     },
@@ -47,7 +46,7 @@ def test_signatures_are_as_known(function):
 
 
 def test_a_watch_is_a_generator_that_lists_first():
-    """One call lists, yields the bookmark, and watches; the next call lists anew."""
+    """One call lists, yields the bookmark, and watches; the next call lists anew: ours does the same."""
     assert inspect.isasyncgenfunction(_kopf.INTERNALS["continuous_watch"])
     assert watching.Bookmark.LISTED.name == "LISTED"
     assert len(watching.Bookmark) == 1
@@ -59,12 +58,6 @@ def test_infinite_watch_finds_the_watch_through_its_module():
     assert watching.infinite_watch.__globals__ is vars(watching)
 
 
-def test_the_vault_is_found_by_a_context_variable():
-    """Each reflector brings its own credentials."""
-    assert auth.vault_var.name == "vault_var"
-    assert "vault_var.get()" in inspect.getsource(auth.authenticated)
-
-
 def test_a_rejected_login_is_renewed_and_not_an_equal_one_refused():
     """Sessions are compared by identity of their aiohttp session, so each login counts as new."""
     fields = set(credentials.AiohttpSession.__dataclass_fields__)
@@ -72,33 +65,29 @@ def test_a_rejected_login_is_renewed_and_not_an_equal_one_refused():
     assert kopf.AiohttpSession is credentials.AiohttpSession
 
 
-def test_errors_have_their_http_status():
-    """403, 404 and 410 are told apart."""
-    assert isinstance(errors.APIError.status, property)
-    assert isinstance(errors.APIError.message, property)
-    assert issubclass(errors.APIUnauthorizedError, errors.APIError)
-    assert issubclass(watching.WatchingError, Exception)
+def test_what_kopf_may_not_watch_is_an_error_that_it_knows():
+    """It does without the definitions and namespaces that come later, and handlers run on."""
+    assert set(inspect.signature(errors.APIError).parameters) == {"payload", "status", "headers"}
+    assert "except errors.APIForbiddenError" in inspect.getsource(observation.resource_observer)
+    assert "except errors.APIForbiddenError" in inspect.getsource(observation.namespace_observer)
 
 
-def test_a_resource_needs_no_discovery():
-    """It is made from what pykb's own discovery knows."""
-    resource = references.Resource("", "v1", "pods", kind="Pod", namespaced=True)
-    assert resource.get_url(namespace=references.NamespaceName("ns")) == "/api/v1/namespaces/ns/pods"
-    assert references.Resource("a.b", "v1", "xs", namespaced=False).get_url() == "/apis/a.b/v1/xs"
+def test_a_resource_says_what_to_watch():
+    """Its parts, from kopf's own discovery."""
+    names = {field.name for field in dataclasses.fields(references.Resource)}
+    assert names >= {"group", "version", "plural", "kind", "namespaced"}
 
 
 def test_settings_are_where_they_were():
     """A misspelt setting would be ignored silently."""
     settings = kopf.OperatorSettings()
     used = {
-        "networking": {"error_backoffs", "connect_timeout"},
-        "watching": {"chunk_size", "inactivity_timeout", "initial_streaming", "label_selectors", "field_selectors"},
+        "watching": {"label_selectors", "field_selectors", "shard_selectors"},
         "scanning": {"disabled"},
         "admission": {"server", "managed"},
     }
     missing = {f"{section}.{name}" for section in used for name in used[section] - set(dir(getattr(settings, section)))}
     assert not missing, "settings that this kopf does not have"
-    assert settings.watching.initial_streaming is False, "a broken initial stream would look like a complete list"
     settings.watching.label_selectors[kopf.EVERYTHING] = "app=web"
     pods = references.Resource("", "v1", "pods", namespaced=True)
     assert list(settings.watching.label_selectors.collect(pods)) == ["app=web"]
@@ -156,6 +145,12 @@ def test_what_handlers_call_finds_its_context():
     assert posting.K8sEvent._fields == ("ref", "type", "reason", "message", "backoffs")
 
 
-def test_lists_are_parsed_by_the_session():
-    """Our response class is asked for JSON."""
-    assert "response.json()" in inspect.getsource(api.get)
+async def test_kopfs_module_is_as_it_was_when_the_last_operator_of_ours_has_ended():
+    """Other operators in the process have kopf's own watch, meanwhile too: it is told apart by the task."""
+    first, second = HandlerWatches(None), HandlerWatches(None)
+    with first.in_use():
+        with second.in_use():
+            replaced = watching.continuous_watch
+            assert replaced is not continuous_watch
+        assert watching.continuous_watch is replaced
+    assert watching.continuous_watch is continuous_watch

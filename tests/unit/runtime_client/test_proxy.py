@@ -1,0 +1,158 @@
+"""Proxies: the way through them, what they are asked for, and what their refusal says."""
+
+import asyncio
+import contextlib
+import ssl
+from contextlib import asynccontextmanager
+
+import pytest
+import uvloop
+
+from pykb.envtest.certificates import Authority
+from pykb.runtime.client import Call, Transport
+from pykb.runtime.client.headers import environment_proxy
+from pykb.runtime.client.proxy import Proxy
+from pykb.runtime.errors import ServerUnreachable
+from pykb.runtime.login import Credentials, StaticCredentials
+
+
+async def _pump(source, sink):
+    with contextlib.suppress(OSError):
+        while data := await source.read(1 << 16):
+            sink.write(data)
+            await sink.drain()
+    with contextlib.suppress(OSError):
+        sink.close()
+        await sink.wait_closed()
+
+
+class Gateway:
+    """A proxy that connects to whatever it is asked for, or answers something else."""
+
+    def __init__(self, answer="200 Connection established"):
+        self.asked = []
+        self._answer = answer
+
+    async def serve(self, reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
+        self.asked.append([line for line in head if line])
+        writer.write(f"HTTP/1.1 {self._answer}\r\n\r\n".encode())
+        if not self._answer.startswith("200"):
+            writer.close()
+            return
+        host, _, port = head[0].split(" ")[1].rpartition(":")
+        there, back = await asyncio.open_connection(host, int(port))
+        await asyncio.gather(_pump(reader, back), _pump(there, writer))
+
+
+async def _api(reader, writer):
+    """An API server: what is asked for at `/watch` comes in two lines, everything else is `{}`."""
+    with contextlib.suppress(asyncio.IncompleteReadError):
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            body = b'{"a":1}\n{"b":2}\n' if head.startswith(b"GET /watch") else b"{}"
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+            await writer.drain()
+    writer.close()
+
+
+@asynccontextmanager
+async def _listening(serve, tls=None):
+    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    try:
+        yield server.sockets[0].getsockname()[1]
+    finally:
+        server.close()
+        await server.wait_closed()
+
+
+def _serving(authority, folder):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.server(["127.0.0.1"]).write(folder, "tls"))
+    return context
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize("secure", [False, True], ids=["http", "https"])
+def test_requests_and_streams_go_through_a_proxy(loop, secure, tmp_path, monkeypatch):
+    """By `CONNECT`, with TLS to the server inside, also where the proxy itself is reached by TLS."""
+    authority = Authority()
+    tls = _serving(authority, tmp_path)
+    (tmp_path / "ca.crt").write_bytes(authority.pair.certificate)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.crt"))  # the proxy is trusted as any site is
+    gateway = Gateway()
+
+    async def scenario():
+        async with _listening(_api, tls) as api, _listening(gateway.serve, tls if secure else None) as port:
+            credentials = Credentials(
+                f"https://127.0.0.1:{api}",
+                ca_data=authority.pair.certificate,
+                proxy_url=f"http{'s' if secure else ''}://ann:p%40ss@127.0.0.1:{port}",
+            )
+            async with Transport(StaticCredentials(credentials)) as transport:
+                assert await transport.request(Call("GET", "/x")) == b"{}"
+                async with transport.stream(Call("GET", "/watch")) as lines:
+                    assert [line async for line in lines] == [b'{"a":1}', b'{"b":2}']
+            connect = [f"CONNECT 127.0.0.1:{api} HTTP/1.1", f"Host: 127.0.0.1:{api}"]
+            assert gateway.asked == [[*connect, "Proxy-Authorization: Basic YW5uOnBAc3M="]] * 2
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(scenario())
+
+
+async def test_a_refusal_names_the_proxy_and_what_it_said():
+    """Nothing was sent to the server, and the password is not repeated."""
+    gateway = Gateway("407 Proxy Authentication Required")
+    async with _listening(gateway.serve) as port:
+        source = StaticCredentials(Credentials("http://api.example", proxy_url=f"http://u:s3cret@127.0.0.1:{port}"))
+        async with Transport(source) as transport:
+            with pytest.raises(ServerUnreachable, match=r"does not connect to `api\.example:80`") as failure:
+                async with transport.stream(Call("GET", "/")):
+                    pass
+    said = str(failure.value)
+    assert f"the proxy `127.0.0.1:{port}`" in said
+    assert "407 Proxy Authentication Required" in said
+    assert "s3cret" not in said
+    assert not failure.value.connected
+
+
+async def test_a_proxy_that_hangs_up_is_an_error_of_the_connection():
+    """Not a wait until the limit."""
+
+    async def hang_up(_reader, writer):
+        writer.close()
+
+    async with _listening(hang_up) as port:
+        source = StaticCredentials(Credentials("http://api.example", proxy_url=f"http://127.0.0.1:{port}"))
+        async with Transport(source) as transport:
+            with pytest.raises(ServerUnreachable) as failure:
+                async with transport.stream(Call("GET", "/")):
+                    pass
+    assert not failure.value.connected
+
+
+def test_a_proxy_of_the_environment_is_used_but_not_for_what_it_excludes(monkeypatch):
+    """HTTP(S)_PROXY and NO_PROXY count, and may be wrong."""
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", "10.0.0.1,.cluster.local")
+    assert environment_proxy("https://api.example:6443") == "http://proxy.example:3128"
+    assert environment_proxy("https://10.0.0.1:443") is None
+    assert environment_proxy("https://kubernetes.cluster.local") is None
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port"),
+    [("http://p", "p", 80), ("https://p", "p", 443), ("http://[::1]:3128", "::1", 3128)],
+)
+def test_a_proxys_url_has_a_default_port(url, host, port):
+    """That of its scheme."""
+    proxy = Proxy.of(url)
+    assert (proxy.host, proxy.port, proxy.authorization) == (host, port, None)
+    assert (proxy.tls is not None) == url.startswith("https")
+
+
+@pytest.mark.parametrize("url", ["socks5://p:1080", "p:3128", "http://"])
+def test_what_is_no_http_proxy_is_refused(url):
+    """The environment may name one of another kind."""
+    with pytest.raises(ValueError, match="a proxy is `http://HOST:PORT`"):
+        Proxy.of(url)
