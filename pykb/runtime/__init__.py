@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from pykb.runtime.login import Credentials, CredentialSource, discover_credentials
     from pykb.runtime.manager import Manager
     from pykb.runtime.metrics import Metrics
-    from pykb.runtime.options import CertificateOptions, ManagerOptions, add_flags
+    from pykb.runtime.options import CertificateOptions, ManagerOptions, TlsOptions, add_flags
     from pykb.runtime.owner import (
         AlreadyOwned,
         CrossNamespaceOwner,
@@ -175,7 +175,7 @@ _NAMES_BY_MODULE = {
     "login": ("CredentialSource", "Credentials", "discover_credentials"),
     "manager": ("Manager",),
     "metrics": ("Metrics",),
-    "options": ("CertificateOptions", "ManagerOptions", "add_flags"),
+    "options": ("CertificateOptions", "ManagerOptions", "TlsOptions", "add_flags"),
     "predicate": (
         "AllOf",
         "AnnotationChanged",
@@ -324,6 +324,7 @@ __all__ = [
     "SubresourceClient",
     "SystemClock",
     "TerminalError",
+    "TlsOptions",
     "TooManyRequests",
     "Transport",
     "TransportOptions",

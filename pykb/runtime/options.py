@@ -32,11 +32,29 @@ class CertificateOptions:
         directory: Where the files are; a self-signed certificate is made when ``None``.
         name: The certificate chain's file.
         key: The private key's file.
+        client_ca: Certificates of the authorities whose clients may connect, followed when they change; anybody may
+            when ``None``.
+        client_names: The common names that certificates of clients may have; any when empty.
     """
 
     directory: Path | None = None
     name: str = "tls.crt"
     key: str = "tls.key"
+    client_ca: Path | None = None
+    client_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TlsOptions:
+    """How the servers speak TLS.
+
+    Attributes:
+        min_version: ``VersionTLS12`` or ``VersionTLS13``.
+        cipher_suites: Those of TLS 1.2, by their IANA names; Python's when empty. Those of TLS 1.3 cannot be chosen.
+    """
+
+    min_version: str = "VersionTLS12"
+    cipher_suites: tuple[str, ...] = ()
 
 
 class ManagerOverrides(TypedDict, total=False):
@@ -91,6 +109,7 @@ class ManagerOptions:
         webhook_port: The port of the webhook server; 0 for any.
         webhook_bind_host: The address that it listens at; every one when empty.
         webhook_certificate: The certificate of the webhook server.
+        tls: How all servers with TLS speak it.
         leader_elect: Whether at most one replica works at a time.
         leader_election_id: The name of the lease; also the field manager of the writes.
         leader_election_namespace: Its namespace; that of the pod when empty.
@@ -124,6 +143,7 @@ class ManagerOptions:
     webhook_port: int = 9443
     webhook_bind_host: str = ""
     webhook_certificate: CertificateOptions = CertificateOptions()
+    tls: TlsOptions = TlsOptions()
     leader_elect: bool = False
     leader_election_id: str = DEFAULT_LEADER_ELECTION_ID
     leader_election_namespace: str = ""
@@ -209,10 +229,17 @@ class ManagerOptions:
             values["namespaces"] = namespaces
         for server in ("metrics", "webhook"):
             parts = {part: given.pop(f"{server}_cert_{part}", None) for part in ("path", "name", "key")}
+            certificate: CertificateOptions = values.get(f"{server}_certificate", CertificateOptions())
             if parts["path"]:
-                values[f"{server}_certificate"] = CertificateOptions(
-                    Path(parts["path"]), parts["name"] or "tls.crt", parts["key"] or "tls.key"
-                )
+                files = (Path(parts["path"]), parts["name"] or "tls.crt", parts["key"] or "tls.key")
+                certificate = CertificateOptions(*files, certificate.client_ca, certificate.client_names)
+            clients = {part: given.pop(f"{server}_{part}", None) for part in ("client_ca", "client_names")}
+            values[f"{server}_certificate"] = replace(
+                certificate, **{part: value for part, value in clients.items() if value is not None}
+            )
+        tls = {part: given.pop(f"tls_{part}", None) for part in ("min_version", "cipher_suites")}
+        chosen = {part: value for part, value in tls.items() if value is not None}
+        values["tls"] = replace(values.get("tls", TlsOptions()), **chosen)
         values |= _logging(given)
         known = {name for name in cls.__dataclass_fields__ if name not in ("log_level", "log_format")}
         return cls(**values | {name: value for name, value in given.items() if name in known})
@@ -249,6 +276,8 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     add("--webhook-port", type=int, metavar="PORT", help="webhooks; none if $ENABLE_WEBHOOKS is false (default 9443)")
     add("--webhook-bind-host", metavar="HOST", help="address of the webhook server (default: every one)")
     _add_certificate(group, "webhook")
+    add("--tls-min-version", choices=("VersionTLS12", "VersionTLS13"), help="of all servers (default VersionTLS12)")
+    add("--tls-cipher-suites", type=_names, metavar="NAME[,NAME...]", help=_CIPHERS)
     add("--enable-http2", **flag, help="accepted for compatibility: the servers speak HTTP/1.1 only")
 
     add = parser.add_argument_group("log").add_argument
@@ -264,6 +293,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 _PPROF = "stacks, profiles, log level, e.g. 127.0.0.1:8082; not for everybody's eyes; 0 for none (default 0)"
+_CIPHERS = "suites of TLS 1.2, by IANA name (default: Python's); those of TLS 1.3 cannot be chosen"
 
 _EXAMPLES = """\
 examples:
@@ -280,8 +310,23 @@ def _program() -> str:
 
 
 def _add_certificate(group: argparse._ArgumentGroup, server: str) -> None:
+    add = group.add_argument
     for part, text in (("path", "directory of the certificate"), ("name", "its file"), ("key", "its key's file")):
-        group.add_argument(f"--{server}-cert-{part}", metavar=part.upper(), help=f"{server} server: {text}")
+        add(f"--{server}-cert-{part}", metavar=part.upper(), help=f"{server} server: {text}")
+    add(
+        f"--{server}-client-ca-file",
+        dest=f"{server}_client_ca",
+        type=Path,
+        metavar="FILE",
+        help=f"{server} server: demand a client certificate that an authority in this file signed",
+    )
+    add(
+        f"--{server}-client-allowed-names",
+        dest=f"{server}_client_names",
+        type=_names,
+        metavar="CN[,CN...]",
+        help=f"{server} server: common names of those certificates (default: any)",
+    )
 
 
 def _logging(given: dict[str, Any]) -> dict[str, Any]:
@@ -313,6 +358,10 @@ def _boolean(text: str) -> bool:
     if text in _FALSE:
         return False
     raise argparse.ArgumentTypeError(f"`{text}` is neither true nor false")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 def _positive(text: str) -> int:

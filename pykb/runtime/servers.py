@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from aiohttp import web
 from aiohttp.typedefs import Middleware
 
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import CLIENT_CA
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock
@@ -76,8 +78,21 @@ class Servers:
         if self._options.metrics_secure:
             await self._serve_secured("metrics", address, app)
             return
+        self._refuse_lost_protection()
         self.metrics = HttpServer("metrics", address, app(), clock=self._clock)
         await self.metrics.run()
+
+    def _refuse_lost_protection(self) -> None:
+        files = self._options.metrics_certificate
+        if files.client_ca is None and not files.client_names:
+            return
+        raise EnvironmentProblem(
+            CLIENT_CA.at(
+                None,
+                "the metrics server is to demand certificates of its clients, and to speak plain HTTP",
+                help=("leave out `--metrics-secure=false`, or `--metrics-client-ca-file`",),
+            )
+        )
 
     async def _serve_pprof(self, address: BindAddress) -> None:
         """Without authorisation only to this machine, whoever switches that of metrics off."""
@@ -95,13 +110,15 @@ class Servers:
         """Serve by TLS, to those whom the API server lets read the path."""
         from pykb.runtime.authorization import ApiAuthorizer
         from pykb.runtime.certificates import make_certificate
+        from pykb.runtime.serving_tls import client_checks
 
+        files = self._options.metrics_certificate
         certificate = await make_certificate(
-            self._options.metrics_certificate, metrics=self._metrics, clock=self._clock
+            files, server="metrics", tls=self._options.tls, metrics=self._metrics, clock=self._clock
         )
         authorizer = ApiAuthorizer(self._client, clock=self._clock)
-        secured = app([authorizer.middleware])
-        server = HttpServer(name, address, secured, tls=certificate.context, clock=self._clock)
+        secured = app([*client_checks(files.client_names), authorizer.middleware])
+        server = HttpServer(name, address, secured, tls=lambda: certificate.context, clock=self._clock)
         setattr(self, name, server)
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(certificate.run())

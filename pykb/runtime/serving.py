@@ -8,7 +8,7 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -52,7 +52,7 @@ class HttpServer:
         address: BindAddress,
         app: web.Application,
         *,
-        tls: ssl.SSLContext | None = None,
+        tls: Callable[[], ssl.SSLContext] | None = None,
         remedy: str = "",
         drain: timedelta = timedelta(seconds=2),
         limits: Limits | None = None,
@@ -64,7 +64,7 @@ class HttpServer:
             name: What the server is called in messages.
             address: Where it listens.
             app: What answers.
-            tls: With what certificate; plain HTTP when ``None``.
+            tls: Gives the present context for each connection; plain HTTP when ``None``.
             remedy: What to do when it cannot listen; to give another address by the flag named after the server if
                 empty.
             drain: How long running requests may take at the end.
@@ -164,7 +164,8 @@ class HttpServer:
         assert self._runner.server is not None  # noqa: S101 - it is set up
         handler = _Handler(self._runner.server, self._connections, connection)
         loop = asyncio.get_running_loop()
-        transport, _ = await loop.connect_accepted_socket(lambda: handler, accepted, ssl=self._tls)
+        tls = None if self._tls is None else self._tls()
+        transport, _ = await loop.connect_accepted_socket(lambda: handler, accepted, ssl=tls)
         connection.cut = transport.abort
 
     def _opened(self, accepted: socket.socket, connection: Connection, opening: asyncio.Task[None]) -> None:

@@ -16,6 +16,23 @@ CERTIFICATE = Code(
 `--webhook-cert-path` names, where cert-manager's secret is mounted. The files must be there, and be a PEM pair.""",
 )
 
+CLIENT_CA = Code(
+    "client-ca",
+    "the authority of a server's clients cannot be used",
+    """With `--webhook-client-ca-file` or `--metrics-client-ca-file` only clients may connect whose certificate an
+authority in that file has signed. With `--webhook-client-allowed-names` or `--metrics-client-allowed-names` it must
+also have one of these common names. The file must hold certificates in PEM; it is followed when it changes. TLS is
+needed for that, so it does not go together with `--metrics-secure=false`.""",
+)
+
+TLS_OPTION = Code(
+    "tls-option",
+    "a TLS version or cipher suite is not offered",
+    """`--tls-min-version` and `--tls-cipher-suites` hold for every server of the manager that speaks TLS. They take the
+names that kube-apiserver takes, but only those that are safe today. The suites are those of TLS 1.2. Python offers all
+suites of TLS 1.3 and lets nobody choose among them.""",
+)
+
 CONTROLLER_NAME = Code(
     "controller-name-taken",
     "two controllers have the same name",

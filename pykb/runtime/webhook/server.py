@@ -25,6 +25,7 @@ from pykb.runtime.connections import Limits
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.serving import HttpServer
+from pykb.runtime.serving_tls import client_checks
 from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse
 from pykb.runtime.webhook.endpoint import AdmissionEndpoint
 from pykb.runtime.webhook.leaving import Leaving
@@ -203,16 +204,22 @@ class WebhookServer:
             EnvironmentProblem: The port cannot be listened on, the certificate not be read.
         """
         options = self._options
+        files = options.webhook_certificate
         certificate = await make_certificate(
-            options.webhook_certificate, metrics=self._metrics, clock=self._clock, host=options.webhook_bind_host
+            files,
+            server="webhook",
+            tls=options.tls,
+            metrics=self._metrics,
+            clock=self._clock,
+            host=options.webhook_bind_host,
         )
-        app = web.Application(client_max_size=BODY_LIMIT)
+        app = web.Application(client_max_size=BODY_LIMIT, middlewares=client_checks(files.client_names))
         app.router.add_route("*", "/{path:.*}", self._serve)
         server = HttpServer(
             "webhook",
             BindAddress(options.webhook_bind_host or None, options.webhook_port),
             app,
-            tls=certificate.context,
+            tls=lambda: certificate.context,
             remedy="choose another port or address: `--webhook-port`, `--webhook-bind-host`",
             drain=options.graceful_shutdown_timeout,
             limits=LIMITS,
@@ -242,6 +249,12 @@ class WebhookServer:
     async def _announce(self, server: HttpServer) -> None:
         await server.listening()
         self._listening.set()
+        if self.converted and self._options.webhook_certificate.client_ca is not None:
+            # https://github.com/kubernetes/kubernetes/issues/131810
+            logger.warning(
+                "conversions will be refused: the API server shows no certificate when it asks for one",
+                extra={"help": "leave out --webhook-client-ca-file"},
+            )
         logger.info("serving webhooks", extra={"port": server.port, "paths": ", ".join(sorted(self.paths))})
 
     async def _serve(self, request: web.Request) -> web.Response:

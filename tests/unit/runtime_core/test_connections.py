@@ -221,7 +221,7 @@ async def test_what_is_never_finished_makes_room(serve, sent, half, secure):
     """Also a TLS handshake that nobody begins; a request is answered while all places are taken."""
     certificate = ServingCertificate(CertificateOptions())
     trust = ssl.create_default_context(cadata=certificate.authority.decode()) if secure else None
-    server = await serve(ok, tls=certificate.context if secure else None, limits=Limits(incomplete=4))
+    server = await serve(ok, tls=(lambda: certificate.context) if secure else None, limits=Limits(incomplete=4))
     tls = trust if half != "nothing" else None
     attackers = [await sent(server, HALVES[half], tls) for _ in range(6)]
     url = f"http{'s' if secure else ''}://127.0.0.1:{server.port}/"
@@ -325,7 +325,7 @@ async def main():
         await request.read()
     app = web.Application()
     app.router.add_post("/", read)
-    server = HttpServer("test", BindAddress("127.0.0.1", 0), app, tls=certificate.context, limits=Limits(incomplete=4))
+    server = HttpServer("test", BindAddress("127.0.0.1", 0), app, tls=lambda: certificate.context, limits=Limits(incomplete=4))
     serving = asyncio.create_task(server.run())
     await server.listening()
     gc.collect()

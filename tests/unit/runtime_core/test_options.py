@@ -9,7 +9,7 @@ import pytest
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.logging import LogFormat
-from pykb.runtime.options import CertificateOptions, ManagerOptions
+from pykb.runtime.options import CertificateOptions, ManagerOptions, TlsOptions
 
 
 def parse(*argv, environ=None, **overrides):
@@ -59,6 +59,21 @@ def test_without_flags_the_defaults_are_kubebuilders():
         (["--zap-log-level=panic"], "log_level", "error"),
         (["--zap-devel", "--log-level=warning"], "log_level", "warning"),
         (["--zap-stacktrace-level=panic", "--zap-time-encoding=iso8601", "--enable-http2"], "log_level", "info"),
+        (
+            ["--tls-min-version=VersionTLS13", "--tls-cipher-suites=A, B"],
+            "tls",
+            TlsOptions("VersionTLS13", ("A", "B")),
+        ),
+        (
+            ["--metrics-client-ca-file=/ca", "--metrics-client-allowed-names=a,b"],
+            "metrics_certificate",
+            CertificateOptions(client_ca=Path("/ca"), client_names=("a", "b")),
+        ),
+        (
+            ["--webhook-client-ca-file=/ca", "--webhook-cert-path=/w"],
+            "webhook_certificate",
+            CertificateOptions(Path("/w"), client_ca=Path("/ca")),
+        ),
         (["--metrics-cert-path=/m"], "metrics_certificate", CertificateOptions(Path("/m"), "tls.crt", "tls.key")),
         (
             ["--webhook-cert-path=/w", "--webhook-cert-name=a.crt", "--webhook-cert-key=a.key"],
@@ -78,6 +93,7 @@ def test_flags_are_understood(argv, attribute, value):
         ["--leader-elect=maybe"],
         ["--metrics-bind-address=8443"],
         ["--health-probe-bind-address=:x"],
+        ["--tls-min-version=VersionTLS11"],
         ["--kube-api-qps=nan"],
         ["--kube-api-qps=fast"],
         ["--kube-api-burst=0"],

@@ -16,11 +16,12 @@ from cryptography.hazmat.primitives import serialization
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
 from pykb.runtime.bind import BindAddress
-from pykb.runtime.certificates import ServingCertificate, self_signed
+from pykb.runtime.certificates import ServingCertificate
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.health import Checks, ping
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import CertificateOptions
+from pykb.runtime.self_signed import self_signed
 from pykb.runtime.serving import HttpServer, health_app, metrics_app
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
@@ -218,7 +219,7 @@ async def test_a_self_signed_certificate_serves_tls_that_a_strict_client_accepts
     serving = ServingCertificate(CertificateOptions(tmp_path))
     trust = ssl.create_default_context(cadata=certificate.decode())
     trust.verify_flags |= ssl.VERIFY_X509_STRICT
-    get = await serve(health_app(Checks("/healthz")), tls=serving.context, trust=trust)
+    get = await serve(health_app(Checks("/healthz")), tls=lambda: serving.context, trust=trust)
     assert await get("/healthz") == (200, "ok")
 
 
@@ -278,7 +279,7 @@ async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(serve, 
         clock.advance(timedelta(seconds=10))
         await turn()
     trust = ssl.create_default_context(cadata=renewed[0].decode())
-    get = await serve(health_app(Checks("/healthz")), tls=serving.context, trust=trust)
+    get = await serve(health_app(Checks("/healthz")), tls=lambda: serving.context, trust=trust)
     assert await get("/healthz") == (200, "ok")
     value = metrics.registry.get_sample_value
     assert value("certwatcher_read_certificate_total") == 2
@@ -333,7 +334,7 @@ def test_connections_are_closed_when_the_server_has_ended():
         return client.recv(1000)
 
     async def main():
-        server = HttpServer("test", LOOPBACK, health_app(Checks("/healthz")), tls=certificate.context)
+        server = HttpServer("test", LOOPBACK, health_app(Checks("/healthz")), tls=lambda: certificate.context)
         serving = asyncio.create_task(server.run())
         await server.listening()
         assert b"200 OK" in await asyncio.to_thread(ask, server.port)

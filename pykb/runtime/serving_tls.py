@@ -1,0 +1,129 @@
+"""How the manager's servers speak TLS, and whom they let connect.
+
+The flags and their values are kube-apiserver's (``--tls-min-version``, ``--tls-cipher-suites``, ``--client-ca-file``,
+``--requestheader-allowed-names``). Source:
+https://kubernetes.io/docs/reference/command-line-tools-reference/kube-apiserver/
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Sequence
+from pathlib import Path
+
+from aiohttp import web
+from aiohttp.typedefs import Handler, Middleware
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import CLIENT_CA, TLS_OPTION
+
+MIN_VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
+"""Kubernetes clients speak 1.2 at least."""
+
+_SUITES = {
+    "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384": "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256": "ECDHE-RSA-AES128-GCM-SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384": "ECDHE-RSA-AES256-GCM-SHA384",
+    "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
+}
+
+# Python lets nobody choose among them; naming them asks for what there is.
+_ALWAYS = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}
+
+
+def server_context(min_version: str, cipher_suites: Sequence[str]) -> ssl.SSLContext:
+    """A context for a server, without a certificate yet.
+
+    Raises:
+        EnvironmentProblem: There is no such version or suite.
+    """
+    if min_version not in MIN_VERSIONS:
+        raise _refused(f"`{min_version}` is not a TLS version", "--tls-min-version", MIN_VERSIONS)
+    for name in cipher_suites:
+        if name not in _SUITES and name not in _ALWAYS:
+            raise _refused(f"`{name}` is not a cipher suite that is offered", "--tls-cipher-suites", _SUITES)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = MIN_VERSIONS[min_version]
+    # HTTP/2 is not offered (its resets were used for attacks).
+    context.set_alpn_protocols(["http/1.1"])
+    chosen = [_SUITES[name] for name in cipher_suites if name in _SUITES]
+    if chosen:
+        context.set_ciphers(":".join(chosen))
+    elif cipher_suites and context.minimum_version < ssl.TLSVersion.TLSv1_3:
+        what = "these cipher suites are all of TLS 1.3, and none is left for TLS 1.2"
+        raise _refused(what, "--tls-cipher-suites", _SUITES, "or refuse TLS 1.2: `--tls-min-version=VersionTLS13`")
+    return context
+
+
+def _refused(what: str, flag: str, allowed: object, *more: str) -> EnvironmentProblem:
+    names = ", ".join(allowed) if isinstance(allowed, dict) else str(allowed)
+    return EnvironmentProblem(TLS_OPTION.at(None, what, help=(f"`{flag}` takes {names}", *more)))
+
+
+def demand_client_certificate(context: ssl.SSLContext, file: Path) -> None:
+    """Let only those connect who have a certificate of an authority in the file.
+
+    Raises:
+        OSError: The file cannot be read.
+        ssl.SSLError: It holds no certificate.
+    """
+    try:
+        context.load_verify_locations(cadata=file.read_bytes().decode("ascii", "ignore"))
+    except (ssl.SSLError, ValueError) as error:
+        raise ssl.SSLError(f"`{file}` holds no certificate in PEM: {error}") from error
+    # What Go accepts: an intermediate as the root, and certificates without identifiers of their keys.
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    context.verify_mode = ssl.CERT_REQUIRED
+
+
+def check_client_ca(file: Path | None, names: Sequence[str], server: str) -> None:
+    """Judge at the start what says who may connect.
+
+    Raises:
+        EnvironmentProblem: The file is no authority, or there are names without a file.
+    """
+    if file is None:
+        if names:
+            shown = ", ".join(f"`{name}`" for name in names)
+            raise EnvironmentProblem(
+                CLIENT_CA.at(
+                    None,
+                    f"the {server} server is to let in only {shown}, and nothing says who vouches for them",
+                    help=(f"give the authority of their certificates: `--{server}-client-ca-file`",),
+                )
+            )
+        return
+    try:
+        demand_client_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), file)
+    except (OSError, ssl.SSLError) as error:
+        why = error.strerror or str(error)
+        raise EnvironmentProblem(
+            CLIENT_CA.at(
+                None,
+                f"the authority of the {server} server's clients, `{file}`, cannot be used: {why}",
+                help=(f"`--{server}-client-ca-file` needs certificates in PEM; is the file mounted there?",),
+            )
+        ) from error
+
+
+def client_checks(names: Sequence[str]) -> tuple[Middleware, ...]:
+    """Refuse clients whose certificate has another common name; any name is right where none is given."""
+    if not names:
+        return ()
+
+    @web.middleware
+    async def only_these(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if _common_name(request) not in names:
+            raise web.HTTPForbidden(text="the certificate is not that of an expected client\n")
+        return await handler(request)
+
+    return (only_these,)
+
+
+def _common_name(request: web.Request) -> str | None:
+    certificate = request.get_extra_info("peercert") or {}
+    parts = (part for relative in certificate.get("subject", ()) for part in relative)
+    return next((value for name, value in parts if name == "commonName"), None)
