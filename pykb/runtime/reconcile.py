@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Hashable
 from dataclasses import dataclass
 from datetime import timedelta
+from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_origin
 
 from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
@@ -87,8 +88,8 @@ class Reconciler(ABC, Generic[RequestT]):
         super().__init_subclass__(**keywords)
         (argument,) = resolved(cls, Reconciler)
         if not isinstance(argument, TypeVar):
-            found = get_origin(argument) or argument
-            cls.request_type = found if isinstance(found, type) else object
+            found = get_origin(argument) or argument  # of `str | int` it is a class too, but not that of a request
+            cls.request_type = found if isinstance(found, type) and found is not UnionType else object
 
     def __init__(self, client: Client, *, recorder: EventRecorder | None = None) -> None:
         self.client = client

@@ -1,7 +1,9 @@
 """What a program gives by mistake is refused when it is given, with what to write."""
 
+import types
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NamedTuple, NewType
 
 import pytest
 
@@ -21,8 +23,10 @@ from pykb.runtime import (
     Manager,
     ManagerOptions,
     Reconciler,
+    Request,
 )
 from pykb.runtime.fake import fake_client
+from pykb.runtime.reconcile import RequestT
 
 
 @pytest.fixture
@@ -137,6 +141,37 @@ class OfStrings(Reconciler[str]):
 
     async def reconcile(self, request):
         """Do nothing."""
+
+
+class Place(NamedTuple):
+    """An object of one of several clusters."""
+
+    cluster: str
+    name: str
+
+
+class OfAnything(Reconciler[RequestT]):
+    """Leaves open what its requests are."""
+
+    async def reconcile(self, request):
+        """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("base", "expected"),
+    [
+        (Reconciler, Request),
+        (OfAnything, Request),
+        (OfStrings, str),
+        (OfAnything[Place], Place),
+        (Reconciler[tuple[str, str]], tuple),
+        (Reconciler[str | int], object),
+        (Reconciler[NewType("Tenant", str)], object),
+    ],
+)
+def test_the_class_of_requests_is_known_from_the_type_argument(base, expected):
+    """Where it is a class; of other types anything passes, and type checkers judge."""
+    assert types.new_class("Made", (base,)).request_type is expected
 
 
 def test_requests_can_be_hashed_and_are_what_wakes_them(manager, builder):
