@@ -35,8 +35,8 @@ def task_groups(loop: asyncio.AbstractEventLoop, controllers: Iterable[Controlle
 
 
 def thread_groups() -> list[Group]:
-    """All threads but the one that looks."""
-    return grouped((name, stack) for name, ident, stack in threads() if ident != threading.get_ident())
+    """All threads, also the one that looks."""
+    return grouped(threads())
 
 
 def reconciles(controller: Controller[Any]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -52,11 +52,11 @@ def frame_places(frame: FrameType | None) -> Iterator[str]:
         frame = frame.f_back
 
 
-def threads() -> Iterator[tuple[str, int, Stack]]:
-    """Name, identifier and stack of every thread that runs Python."""
+def threads() -> Iterator[tuple[str, Stack]]:
+    """Name and stack of every thread that runs Python."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     for ident, frame in sys._current_frames().items():  # noqa: SLF001 - documented, and the only way
-        yield names.get(ident, f"thread {ident}"), ident, _first(frame_places(frame))
+        yield names.get(ident, f"thread {ident}"), _first(frame_places(frame))
 
 
 def tasks(loop: asyncio.AbstractEventLoop) -> Iterator[tuple[asyncio.Task[Any], Stack]]:

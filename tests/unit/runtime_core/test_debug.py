@@ -134,7 +134,9 @@ async def test_a_plain_reconcile_is_shown_where_its_thread_stands(ask, reconcili
     get = await ask(controller)
     await eventually(lambda: any(running.thread for running, _ in controller.running_now()))
     assert "Plain.blocks_in_a_thread (" in (await get("/debug/pprof/controllers"))[1]
-    assert "Plain.blocks_in_a_thread (" in (await get("/debug/pprof/threads"))[1]
+    text = (await get("/debug/pprof/threads"))[1]
+    assert "Plain.blocks_in_a_thread (" in text
+    assert "1: MainThread\n" in text
 
 
 async def test_tasks_show_their_chain_of_awaits_and_whom_they_work_for(ask, reconciling):
