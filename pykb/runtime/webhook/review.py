@@ -125,8 +125,8 @@ def _texts(raw: object, key: str) -> tuple[str, ...]:
     return tuple(map(str, raw or ()))
 
 
-def _mapping(raw: object) -> Mapping[str, Any]:
-    return raw if isinstance(raw, Mapping) else {}
+def _mapping(raw: object) -> dict[str, Any]:
+    return raw if isinstance(raw, dict) else {}
 
 
 def _text(raw: Mapping[str, Any], key: str) -> str:

@@ -6,13 +6,15 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admis
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeAlias
+from urllib.parse import parse_qsl
 
 from aiohttp import web
+from prometheus_client import Counter
 
 from pykb.api.time import parse_duration
 from pykb.diagnostics import EnvironmentProblem
@@ -84,6 +86,7 @@ class WebhookServer:
         self._certificate: ServingCertificate | None = None
         self._listening = asyncio.Event()
         self._leaving = Leaving(clock)
+        self._counts: dict[str, _Counts] = {}
         self._lane = Lane()
 
     @property
@@ -258,30 +261,37 @@ class WebhookServer:
         logger.info("serving webhooks", extra={"port": server.port, "paths": ", ".join(sorted(self.paths))})
 
     async def _serve(self, request: web.Request) -> web.Response:
-        endpoint = self._endpoints.get(request.path)
+        path = request.path
+        endpoint = self._endpoints.get(path)
         # Anybody may ask for any path; metrics know those that exist.
-        webhook = request.path if endpoint is not None else "other"
+        counts = self._counts_of(path if endpoint is not None else "other")
         code = 500
         self._leaving.asked()
-        with (
-            self._metrics.webhook_in_flight.labels(webhook).track_inprogress(),
-            self._metrics.webhook_seconds.labels(webhook).time(),
-        ):
-            try:
-                response = await self._answer(endpoint, request)
-                code = response.status
-            except web.HTTPException as error:
-                code = error.status
-                raise
-            except asyncio.CancelledError:
-                if request.transport is None:  # the caller waits no longer
-                    code = 504
-                raise
-            finally:
-                self._metrics.webhook_requests.labels(webhook, str(code)).inc()
+        started = self._clock.now()
+        counts.in_flight.inc()
+        try:
+            response = await self._answer(endpoint, request)
+            code = response.status
+        except web.HTTPException as error:
+            code = error.status
+            raise
+        except asyncio.CancelledError:
+            if request.transport is None:  # the caller waits no longer
+                code = 504
+            raise
+        finally:
+            counts.in_flight.dec()
+            counts.seconds.observe(self._clock.now() - started)
+            counts.code(code).inc()
         if self._leaving.begun:
             response.force_close()
         return response
+
+    def _counts_of(self, webhook: str) -> _Counts:
+        counts = self._counts.get(webhook)
+        if counts is None:
+            counts = self._counts[webhook] = _Counts(self._metrics, webhook)
+        return counts
 
     async def _answer(self, endpoint: Endpoint | None, request: web.Request) -> web.Response:
         if endpoint is None:
@@ -295,33 +305,49 @@ class WebhookServer:
         encoding = request.headers.get("Content-Encoding", "identity")
         if encoding != "identity":  # nothing is unpacked here: a few bytes may become gigabytes
             raise web.HTTPBadRequest(text=f"the body must not be encoded, found {encoding}\n")
-        limit = _timeout(request).total_seconds()
+        limit = _limit(request.rel_url.raw_query_string)
         try:
             async with asyncio.timeout(limit) as timeout:
                 body = await request.read()  # more than the limit is answered with 413
-                with _telling_when_late(request, limit):
-                    return await endpoint.answer(body, request)
+                return await self._in_time(endpoint, body, request, limit)
         except TimeoutError:
             if not timeout.expired():
                 raise
             raise web.HTTPGatewayTimeout(text=f"not done within {limit:g} s\n") from None
 
-
-@contextlib.contextmanager
-def _telling_when_late(request: web.Request, limit: float) -> Iterator[None]:
-    """Log it when an answer is broken off: by our clock, or by the caller, whose clock began a moment before ours."""
-    try:
-        yield
-    except asyncio.CancelledError:
-        logger.warning("webhook not done in time", extra={"webhook": request.path, "timeout": f"{limit:g} s"})
-        raise
+    async def _in_time(self, endpoint: Endpoint, body: bytes, request: web.Request, limit: float) -> web.Response:
+        """Log it when an answer is broken off: by our clock, or by the caller, whose clock began a moment before."""
+        try:
+            return await endpoint.answer(body, request)
+        except asyncio.CancelledError:
+            logger.warning("webhook not done in time", extra={"webhook": request.path, "timeout": f"{limit:g} s"})
+            raise
 
 
-def _timeout(request: web.Request) -> timedelta:
-    """How long the API server waits, which it says in the URL."""
-    text = request.query.get("timeout", "")
+class _Counts:
+    """The metrics of one path, looked up once."""
+
+    def __init__(self, metrics: Metrics, webhook: str) -> None:
+        self._requests = metrics.webhook_requests
+        self._webhook = webhook
+        self._codes: dict[int, Counter] = {}
+        self.in_flight = metrics.webhook_in_flight.labels(webhook)
+        self.seconds = metrics.webhook_seconds.labels(webhook)
+
+    def code(self, code: int) -> Counter:
+        """The requests that were answered with a code."""
+        found = self._codes.get(code)
+        if found is None:
+            found = self._codes[code] = self._requests.labels(self._webhook, str(code))
+        return found
+
+
+@lru_cache(maxsize=64)
+def _limit(query: str) -> float:
+    """How many seconds the API server waits, which it says in the URL: mostly the same."""
+    text = next((value for name, value in parse_qsl(query) if name == "timeout"), "")
     try:
         limit = parse_duration(text) if text else LONGEST
     except ValueError as error:
         raise web.HTTPBadRequest(text=f"timeout: {error}\n") from None
-    return limit if timedelta() < limit < LONGEST else LONGEST
+    return (limit if timedelta() < limit < LONGEST else LONGEST).total_seconds()
