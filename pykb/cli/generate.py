@@ -15,7 +15,7 @@ from pykb.cli.memory import without_collection
 
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostic
-    from pykb.files.plan import Change
+    from pykb.files.plan import Plan
     from pykb.gen.request import Request
     from pykb.gen.run import GenerateResult
 
@@ -195,13 +195,13 @@ def generate(
     below = output.common_folder(root, request.rules, options.generators)
     if below != root.resolve():
         settle(below, writes=not check)
-    changes = _changes(root, below, request, result, prune=prune)
+    plan = _plan(root, below, request, result, prune=prune)
     if not check and not request.allow_breaking:
         from pykb.cli.compatibility import replaced
 
-        result.diagnostics.extend(replaced(below, changes, result))
+        result.diagnostics.extend(replaced(below, plan.changes, result))
     if check:
-        diff, differing = output.check(changes)
+        diff, differing = output.check(plan)
         if diff:
             console.out(diff.rstrip("\n"))
         finish([*_judged(result.diagnostics), *differing])
@@ -210,7 +210,7 @@ def generate(
     text = output.printed(result.artifacts, request.rules)
     if text:
         console.out(text.removesuffix("\n"))
-    write(output.to_plan(below, changes), seen_from=root)
+    write(plan, seen_from=root)
 
 
 def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
@@ -229,14 +229,14 @@ def _compare(root: Path, revision: str, request: Request, result: GenerateResult
     console.say(f"nothing breaks what `{revision}` defines")
 
 
-def _changes(root: Path, below: Path, request: Request, result: GenerateResult, *, prune: bool) -> list[Change]:
-    from pykb.gen.output import changes_to, moved, plan_changes
+def _plan(root: Path, below: Path, request: Request, result: GenerateResult, *, prune: bool) -> Plan:
+    from pykb.files.plan import plan_of
+    from pykb.gen.output import moved, texts
 
-    changes = plan_changes(root, result.artifacts, request.rules, result.diagnostics, below=below)
+    files: dict[str, str | None] = {**texts(root, result.artifacts, request.rules, below=below)}
     if prune and request.is_whole_project:
         from pykb.gen.prune import stale_files
 
         gone = stale_files(root, request.options, request.rules, result, result.diagnostics)
-        texts = {moved(path, root, below): text for path, text in gone.items()}
-        changes += changes_to(below, texts, result.diagnostics)
-    return changes
+        files |= {moved(path, root, below): text for path, text in gone.items()}
+    return plan_of(below, files, result.diagnostics)

@@ -59,9 +59,10 @@ def docs(
     settle(root, writes=not check)
 
     from pykb.diagnostics import Diagnostics
-    from pykb.gen import output as files
+    from pykb.files.plan import plan_of
     from pykb.gen.docs.generate import generate_docs
     from pykb.gen.docs.place import target_files
+    from pykb.gen.output import check as output_check
     from pykb.gen.request import Given, make_request
 
     found = Diagnostics()
@@ -76,12 +77,12 @@ def docs(
         raise typer.Exit(EXIT_FINDINGS)
     report(diagnostics)
     unplaced = Diagnostics()
-    changes = files.changes_to(root, {targets[name]: text for name, text in texts.items()}, unplaced)
+    plan = plan_of(root, {targets[name]: text for name, text in texts.items()}, unplaced)
     finish(unplaced)
     if check:
-        diff, stale = files.check(changes, command="pykb generate docs")
+        diff, stale = output_check(plan, command="pykb generate docs")
         if diff:
             console.out(diff.rstrip("\n"))
         finish(stale)
         return
-    write(files.to_plan(root, changes), seen_from=root)
+    write(plan, seen_from=root)

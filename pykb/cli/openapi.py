@@ -19,5 +19,5 @@ def fetch_openapi(root: Path) -> str:
 
     text = Kubectl.find()("get", "--raw", "/openapi/v2")
     path = state_folder(root) / _FILE
-    durable.write(path, text.encode(), mode=0o644)
+    durable.put(path, text.encode(), mode=0o644)
     return str(path)

@@ -249,9 +249,7 @@ def _forward(root: Path, staged: Path, step: Step) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:  # a folder of the project is another file system
             raise
-        beside = target.with_name(f".{target.name}.pykb")
-        durable.write(beside, staged.read_bytes(), mode=step.mode)
-        durable.replace(beside, target)
+        durable.put(target, staged.read_bytes(), mode=step.mode)
 
 
 def _undo(root: Path, state: Path, steps: list[Step]) -> None:

@@ -41,6 +41,13 @@ def replace(source: Path, target: Path) -> None:
         sync(source.parent)
 
 
+def put(path: Path, content: bytes, *, mode: int) -> None:
+    """Write a file beside ``path`` and rename it: whoever reads has the old one or the new one."""
+    beside = path.with_name(f".{path.name}.pykb")
+    write(beside, content, mode=mode)
+    replace(beside, path)
+
+
 def move_below(root: Path, source: Path, target: Path) -> None:
     """Rename over ``target``, somewhere below ``root``, and force the names to the disk. Its folders are made."""
     with _parent(root, target, make=True) as handle:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from pykb.files.workspace import Snapshot
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.scaffold import NOT_A_FILE
+from pykb.files.workspace import OutsideError, Snapshot, snapshot
 
 
 class Action(StrEnum):
@@ -60,6 +64,73 @@ class Plan:
     def diff(self) -> str:
         """All changes as one unified diff, as ``git diff`` would show them."""
         return "".join(change.diff() for change in self.changes)
+
+
+class Draft:
+    """Gathers what the files below a folder are to be. Later wishes see the result of earlier ones."""
+
+    def __init__(self, root: Path, *, new_mode: int = 0o644) -> None:
+        self.root = root.resolve()
+        self.diagnostics = Diagnostics()
+        self._new_mode = new_mode
+        self._seen: dict[str, Snapshot | None] = {}
+        self._changes: dict[str, Change] = {}
+
+    def read(self, path: str) -> Snapshot | None:
+        """The file at a path as it was at first; ``None``, with a finding, where no command writes to."""
+        if path not in self._seen:
+            try:
+                self._seen[path] = snapshot(self.root, path)
+            except OutsideError as error:
+                self._seen[path] = None
+                self.diagnostics.add(error.diagnostic)
+        return self._seen[path]
+
+    def current(self, path: str) -> bytes | None:
+        """A file as it will be; ``None`` where there is none."""
+        if path in self._changes:
+            return self._changes[path].after
+        before = self.read(path)
+        return before.content if before else None
+
+    def text(self, path: str) -> str | None:
+        """The text of a file as it will be; ``None`` where there is none, or, with a finding, where it is no text."""
+        content = self.current(path)
+        if content is None:
+            return None
+        try:
+            return content.decode("utf-8")
+        except UnicodeDecodeError:
+            self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is no UTF-8 text", notes=("nothing was written",)))
+            return None
+
+    def update(self, path: str, content: bytes | None) -> None:
+        """Give a file another content; ``None`` removes it."""
+        before = self.read(path)
+        if before is not None and content != self.current(path):
+            action = Action.UPDATE if before.exists else Action.CREATE
+            self.put(before, content, Action.REMOVE if content is None else action)
+
+    def put(self, before: Snapshot, content: bytes | None, action: Action, *, new_mode: int | None = None) -> None:
+        """Enter a change. A file keeps its mode, and the name of the first change of it."""
+        known = self._changes.get(before.path)
+        mode = before.mode or new_mode or (known.mode if known else self._new_mode)
+        self._changes[before.path] = Change(before, content, known.action if known else action, mode)
+
+    def build(self) -> Plan:
+        """The plan, in the order of the wishes. To be applied only when there are no errors."""
+        return Plan(self.root, tuple(change for change in self._changes.values() if change.is_needed))
+
+
+def plan_of(root: Path, texts: Mapping[str, str | None], found: Diagnostics) -> Plan:
+    """The plan of files with these texts, by path; one with no text goes. A new one is as public as the umask says."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    draft = Draft(root, new_mode=0o666 & ~umask)
+    for path, text in texts.items():
+        draft.update(path, None if text is None else text.encode())
+    found.extend(draft.diagnostics)
+    return draft.build()
 
 
 def _diff(path: str, old: bytes | None, new: bytes | None, mode: int) -> str:

@@ -1,4 +1,4 @@
-"""The project's folder as a plan sees it: what is there now, read once, never outside of the folder."""
+"""The project's folder as a plan sees it: what is there now, never outside of the folder."""
 
 from __future__ import annotations
 
@@ -27,41 +27,29 @@ class Snapshot:
         return self.content is not None
 
 
-class Workspace:
-    """Reads files below one folder. A path is relative to it, with slashes."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root.resolve()
-        self._seen: dict[str, Snapshot] = {}
-
-    def read(self, path: str) -> Snapshot:
-        """The file at a path, as it was at the first call.
-
-        Raises:
-            OutsideError: The path, or a symbolic link on it, leads out of the folder, or to something that is no file.
-        """
-        if path not in self._seen:
-            self._seen[path] = self._load(path)
-        return self._seen[path]
-
-    def _load(self, path: str) -> Snapshot:
-        target = locate(self.root, path)
-        try:
-            status = target.stat()
-        except (FileNotFoundError, NotADirectoryError):
-            return Snapshot(path, target, None, None)
-        if not stat.S_ISREG(status.st_mode):
-            what = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
-            raise OutsideError(_in_the_way(f"`{path}` is {what}, but must be a file"))
-        return Snapshot(path, target, target.read_bytes(), stat.S_IMODE(status.st_mode))
-
-
 class OutsideError(Exception):
-    """A path that scaffolding does not write to; carries what to tell."""
+    """A path that no command writes to; carries what to tell."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
         self.diagnostic = diagnostic
+
+
+def snapshot(root: Path, path: str) -> Snapshot:
+    """The file at a path below ``root``, as it is now; the path has slashes.
+
+    Raises:
+        OutsideError: The path, or a symbolic link on it, leads out of the folder, or to something that is no file.
+    """
+    target = locate(root, path)
+    try:
+        status = target.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return Snapshot(path, target, None, None)
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "a device or a pipe"
+        raise OutsideError(_in_the_way(f"`{path}` is {what}, but must be a file"))
+    return Snapshot(path, target, target.read_bytes(), stat.S_IMODE(status.st_mode))
 
 
 def locate(root: Path, path: str) -> Path:

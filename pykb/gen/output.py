@@ -9,8 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OUT_OF_DATE, PATH_OUTSIDE
-from pykb.files.plan import Action, Change, Plan
-from pykb.files.workspace import OutsideError, Workspace
+from pykb.files.plan import Plan
 from pykb.gen.artifact import Artifact
 from pykb.gen.options import DEFAULT_FOLDERS
 
@@ -53,22 +52,16 @@ def check_places(root: Path, rules: OutputRules, generators: Iterable[str]) -> I
             )
 
 
-def plan_changes(
-    root: Path,
-    artifacts: Mapping[str, Iterable[Artifact]],
-    rules: OutputRules,
-    diagnostics: Diagnostics,
-    *,
-    below: Path | None = None,
-) -> list[Change]:
-    """What writing the artifacts would change, by path; paths are relative to ``below``, the project by default."""
-    texts: dict[str, str | None] = {}
+def texts(
+    root: Path, artifacts: Mapping[str, Iterable[Artifact]], rules: OutputRules, *, below: Path | None = None
+) -> dict[str, str]:
+    """What the files of a run hold, by path; paths are relative to ``below``, the project by default."""
+    found: dict[str, str] = {}
     for generator, files in artifacts.items():
-        if generator in rules.discarded or generator in rules.printed:
-            continue
-        folder = moved(rules.folders[generator], root, below)
-        texts |= {str(PurePosixPath(folder) / artifact.path): artifact.render() for artifact in files}
-    return changes_to(below or root, dict(sorted(texts.items())), diagnostics)
+        if generator not in rules.discarded | rules.printed:
+            folder = moved(rules.folders[generator], root, below)
+            found |= {str(PurePosixPath(folder) / artifact.path): artifact.render() for artifact in files}
+    return dict(sorted(found.items()))
 
 
 def moved(path: str, root: Path, below: Path | None) -> str:
@@ -78,28 +71,6 @@ def moved(path: str, root: Path, below: Path | None) -> str:
     return Path(os.path.relpath((root / path).resolve(), below)).as_posix()
 
 
-def changes_to(root: Path, texts: Mapping[str, str | None], diagnostics: Diagnostics) -> list[Change]:
-    """What giving files these texts would change, in their order; a file with no text goes."""
-    workspace = Workspace(root)
-    found: list[Change] = []
-    for path, text in texts.items():
-        try:
-            snapshot = workspace.read(path)
-        except OutsideError as error:
-            diagnostics.add(error.diagnostic)
-            continue
-        action = Action.REMOVE if text is None else Action.UPDATE if snapshot.exists else Action.CREATE
-        # A file stays as public as it was; a new one is as public as the umask says.
-        mode = snapshot.mode or 0o666 & ~_umask()
-        found.append(Change(snapshot, None if text is None else text.encode(), action, mode))
-    return found
-
-
-def to_plan(root: Path, changes: Iterable[Change]) -> Plan:
-    """The changes that are needed, to be applied."""
-    return Plan(root.resolve(), tuple(change for change in changes if change.is_needed))
-
-
 def printed(artifacts: Mapping[str, Iterable[Artifact]], rules: OutputRules) -> str:
     """The files that go to standard output, as one stream of documents."""
     return "".join(
@@ -107,16 +78,15 @@ def printed(artifacts: Mapping[str, Iterable[Artifact]], rules: OutputRules) -> 
     )
 
 
-def check(changes: Iterable[Change], *, command: str = "pykb generate") -> tuple[str, Diagnostics]:
+def check(plan: Plan, *, command: str = "pykb generate") -> tuple[str, Diagnostics]:
     """What ``--check`` says: a diff, and one finding for each file that is not up to date.
 
     Args:
-        changes: What the run would change.
+        plan: What the run would change.
         command: What to type to change it.
     """
     diagnostics = Diagnostics()
-    needed = [change for change in changes if change.is_needed]
-    for change in needed:
+    for change in plan.changes:
         if change.after is None:
             message = f"`{change.path}` is stale: no kind of the project generates it"
         elif not change.snapshot.exists:
@@ -125,10 +95,4 @@ def check(changes: Iterable[Change], *, command: str = "pykb generate") -> tuple
             message = f"`{change.path}` is not what the types say"
         span = Span(change.path, 1, 1) if change.snapshot.exists else None
         diagnostics.add(OUT_OF_DATE.at(span, message, notes=("nothing was written",), help=(command,)))
-    return "".join(change.diff() for change in needed), diagnostics
-
-
-def _umask() -> int:
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
+    return plan.diff(), diagnostics

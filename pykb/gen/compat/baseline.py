@@ -23,7 +23,7 @@ def replaced(root: Path, changes: Iterable[Change]) -> Documents:
     In a repository they are what was committed last: a kind that never was may still take any shape, and the steps
     between two commits concern nobody. Without one there is only the file.
     """
-    needed = [change for change in changes if change.is_needed and change.after and _KIND in _text(change)]
+    needed = [change for change in changes if change.after and _KIND in _text(change)]
     if not needed:
         return {}
     texts: Iterable[str | None] = map(_text, needed)

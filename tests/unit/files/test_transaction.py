@@ -3,34 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from files_killing import FAILED, FINISHED, run_and_break
-from files_trees import Tree, read_tree
+from files_trees import read_tree
+from files_writers import WRITERS
 
-from pykb.diagnostics import Diagnostics, EnvironmentProblem
+from pykb.diagnostics import EnvironmentProblem
 from pykb.files import durable
 from pykb.files.apply import apply, recover
-from pykb.files.plan import Plan
-from pykb.gen.output import changes_to, to_plan
-from pykb.scaffold.plan import OnExists, PlanBuilder
+from pykb.scaffold.plan import PlanBuilder
 
-BEFORE = {
-    "PROJECT": "version: old\n",
-    "app/__main__.py": "x = 1\n",
-    "app/edited_types.py": "mine = True\n",
-}
-AFTER = {
-    "PROJECT": b"version: new\n",
-    "app/__main__.py": b"x = 2\n",
-    "app/api/v1/__init__.py": b"",
-    "app/api/v1/foo_types.py": b"class Foo: ...\n",
-    "app/edited_types.py": b"theirs = True\n",
-}
+CREATE = WRITERS["create"]
 
 
 @pytest.fixture(autouse=True)
@@ -39,124 +26,97 @@ def _fast_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
-def generated(root: Path) -> Plan:
-    """What `pykb generate` makes of it: a new file, another text, and one that is stale."""
-    texts: dict[str, str | None] = {"app/__main__.py": None, "app/edited_types.py": "x", "config/crd/bases/a.yaml": "a"}
-    return to_plan(root, changes_to(root, texts, Diagnostics()))
-
-
-GENERATED = {"PROJECT": b"version: old\n", "app/edited_types.py": b"x", "config/crd/bases/a.yaml": b"a"}
-
-
-def plan_of(root: Path) -> Plan:
-    """Creates in new folders, updates, overwrites, and changes PROJECT."""
-    builder = PlanBuilder(root)
-    builder.update("PROJECT", AFTER["PROJECT"])
-    builder.update("app/__main__.py", AFTER["app/__main__.py"])
-    builder.create("app/api/v1/__init__.py", AFTER["app/api/v1/__init__.py"])
-    builder.create("app/api/v1/foo_types.py", AFTER["app/api/v1/foo_types.py"])
-    builder.create("app/edited_types.py", AFTER["app/edited_types.py"], on_exists=OnExists.OVERWRITE)
-    assert not builder.diagnostics
-    return builder.build()
-
-
-def as_before() -> dict[str, bytes]:
-    """The tree that a test starts with."""
-    return {path: text.encode() for path, text in BEFORE.items()}
-
-
-def fresh(root: Path) -> Path:
-    """The starting tree, made anew."""
-    shutil.rmtree(root, ignore_errors=True)
-    for name, text in BEFORE.items():
-        path = root / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    return root
-
-
 def test_a_plan_makes_its_changes_with_project_last(tmp_path: Path) -> None:
     """Applying gives the planned tree; the last change is PROJECT's; backups hold what was overwritten."""
-    root = fresh(tmp_path / "p")
-    plan = plan_of(root)
+    root = CREATE.fresh(tmp_path / "p")
+    plan = CREATE.make(root)
     assert [change.path for change in plan.changes][-1] == "PROJECT"
     assert apply(plan) is None
-    assert read_tree(root) == AFTER
+    assert read_tree(root) == CREATE.new(plan)
     (backup,) = (root / ".pykb/backup").rglob("edited_types.py")
-    assert backup.read_text() == BEFORE["app/edited_types.py"]
+    assert backup.read_text() == CREATE.before["app/edited_types.py"]
     assert not (root / ".pykb/transaction").exists()
 
 
-@pytest.mark.parametrize(("make", "expected"), [(plan_of, AFTER), (generated, GENERATED)], ids=["create", "generate"])
+@pytest.mark.parametrize("name", WRITERS)
 def test_killed_at_any_change_of_the_file_system_the_project_is_as_before_or_as_after(
-    tmp_path: Path, make: Callable[[Path], Plan], expected: Tree
+    tmp_path: Path, name: str
 ) -> None:
     """For every N: a process killed at its Nth change leaves what the next command makes whole, in one direction."""
-    root = tmp_path / "p"
-    outcomes: list[bool] = []
-    for at in range(500):
-        plan = make(fresh(root))
-        end = run_and_break(lambda plan=plan: apply(plan), at, how="kill")
+    writer, outcomes = WRITERS[name], []
+    root = writer.fresh(tmp_path / "p")
+    plan = writer.make(root)
+    after = writer.new(plan)
+    for at in range(0, 2000, writer.stride):
+        writer.fresh(root)
+        end = run_and_break(lambda: apply(plan), at, how="kill")
         if end == FINISHED:
             break
         assert end == "killed"
         recover(root)
         tree = read_tree(root)
-        assert tree in (as_before(), expected), f"mixed after a kill at change {at}"
-        outcomes.append(tree == expected)
+        assert tree in (writer.old, after), f"mixed after a kill at change {at}"
+        outcomes.append(tree == after)
         assert recover(root) is None
     else:
         pytest.fail("the child never finished")
-    assert len(outcomes) > 40
+    assert len(outcomes) > 20
     assert sorted(outcomes) == outcomes, "once decided, always forward"
     assert set(outcomes) == {False, True}
+
+
+def kills_of_create(root: Path) -> int:
+    """How many changes of the file system it takes to apply that plan."""
+    plan, total = CREATE.make(CREATE.fresh(root)), 0
+    while run_and_break(lambda: apply(plan), total, how="kill") != FINISHED:
+        CREATE.fresh(root)
+        total += 1
+    return total
 
 
 def test_a_recovery_that_is_killed_itself_is_recovered_by_the_next(tmp_path: Path) -> None:
     """For kills in the middle of the transaction, and then for every N: recovery killed at its Nth change."""
     root = tmp_path / "p"
-    total = 0
-    while run_and_break(lambda: apply(plan_of(fresh(root))), total, how="kill") != FINISHED:
-        total += 1
+    total = kills_of_create(root)
     for at in range(total // 2, total, 7):
         for again in range(200):
-            plan = plan_of(fresh(root))
+            plan = CREATE.make(CREATE.fresh(root))
             run_and_break(lambda plan=plan: apply(plan), at, how="kill")
             end = run_and_break(lambda: recover(root), again, how="kill")
             recover(root)
-            assert read_tree(root) in (as_before(), AFTER), f"mixed after kills at {at} and {again}"
+            assert read_tree(root) in (CREATE.old, CREATE.new(plan)), f"mixed after kills at {at} and {again}"
             if end == FINISHED:
                 break
 
 
-@pytest.mark.parametrize(("make", "expected"), [(plan_of, AFTER), (generated, GENERATED)], ids=["create", "generate"])
+@pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("how", ["raise", "interrupt"])
-def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(
-    tmp_path: Path, how: str, make: Callable[[Path], Plan], expected: Tree
-) -> None:
+def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(tmp_path: Path, how: str, name: str) -> None:
     """For every N: when the Nth change fails (disk full, Ctrl-C), the project is as before, or as after, at once."""
-    root = tmp_path / "p"
-    failures = 0
-    for at in range(500):
-        plan = make(fresh(root))
-        end = run_and_break(lambda plan=plan: apply(plan), at, how=how)
+    writer, failures = WRITERS[name], 0
+    root = writer.fresh(tmp_path / "p")
+    plan = writer.make(root)
+    after = writer.new(plan)
+    for at in range(0, 2000, writer.stride):
+        writer.fresh(root)
+        end = run_and_break(lambda: apply(plan), at, how=how)
         tree = read_tree(root)
-        assert tree in (as_before(), expected), f"mixed after a failure at change {at}"
+        assert tree in (writer.old, after), f"mixed after a failure at change {at}"
         failures += end == FAILED
         recover(root)
-        assert read_tree(root) in (as_before(), expected)
-        if end == FINISHED and tree == expected and at > 100:
+        assert read_tree(root) in (writer.old, after)
+        if end == FINISHED and tree == after and at > 100:
             break
-    assert failures > 30
+    assert failures > 20
 
 
 def test_a_kill_leaves_git_status_clean(tmp_path: Path) -> None:
     """What a killed command leaves behind before it decided is nothing that git would show."""
-    root = fresh(tmp_path / "p")
+    root = CREATE.fresh(tmp_path / "p")
     for words in (["init", "-q"], ["add", "-A"], ["-c", "user.email=a@b", "-c", "user.name=a", "commit", "-qm", "x"]):
         subprocess.run(["git", *words], cwd=root, check=True)
     for at in range(3, 30, 4):
-        plan = plan_of(root)
+        plan = CREATE.make(root)
         assert run_and_break(lambda plan=plan: apply(plan), at, how="kill") == "killed"
         status = subprocess.run(["git", "status", "--short"], cwd=root, check=True, capture_output=True, text=True)
         assert status.stdout == ""
@@ -164,25 +124,23 @@ def test_a_kill_leaves_git_status_clean(tmp_path: Path) -> None:
 
 def test_a_file_that_changed_since_the_plan_is_not_written_over(tmp_path: Path) -> None:
     """Someone's edit between planning and applying wins; nothing at all is written."""
-    root = fresh(tmp_path / "p")
-    plan = plan_of(root)
+    root = CREATE.fresh(tmp_path / "p")
+    plan = CREATE.make(root)
     (root / "app/__main__.py").write_text("their edit\n")
     problem = apply(plan)
     assert problem is not None
     assert problem.code.slug == "file-changed"
-    assert read_tree(root) == {**as_before(), "app/__main__.py": b"their edit\n"}
+    assert read_tree(root) == {**CREATE.old, "app/__main__.py": b"their edit\n"}
     assert not (root / ".pykb").exists() or not list((root / ".pykb").glob("transaction*"))
 
 
 def test_an_edit_after_a_kill_survives_recovery(tmp_path: Path) -> None:
     """Recovery never writes over what a person wrote after the kill: it undoes the rest instead."""
     root = tmp_path / "p"
-    total = 0
-    while run_and_break(lambda: apply(plan_of(fresh(root))), total, how="kill") != FINISHED:
-        total += 1
+    total = kills_of_create(root)
     seen = set()
     for at in range(total // 2, total, 3):
-        plan = plan_of(fresh(root))
+        plan = CREATE.make(CREATE.fresh(root))
         run_and_break(lambda plan=plan: apply(plan), at, how="kill")
         if not (root / ".pykb/transaction").is_dir():
             continue
@@ -190,21 +148,21 @@ def test_an_edit_after_a_kill_survives_recovery(tmp_path: Path) -> None:
         note = recover(root)
         assert note is not None
         seen.add(note.message)
-        assert read_tree(root) == {**as_before(), "PROJECT": b"edited by hand\n"}
+        assert read_tree(root) == {**CREATE.old, "PROJECT": b"edited by hand\n"}
     assert seen == {"the command before was interrupted; its changes were undone"}
 
 
 def test_two_commands_at_once_do_not_mix(tmp_path: Path) -> None:
     """While another process holds the lock, applying is refused, with nothing written."""
-    root = fresh(tmp_path / "p")
-    plan = plan_of(root)
+    root = CREATE.fresh(tmp_path / "p")
+    plan = CREATE.make(root)
     (root / ".pykb").mkdir()
     with durable.lock(root / ".pykb/lock") as free:
         assert free
         with pytest.raises(EnvironmentProblem) as refused:
             apply(plan)
     assert refused.value.diagnostic.code.slug == "busy"
-    assert read_tree(root) == as_before()
+    assert read_tree(root) == CREATE.old
 
 
 def test_nothing_of_pykb_is_left_where_nothing_was_before(tmp_path: Path) -> None:

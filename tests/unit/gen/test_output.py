@@ -9,9 +9,10 @@ import pytest
 
 from pykb.diagnostics import Diagnostics, EnvironmentProblem
 from pykb.files.apply import apply
+from pykb.files.plan import Plan, plan_of
 from pykb.gen import output
 from pykb.gen.artifact import Artifact
-from pykb.gen.output import OutputRules, changes_to, check_places, common_folder, plan_changes, to_plan
+from pykb.gen.output import OutputRules, check_places, common_folder, texts
 from pykb.gen.prune import emptied, stale_crds
 
 CRD = """\
@@ -32,10 +33,15 @@ def artifacts(text: str = "x") -> dict[str, tuple[Artifact, ...]]:
     return {"crd": (Artifact("a.yaml", ({"k": text},)),)}
 
 
-def write(root: Path, texts: dict[str, str | None]) -> list[str]:
+def plan(root: Path, rules: OutputRules, text: str = "x", found: Diagnostics | None = None) -> Plan:
+    """What it takes to write those artifacts."""
+    return plan_of(root, texts(root, artifacts(text), rules), Diagnostics() if found is None else found)
+
+
+def write(root: Path, files: dict[str, str | None]) -> list[str]:
     """Give files these texts; the paths of those that changed."""
     found = Diagnostics()
-    plan = to_plan(root, changes_to(root, texts, found))
+    plan = plan_of(root, files, found)
     assert not found
     assert apply(plan) is None
     return [change.path for change in plan.changes]
@@ -44,10 +50,10 @@ def write(root: Path, texts: dict[str, str | None]) -> list[str]:
 def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
     """The same artifacts need no change, and the file is not touched."""
     rules = OutputRules({"crd": "out"})
-    plan = to_plan(tmp_path, plan_changes(tmp_path, artifacts(), rules, Diagnostics()))
-    assert [change.path for change in plan.changes] == ["out/a.yaml"]
-    apply(plan)
-    assert to_plan(tmp_path, plan_changes(tmp_path, artifacts(), rules, Diagnostics())).is_empty
+    first = plan(tmp_path, rules)
+    assert [change.path for change in first.changes] == ["out/a.yaml"]
+    apply(first)
+    assert plan(tmp_path, rules).is_empty
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["a.yaml"]
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out"]
 
@@ -55,7 +61,7 @@ def test_a_second_run_changes_nothing(tmp_path: Path) -> None:
 def test_nothing_is_written_when_a_folder_appears_in_the_place_of_a_file(tmp_path: Path) -> None:
     """One in the place of the second file leaves the first as it was."""
     (tmp_path / "a.yaml").write_text("before")
-    plan = to_plan(tmp_path, changes_to(tmp_path, {"a.yaml": "after", "b.yaml": "after"}, Diagnostics()))
+    plan = plan_of(tmp_path, {"a.yaml": "after", "b.yaml": "after"}, Diagnostics())
     (tmp_path / "b.yaml").mkdir()
     with pytest.raises(EnvironmentProblem, match=r"b\.yaml"):
         apply(plan)
@@ -69,7 +75,7 @@ def test_a_link_to_a_file_of_another_project_is_not_written_through(tmp_path: Pa
     (tmp_path / "p").mkdir()
     (tmp_path / "p/a.yaml").symlink_to("../mine")
     found = Diagnostics()
-    assert changes_to(tmp_path / "p", {"a.yaml": "after"}, found) == []
+    assert plan_of(tmp_path / "p", {"a.yaml": "after"}, found).is_empty
     assert [d.code.slug for d in found] == ["path-outside"]
 
 
@@ -93,7 +99,7 @@ def test_output_cannot_leave_the_project(tmp_path: Path) -> None:
         OutputRules({"crd": "../elsewhere", "rbac": "../printed"}, printed=frozenset({"rbac"})),
     )
     assert [d.code.slug for d in check_places(tmp_path, rules, ("crd", "rbac"))] == ["generate-path-outside"]
-    assert plan_changes(tmp_path, artifacts(), rules, found) == []
+    assert plan(tmp_path, rules, found=found).is_empty
     assert [d.code.slug for d in found] == ["path-outside"]
 
 
@@ -103,8 +109,8 @@ def test_output_may_leave_the_project_when_told_so(tmp_path: Path) -> None:
     rules = OutputRules({"crd": "../charts/crds"})
     below = common_folder(tmp_path / "p", rules, ("crd",))
     assert below == tmp_path
-    plan = to_plan(below, plan_changes(tmp_path / "p", artifacts(), rules, Diagnostics(), below=below))
-    assert apply(plan) is None
+    files = texts(tmp_path / "p", artifacts(), rules, below=below)
+    assert apply(plan_of(below, files, Diagnostics())) is None
     assert [path.parent for path in tmp_path.rglob("*.yaml")] == [tmp_path / "charts/crds"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["charts", "p"]
     assert common_folder(tmp_path / "p", OutputRules({"crd": "config"}), ("crd",)) == tmp_path / "p"
@@ -124,7 +130,7 @@ def test_what_stands_in_the_way_is_said_before_anything_is_written(tmp_path: Pat
     place.parent.mkdir(parents=True, exist_ok=True)
     place.mkdir() if blocked.endswith("/") else place.touch()
     found = Diagnostics()
-    assert plan_changes(tmp_path, artifacts(), OutputRules({"crd": "out/deep"}), found) == []
+    assert plan(tmp_path, OutputRules({"crd": "out/deep"}), found=found).is_empty
     assert [d.message for d in found] == [message]
 
 
@@ -132,7 +138,7 @@ def test_check_shows_the_difference_and_names_the_file(tmp_path: Path) -> None:
     """A unified diff, and one finding a file."""
     rules = OutputRules({"crd": "out"})
     write(tmp_path, {"out/a.yaml": "---\nk: old\n"})
-    diff, found = output.check(plan_changes(tmp_path, artifacts("new"), rules, Diagnostics()))
+    diff, found = output.check(plan(tmp_path, rules, "new"))
     assert (
         diff
         == "diff --git a/out/a.yaml b/out/a.yaml\n--- a/out/a.yaml\n+++ b/out/a.yaml\n@@ -1,2 +1,2 @@\n ---\n-k: old\n+k: new\n"
@@ -144,7 +150,7 @@ def test_printed_and_discarded_generators_write_no_files(tmp_path: Path) -> None
     """`output:stdout` and `output:none`."""
     rules = OutputRules(printed=frozenset({"crd"}), discarded=frozenset({"rbac"}))
     files = {**artifacts(), "rbac": artifacts()["crd"]}
-    assert plan_changes(tmp_path, files, rules, Diagnostics()) == []
+    assert texts(tmp_path, files, rules) == {}
     assert output.printed(files, rules) == "---\nk: x\n"
 
 
