@@ -237,36 +237,33 @@ def clone(value: Any) -> Any:
     kind = type(value)
     if kind in _ATOMS:
         return value
+    if kind is dict:
+        return {key: item if type(item) in _ATOMS else clone(item) for key, item in value.items()}
+    if kind is list:
+        return [item if type(item) in _ATOMS else clone(item) for item in value]
     cloner = _CLONERS.get(kind)
     if cloner is None:
         cloner = _CLONERS[kind] = _cloner_for(kind)
     return cloner(value)
 
 
-def _clone_dict(values: dict[Any, Any]) -> dict[Any, Any]:
-    return {key: item if type(item) in _ATOMS else clone(item) for key, item in values.items()}
-
-
-def _clone_list(items: list[Any]) -> list[Any]:
-    return [item if type(item) in _ATOMS else clone(item) for item in items]
-
-
 def clone_struct(obj: Struct) -> Struct:
     """A deep copy of a struct, remembering what was set."""
     new: Struct = object.__new__(type(obj))
-    private = obj.__pydantic_private__
     values = obj.__dict__.copy()
     for name, value in values.items():
         if type(value) not in _ATOMS:
             values[name] = clone(value)
     _set_values(new, values)
-    _set_extra(new, clone(obj.__pydantic_extra__))
     _set_fields_set(new, obj.__pydantic_fields_set__.copy())
-    _set_private(
-        new,
-        None if private is None else {k: copy.deepcopy(v) for k, v in private.items() if v is not PydanticUndefined},
-    )
+    extra, private = obj.__pydantic_extra__, obj.__pydantic_private__
+    _set_extra(new, None if extra is None else {name: clone(value) for name, value in extra.items()})
+    _set_private(new, None if private is None else _clone_private(private))
     return new
+
+
+def _clone_private(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: copy.deepcopy(value) for name, value in values.items() if value is not PydanticUndefined}
 
 
 def _cloner_for(kind: type) -> Callable[[Any], Any]:
@@ -287,5 +284,5 @@ _set_values = _setter("__dict__")
 _set_extra = _setter("__pydantic_extra__")
 _set_fields_set = _setter("__pydantic_fields_set__")
 _set_private = _setter("__pydantic_private__")
-_CLONERS: dict[type, Callable[[Any], Any]] = {dict: _clone_dict, list: _clone_list}
+_CLONERS: dict[type, Callable[[Any], Any]] = {}
 _ATOMS = _PLAIN | {Quantity, datetime, MicroDatetime, timedelta, date, time, bytes, Decimal}
