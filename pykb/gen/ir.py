@@ -26,6 +26,13 @@ class Keyword:
     spelling: str = ""
 
 
+LIMITS = {
+    "string": ("minLength", "maxLength"),
+    "array": ("minItems", "maxItems"),
+    "object": ("minProperties", "maxProperties"),
+    **dict.fromkeys(("integer", "number"), ("minimum", "maximum")),
+}
+"""The keywords for the least and the greatest value, or size, of a type."""
 RULES = "x-kubernetes-validations"
 
 
@@ -123,8 +130,8 @@ class SchemaNode:
     @property
     def is_unbounded(self) -> bool:
         """Whether it is a list, map or text that can be as long as a request allows."""
-        bound = {"array": "maxItems", "object": "maxProperties", "string": "maxLength"}.get(self.type or "")
-        if bound is None or self.get("enum") or self.get("format") in {"date", "date-time", "duration"}:
+        _, bound = LIMITS.get(self.type or "", ("", ""))
+        if bound in {"", "maximum"} or self.get("enum") or self.get("format") in {"date", "date-time", "duration"}:
             return False
         if self.type == "object" and self.values is None:
             return False
@@ -139,10 +146,9 @@ class SchemaNode:
         """The same schema with a keyword set."""
         return self._with({**self.keywords, keyword: Keyword(value, span, spelling)})
 
-    def retyped(self, kind: str, span: Span | None, spelling: str) -> SchemaNode:
-        """The same schema with a JSON type that is said; what describes the parts of another type goes with that."""
-        node = self.put("type", kind, span, spelling)
-        return node if kind == self.type else replace(node, properties=None, items=None, values=None)
+    def retyped(self, kind: str) -> SchemaNode:
+        """The same schema for another JSON type: what describes the parts of this one goes."""
+        return self if kind == self.type else replace(self, properties=None, items=None, values=None)
 
     def put_all(self, keywords: Mapping[str, Keyword]) -> SchemaNode:
         """The same schema with keywords set."""

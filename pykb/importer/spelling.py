@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from pykb.gen.ir import RULE_PARTS, RULES
+from pykb.gen.ir import LIMITS, RULE_PARTS, RULES
+from pykb.gen.lower.constraints import FLAGS
 from pykb.importer.expression import ANY, Atom, Expression, Name, call, literal, optional, subscript
 from pykb.importer.fingerprint import OF_THE_USE, Schema
 from pykb.importer.scalar import Spelled, annotated, api, spell_scalar
@@ -14,15 +15,7 @@ from pykb.importer.shape import Shapes, children, is_struct
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _PARTS = frozenset({"properties", "items", "additionalProperties", "required"})
 _RULE_ARGUMENTS = {wire: name for name, wire in RULE_PARTS.items() if name != "rule"}
-_FLAGS: tuple[tuple[str, object, str], ...] = (
-    ("x-kubernetes-embedded-resource", True, "EmbeddedResource"),
-    (_PRESERVE, True, "PreserveUnknown"),
-    ("x-kubernetes-list-type", "set", "ListSet"),
-    ("x-kubernetes-list-type", "atomic", "ListAtomic"),
-    ("x-kubernetes-map-type", "atomic", "MapAtomic"),
-    ("x-kubernetes-map-type", "granular", "MapGranular"),
-)
-_SIZES = {"array": ("minItems", "maxItems"), "object": ("minProperties", "maxProperties")}
+_SIZES = {kind: LIMITS[kind] for kind in ("array", "object")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +140,9 @@ def _topology(schema: Schema, produces: dict[str, object]) -> Iterable[Expressio
     if kind == "map" and isinstance(keys, list) and "x-kubernetes-list-type" not in produces:
         found.append(call(api("ListMap"), *(literal(key) for key in keys)))
         produces |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
-    for keyword, value, annotation in _FLAGS:
-        if keyword not in produces and keyword in schema and schema[keyword] == value:
-            found.append(call(api(annotation)))
+    for annotation, (keyword, value) in FLAGS.items():
+        if keyword != "nullable" and keyword not in produces and keyword in schema and schema[keyword] == value:
+            found.append(call(api(annotation.__name__)))
             produces[keyword] = value
     return found
 

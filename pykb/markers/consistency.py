@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pykb.diagnostics import Diagnostics, Label
 from pykb.diagnostics.codes.markers import MARKER_CONFLICT, MARKER_REPEATED
+from pykb.markers.effect import Sets
 from pykb.markers.model import Marker
-
-_OPTIONAL = {"optional", "k8s:optional", "kubebuilder:validation:Optional"}
-_REQUIRED = {"required", "k8s:required", "kubebuilder:validation:Required"}
-_SAME = {"default": "kubebuilder:default"}
-"""Markers that set the same thing without being spellings of each other."""
-_BOUNDS = (
-    ("kubebuilder:validation:Minimum", "kubebuilder:validation:Maximum"),
-    ("kubebuilder:validation:MinLength", "kubebuilder:validation:MaxLength"),
-    ("kubebuilder:validation:MinItems", "kubebuilder:validation:MaxItems"),
-    ("kubebuilder:validation:MinProperties", "kubebuilder:validation:MaxProperties"),
-)
 
 
 def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
     """Report markers of one declaration that exclude each other."""
     if len(markers) < 2:
         return
-    first: dict[str, Marker] = {}
+    first: dict[object, Marker] = {}
     for marker in markers:
         if marker.definition.repeatable:
             continue
-        name = marker.definition.alias_of or _SAME.get(marker.name, marker.name)
-        earlier = first.setdefault(name, marker)
+        earlier = first.setdefault(_said(marker), marker)
         if earlier is not marker:
             _repeated(earlier, marker, diagnostics)
     check_presence(markers, diagnostics)
@@ -37,9 +26,17 @@ def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> No
     _list_keys(markers, first, diagnostics)
 
 
-def _list_keys(markers: Sequence[Marker], first: dict[str, Marker], diagnostics: Diagnostics) -> None:
-    kind = first.get("listType")
-    key = next((m for m in markers if (m.definition.alias_of or m.name) == "listMapKey"), None)
+def _said(marker: Marker) -> object:
+    """What a marker sets: a keyword at a depth of elements. Those that set none are known by their name."""
+    effect = marker.definition.effect
+    if isinstance(effect, Sets):
+        return effect.keyword, marker.definition.items_depth
+    return marker.definition.alias_of or marker.name
+
+
+def _list_keys(markers: Sequence[Marker], first: Mapping[object, Marker], diagnostics: Diagnostics) -> None:
+    kind = first.get(("x-kubernetes-list-type", 0))
+    key = next((m for m in markers if _said(m) == ("x-kubernetes-list-map-keys", 0)), None)
     if kind is not None and key is not None and kind.value != "map":
         diagnostics.add(
             MARKER_CONFLICT.at(
@@ -77,8 +74,8 @@ def _repeated(earlier: Marker, marker: Marker, diagnostics: Diagnostics) -> None
 
 def check_presence(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
     """Report markers that call the same field, or all fields of one package, optional and required."""
-    optional = next((m for m in markers if m.name in _OPTIONAL), None)
-    required = next((m for m in markers if m.name in _REQUIRED), None)
+    optional = next((m for m in markers if m.definition.required is False), None)
+    required = next((m for m in markers if m.definition.required), None)
     if optional is None or required is None:
         return
     earlier, later = sorted((optional, required), key=lambda m: (m.span.path, m.span.line, m.span.column))
@@ -93,21 +90,19 @@ def check_presence(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
     )
 
 
-def _bounds(first: dict[str, Marker], diagnostics: Diagnostics) -> None:
-    by_depth: dict[tuple[str, int], Marker] = {
-        (m.definition.alias_of or m.definition.base_name, m.definition.items_depth): m for m in first.values()
-    }
-    for (name, depth), low in by_depth.items():
-        for minimum, maximum in _BOUNDS:
-            high = by_depth.get((maximum, depth)) if name == minimum else None
-            if high is None or not isinstance(low.value, int | float) or not isinstance(high.value, int | float):
-                continue
-            if low.value > high.value:
-                diagnostics.add(
-                    MARKER_CONFLICT.at(
-                        low.span,
-                        f"the least value `{low.value}` is above the greatest `{high.value}`: no value is valid",
-                        label="above the other bound",
-                        labels=(Label(high.span, "the other bound"),),
-                    )
+def _bounds(first: Mapping[object, Marker], diagnostics: Diagnostics) -> None:
+    for said, low in first.items():
+        if not isinstance(said, tuple) or not said[0].startswith("min"):
+            continue
+        high = first.get((said[0].replace("min", "max", 1), said[1]))
+        if high is None or not isinstance(low.value, int | float) or not isinstance(high.value, int | float):
+            continue
+        if low.value > high.value:
+            diagnostics.add(
+                MARKER_CONFLICT.at(
+                    low.span,
+                    f"the least value `{low.value}` is above the greatest `{high.value}`: no value is valid",
+                    label="above the other bound",
+                    labels=(Label(high.span, "the other bound"),),
                 )
+            )

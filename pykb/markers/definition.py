@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pykb.markers.effect import Effect, Holder
 
 
 class MarkerTarget(StrEnum):
@@ -81,6 +87,7 @@ class ArgumentDefinition:
         maximum: The greatest number it may be.
         positional: In the declarative grammar: stands in the parentheses without a name.
         textual: Whether a value whose type is guessed must turn out to be a string.
+        bare: Whether blanks may stand around a number (so controller-gen v0.23 reads some).
     """
 
     name: str
@@ -93,6 +100,7 @@ class ArgumentDefinition:
     maximum: int | None = None
     positional: bool = False
     textual: bool = False
+    bare: bool = False
 
     @property
     def spelling(self) -> str:
@@ -121,6 +129,10 @@ class MarkerDefinition:
         base_name: The name of the marker without the ``items:`` steps; gen applies it by this name.
         alias_of: The marker that this is another spelling of, if any.
         open_arguments: Whether arguments that are not listed are taken too (as strings).
+        effect: What it does to the schema that it stands on.
+        member: What it does to the object around the field that it stands on.
+        required: Whether it says that the field must be there, or may be left out; ``None`` when it says neither.
+        synonyms: What other schema languages call it, in small letters.
     """
 
     name: str
@@ -139,6 +151,10 @@ class MarkerDefinition:
     base_name: str = ""
     alias_of: str = ""
     open_arguments: bool = False
+    effect: Effect | None = None
+    member: Callable[[Holder], None] | None = None
+    required: bool | None = None
+    synonyms: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.base_name:

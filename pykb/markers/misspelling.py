@@ -12,21 +12,6 @@ from pykb.markers.naming import resolve, split_name
 from pykb.markers.place import MarkerComment, Place
 from pykb.markers.registry import MarkerRegistry
 
-_SYNONYMS = {
-    **dict.fromkeys(("minlen", "minsize", "notempty", "nonempty", "notblank", "nonblank"), "MinLength"),
-    **dict.fromkeys(("maxlen", "maxsize", "len", "length", "size"), "MaxLength"),
-    **dict.fromkeys(("min", "ge", "gte", "minvalue", "atleast"), "Minimum"),
-    **dict.fromkeys(("max", "le", "lte", "maxvalue", "atmost"), "Maximum"),
-    **dict.fromkeys(("gt", "greaterthan", "exclusivemin"), "ExclusiveMinimum"),
-    **dict.fromkeys(("lt", "lessthan", "exclusivemax"), "ExclusiveMaximum"),
-    **dict.fromkeys(("regex", "regexp", "match", "matches"), "Pattern"),
-    **dict.fromkeys(("oneof", "choices", "values", "allowed", "allowedvalues", "literal", "in"), "Enum"),
-    **dict.fromkeys(("cel", "rule", "expression", "check"), "XValidation"),
-    **dict.fromkeys(("step", "multiple"), "MultipleOf"),
-}
-"""What other schemas and languages call a marker of ``kubebuilder:validation``; in small letters."""
-_OF_TYPES = {"oneof": "ExactlyOneOf", "anyof": "AtLeastOneOf"}
-"""Those that mean something else above a class."""
 _VALIDATION = "kubebuilder:validation:"
 _NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
 _BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
@@ -55,7 +40,7 @@ class Misspellings:
         word = words[0] if words else ""
         namespaced = _in_namespace(word)
         preferred = place.targets[0] if place.targets else None
-        synonym = _synonym(word, preferred)
+        synonym = self._synonym(word, preferred)
         suggestion = synonym or self._suggest(word, preferred, namespaced=namespaced)
         known_as = "this is called" if synonym else "a marker with a similar name exists:"
         if not namespaced and suggestion is None:
@@ -83,6 +68,18 @@ class Misspellings:
                 continue
             return found
         return None
+
+    def _synonym(self, word: str, target: MarkerTarget | None) -> str | None:
+        """The marker that another schema language calls by this name: the one that is for fewer kinds of target."""
+        rest = word.removeprefix(_VALIDATION)
+        items = "items:" * rest.count("items:")
+        name = rest.removeprefix(items).split(":")[0].casefold()
+        target = target if target is MarkerTarget.TYPE else MarkerTarget.FIELD
+        found = [d for d in self._registry if name in d.synonyms and target in d.targets and not d.items_depth]
+        if rest == word or not found:
+            return None
+        best = min(found, key=lambda d: len(d.targets))
+        return f"{_VALIDATION}{items}{best.name.removeprefix(_VALIDATION)}"
 
     def _blank_after_plus(self, comment: MarkerComment, start: int) -> None:
         joined = f"+{comment.text[start:]}"
@@ -156,18 +153,6 @@ class Misspellings:
                 help=("if it is no marker of another tool, start the comment with another character than `+`",),
             )
         )
-
-
-def _synonym(word: str, target: MarkerTarget | None) -> str | None:
-    """The marker that another schema language calls by this name."""
-    rest = word.removeprefix(_VALIDATION)
-    if rest == word:
-        return None
-    items = "items:" * rest.count("items:")
-    name = rest.removeprefix(items).split(":")[0].casefold()
-    of_types = _OF_TYPES.get(name) if target is MarkerTarget.TYPE else None
-    found = of_types or _SYNONYMS.get(name)
-    return f"{_VALIDATION}{items}{found}" if found else None
 
 
 def _in_namespace(word: str) -> bool:

@@ -22,8 +22,6 @@ from pykb.markers.problem import MarkerSyntaxError, Problem
 from pykb.markers.values import read_value
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_BARE_NUMBERS = {"Minimum", "Maximum", "MaxItems"}
-"""Markers whose value controller-gen reads as one number, with blanks around it allowed (v0.23)."""
 
 
 @dataclass(slots=True)
@@ -86,10 +84,7 @@ def _parse_anonymous(
         return
     try:
         start = lexer.position
-        if definition.base_name.rpartition(":")[2] in _BARE_NUMBERS:
-            value = read_bare_number(lexer, argument.type)
-        else:
-            value = read_value(lexer, argument.type)
+        value = read_bare_number(lexer, argument.type) if argument.bare else read_value(lexer, argument.type)
         end = lexer.position
         _at_end(definition, lexer, text)
     except MarkerSyntaxError as error:

@@ -16,6 +16,7 @@ from pykb.gen.cel.syntax import (
     Token,
     tokens,
 )
+from pykb.meta.cel import RESERVED
 
 # Binary operators by strength; all lean to the left.
 _STRENGTH = {
@@ -25,13 +26,6 @@ _STRENGTH = {
     **dict.fromkeys(("+", "-"), 4),
     **dict.fromkeys(("*", "/", "%"), 5),
 }
-# Words of the language and of languages that it may be turned into: no names.
-RESERVED = frozenset(
-    [
-        *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"),
-        *("loop", "package", "namespace", "return", "var", "void", "while"),
-    ],
-)
 _LITERALS = {"true": "bool", "false": "bool", "null": "null"}
 _DEEPEST = 100
 

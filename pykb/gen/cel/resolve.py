@@ -11,7 +11,6 @@ from pykb.gen.cel.cost import LIST_COST, LOOP_COSTS, MAP_COST, MESSAGE_COST, add
 from pykb.gen.cel.findings import Findings, Mistype, Unknown
 from pykb.gen.cel.functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TYPES
 from pykb.gen.cel.overloads import is_same, result_of
-from pykb.gen.cel.parser import RESERVED
 from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence
 from pykb.gen.cel.types import (
     BOOL,
@@ -26,10 +25,10 @@ from pykb.gen.cel.types import (
     unsized,
 )
 from pykb.gen.ir import SchemaNode
+from pykb.meta.cel import ESCAPES, WORDS
 
 # Field names that are words of the language, or have characters that names cannot have, are written escaped.
-_ESCAPES = {"__underscores__": "__", "__dot__": ".", "__dash__": "-", "__slash__": "/"}
-_KEYWORDS = RESERVED | {"true", "false", "null", "in"}
+_UNESCAPED = {escape: plain for plain, escape in ESCAPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +85,9 @@ def unescape(name: str) -> str:
     >>> unescape("__namespace__"), unescape("a__dash__b"), unescape("plain")
     ('namespace', 'a-b', 'plain')
     """
-    if name.startswith("__") and name.endswith("__") and name[2:-2] in _KEYWORDS:
+    if name.startswith("__") and name.endswith("__") and name[2:-2] in WORDS:
         return name[2:-2]
-    for escaped, plain in _ESCAPES.items():
+    for escaped, plain in _UNESCAPED.items():
         name = name.replace(escaped, plain)
     return name
 
@@ -151,7 +150,7 @@ class _Walk:
                 known = fields_of(owner)
             case _:
                 known = {}
-        if tree.field in _KEYWORDS and tree.field in known:
+        if tree.field in WORDS and tree.field in known:
             self.findings.reserved.append(Unknown("field", tree.field, tree.offset, f"__{tree.field}__"))
         found = known.get(name)
         if found is None:

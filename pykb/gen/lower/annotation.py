@@ -16,13 +16,14 @@ from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import FLOAT, PLAIN_MODEL, UNRESOLVED, UNSUPPORTED_TYPE
 from pykb.gen.declare import Declarations, NamedType
+from pykb.gen.draft import Draft
 from pykb.gen.ir import SchemaNode
 from pykb.gen.lower.collections import lower_collection
 from pykb.gen.lower.constraints import constrain
 from pykb.gen.lower.models import lower_model
-from pykb.gen.lower.place import Place
 from pykb.gen.lower.scalars import lower_scalar
 from pykb.gen.lower.unions import is_union, lower_enum, lower_literal, lower_union, split_optional
+from pykb.gen.place import Place
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 
@@ -63,7 +64,7 @@ class Lowering:
             node = node.put(PRESERVE, value=True, span=place.span, spelling="PreserveUnknown()")  # may cut a recursion
         seen_through = node.reference is not None or any(isinstance(item, SchemaPatch) for item in metadata)
         effective = self.resolve(node) if seen_through else node
-        return constrain(node, metadata, effective, place, self.diagnostics)
+        return constrain(Draft(node, effective, place, self.diagnostics), metadata)
 
     def lower_named(self, named: NamedType) -> SchemaNode:
         """The own schema of a named type."""

@@ -14,7 +14,7 @@ from pykb.gen.lower.shape import shape
 
 if TYPE_CHECKING:
     from pykb.gen.lower.annotation import Lowering
-    from pykb.gen.lower.place import Place
+    from pykb.gen.place import Place
 
 _LISTS = frozenset({list, abc.Sequence, abc.MutableSequence, abc.Iterable, abc.Collection})
 _SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})

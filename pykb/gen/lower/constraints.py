@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 import annotated_types as at
 from pydantic import WithJsonSchema
@@ -12,24 +11,25 @@ from pydantic.fields import FieldInfo
 
 from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
-from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON
+from pykb.gen.draft import Draft
 from pykb.gen.ir import RULE_PARTS, RULES, Keyword, Rule, SchemaNode, read_rules
-from pykb.gen.lower.limits import Limit, limit, tightest
+from pykb.gen.lower.limits import limit, tightest
 from pykb.gen.lower.patch import patched
-from pykb.gen.lower.place import Place
-from pykb.gen.lower.python_only import check_called, check_python_only
+from pykb.gen.lower.python_only import tell_python_only
+from pykb.markers.effect import IMMUTABLE
 
 _PATTERN_FLAGS = {int(re.IGNORECASE): "i", int(re.MULTILINE): "m", int(re.DOTALL): "s"}
-_FLAGS: dict[type, tuple[str, object]] = {
+FLAGS: dict[type, tuple[str, object]] = {
+    api.EmbeddedResource: ("x-kubernetes-embedded-resource", True),
+    api.PreserveUnknown: ("x-kubernetes-preserve-unknown-fields", True),
     api.ListSet: ("x-kubernetes-list-type", "set"),
     api.ListAtomic: ("x-kubernetes-list-type", "atomic"),
     api.MapAtomic: ("x-kubernetes-map-type", "atomic"),
     api.MapGranular: ("x-kubernetes-map-type", "granular"),
-    api.PreserveUnknown: ("x-kubernetes-preserve-unknown-fields", True),
-    api.EmbeddedResource: ("x-kubernetes-embedded-resource", True),
     api.Nullable: ("nullable", True),
 }
+"""Annotations that stand for one keyword with one value."""
 
 
 def flatten(metadata: Iterable[object]) -> Iterator[object]:
@@ -46,193 +46,164 @@ def flatten(metadata: Iterable[object]) -> Iterator[object]:
             yield item
 
 
-def constrain(
-    node: SchemaNode, metadata: Iterable[object], effective: SchemaNode, place: Place, diagnostics: Diagnostics
-) -> SchemaNode:
-    """The schema with constraints added.
-
-    Args:
-        node: What to refine; may be a bare reference.
-        metadata: From ``Annotated`` and ``Field``.
-        effective: The same schema with references resolved: its type decides what a length is.
-        place: The use, for messages.
-        diagnostics: Gets constraints that cannot be expressed.
-    """
-    found: dict[str, Keyword] = {}
-    rules: list[dict[str, object]] = []
-    items = tuple(item for item in tightest(flatten(metadata)) if not _is_no_schema(item, place, diagnostics))
-    _refuse_on_union(metadata, effective, place, diagnostics)
+def constrain(draft: Draft, metadata: Iterable[object]) -> SchemaNode:
+    """The schema with the constraints of ``Annotated`` and ``Field`` added."""
+    _refuse_on_union(metadata, draft)
+    items = tuple(item for item in tightest(flatten(metadata)) if not _is_no_schema(item, draft))
     patches = [item for item in items if isinstance(item, api.SchemaPatch)]
     if patches:
-        node = effective  # a patch may take away what the type says
+        draft.start(draft.effective)  # a patch may take away what the type says
+    found: dict[str, Keyword] = {}
     for item in items:
-        if isinstance(item, api.CEL):
-            rules.append(cel_rule(item))
-        elif isinstance(item, api.Immutable):
-            rules.append(IMMUTABLE.parts)
-        elif isinstance(item, api.RawSchema):
-            node = effective = patched(SchemaNode(span=node.span), item.schema, place.span, spelling="RawSchema")
-        elif isinstance(item, api.Schemaless):
-            node = effective = SchemaNode(span=node.span)
-        elif isinstance(item, api.XIntOrString):
-            node = replace(node, keywords={k: v for k, v in node.keywords.items() if k not in {"type", "format"}})
-            found["x-kubernetes-int-or-string"] = Keyword(value=True, span=place.span)
-            effective = effective.without("type", "format").put("x-kubernetes-int-or-string", value=True)
-        elif isinstance(item, api.Type):
-            spelling = f"Type({item.name!r})"
-            node = node.retyped(item.name, place.span, spelling)
-            effective = effective.retyped(item.name, place.span, spelling)
-        else:
-            for name, value, spelling in _keywords(item, effective, place, diagnostics):
-                found[name] = Keyword(value, place.span, spelling)
-    if rules:
-        read = read_rules(rules, place.span)  # not so where `CEL` was given what is no text: that is for the checks
-        node = node.put(RULES, rules, place.span) if read is None else node.add(*read)
-    node = node.put_all(found)
+        if not _reshape(item, draft):
+            found |= {name: Keyword(value, draft.place.span, how) for name, value, how in _keywords(item, draft)}
+    for name, keyword in found.items():
+        draft.put(name, keyword)
+    _add_rules([rule for rule in map(rule_parts, items) if rule], draft)
     for patch in patches:
-        node = patched(node, patch.schema, place.span)
-    return node
+        draft.start(patched(draft.node, patch.schema, draft.place.span))
+    return draft.node
 
 
-def _is_no_schema(item: object, place: Place, diagnostics: Diagnostics) -> bool:
+def _reshape(item: object, draft: Draft) -> bool:
+    """Whether a constraint says what the whole schema is, and not something about it; if so, it is now."""
+    span = draft.place.span
+    match item:
+        case api.RawSchema():
+            draft.start(patched(SchemaNode(span=draft.node.span), item.schema, span, spelling="RawSchema"))
+        case api.Schemaless():
+            draft.start(SchemaNode(span=draft.node.span))
+        case api.XIntOrString():
+            draft.put("x-kubernetes-int-or-string", Keyword(value=True, span=span), ("type", "format"))
+        case api.Type():
+            draft.put("type", Keyword(item.name, span, f"Type({item.name!r})"))
+        case _:
+            return False
+    return True
+
+
+def _is_no_schema(item: object, draft: Draft) -> bool:
     """Whether it should bring a part of a schema, and brings something else."""
     schema: object = item.schema if isinstance(item, api.RawSchema | api.SchemaPatch) else {}
     if isinstance(schema, Mapping):
         return False
     name = type(item).__name__
-    diagnostics.add(
-        CONSTRAINT.at(
-            place.span,
-            f"`{name}` on {place.what} takes a mapping of keywords, found the {type(schema).__name__} `{schema!r}`",
-            help=(f'{name}({{"type": "string"}})',),
-        ),
-    )
+    found = f"found the {type(schema).__name__} `{schema!r}`"
+    message = f"`{name}` on {draft.place.what} takes a mapping of keywords, {found}"
+    draft.report(CONSTRAINT, message, f'{name}({{"type": "string"}})')
     return True
 
 
-IMMUTABLE = Rule("self == oldSelf", "field is immutable")
-
-
-def cel_rule(rule: api.CEL) -> dict[str, object]:
-    """A rule as plain data."""
-    parts = ((wire, getattr(rule, name)) for name, wire in RULE_PARTS.items())
+def rule_parts(item: object) -> dict[str, object]:
+    """The CEL rule that a constraint is, as plain data; empty for others."""
+    if isinstance(item, api.Immutable):
+        return IMMUTABLE_RULE.parts
+    if not isinstance(item, api.CEL):
+        return {}
+    parts = ((wire, getattr(item, name)) for name, wire in RULE_PARTS.items())
     return {wire: value for wire, value in parts if value is not None}
 
 
-def _refuse_on_union(metadata: Iterable[object], effective: SchemaNode, place: Place, diagnostics: Diagnostics) -> None:
+IMMUTABLE_RULE = Rule(*IMMUTABLE)
+
+
+def _add_rules(rules: list[dict[str, object]], draft: Draft) -> None:
+    read = read_rules(rules, draft.place.span)
+    if read is not None:
+        draft.add(*read)
+    elif rules:  # `CEL` was given what is no text: that is for the checks
+        draft.put(RULES, Keyword(rules, draft.place.span))
+
+
+def _refuse_on_union(metadata: Iterable[object], draft: Draft) -> None:
     """Python would apply a constraint of texts to numbers, too, and fail."""
-    if not effective.is_int_or_string:
+    if not draft.effective.is_int_or_string:
         return
-    for item in flatten(item for item in metadata if not isinstance(item, api.SchemaOnly)):
-        pattern = getattr(item, "pattern", None)
-        if isinstance(item, at.MinLen | at.MaxLen | at.Ge | at.Gt | at.Le | at.Lt | at.MultipleOf) or pattern:
-            diagnostics.add(
-                CONSTRAINT.at(
-                    place.span,
-                    f"{place.what} is {effective.type_name}: Python cannot apply a constraint to integers and texts "
-                    "alike",
-                    help=(
-                        'int | Annotated[str, Field(pattern="...")]',
-                        "or for the schema alone: `SchemaOnly(Field(...))`",
-                    ),
-                ),
-            )
-            return
-
-
-def _keywords(
-    item: object, effective: SchemaNode, place: Place, diagnostics: Diagnostics
-) -> Iterator[tuple[str, object, str]]:
-    if isinstance(item, Limit):
-        yield from limit(item, effective, place, diagnostics)
-        return
-    simple = _FLAGS.get(type(item))
-    if simple is not None:
-        yield (*simple, f"{type(item).__name__}()")
-    elif isinstance(item, api.ListMap):
-        yield "x-kubernetes-list-type", "map", "ListMap"
-        yield "x-kubernetes-list-map-keys", list(item.keys), "ListMap"
-    elif isinstance(item, api.Format):
-        yield "format", item.name, f"Format({item.name!r})"
-    elif isinstance(item, MicroTimeFormat):
-        yield "format", "date-time", "MicroTime"
-    elif isinstance(item, api.ExternalDocs):
-        docs = {"url": item.url} | ({"description": item.description} if item.description else {})
-        yield "externalDocs", docs, "ExternalDocs"
-    elif isinstance(item, api.ServerDefault):
-        yield from _encoded("default", item.value, "ServerDefault", place, diagnostics)
-    elif isinstance(item, FieldInfo):
-        yield from _field_texts(item, place, diagnostics)
-    elif isinstance(item, api.KnownValues | api.PatchStrategy) and place.span is not None:
-        diagnostics.add(_of_built_in_types(item, place))
-    elif isinstance(item, WithJsonSchema):
-        diagnostics.add(
-            CONSTRAINT.at(
-                place.span,
-                f"`WithJsonSchema` on {place.what} is not read: its schema is that of the type",
-                help=(f"RawSchema({item.json_schema!r})", "with `from pykb.api import RawSchema`"),
-            ),
+    kinds = at.MinLen | at.MaxLen | at.Ge | at.Gt | at.Le | at.Lt | at.MultipleOf
+    items = flatten(item for item in metadata if not isinstance(item, api.SchemaOnly))
+    if any(isinstance(item, kinds) or getattr(item, "pattern", None) for item in items):
+        found = f"{draft.place.what} is {draft.effective.type_name}"
+        draft.report(
+            CONSTRAINT,
+            f"{found}: Python cannot apply a constraint to integers and texts alike",
+            'int | Annotated[str, Field(pattern="...")]',
+            "or for the schema alone: `SchemaOnly(Field(...))`",
         )
+
+
+def _keywords(item: object, draft: Draft) -> Iterator[tuple[str, object, str]]:
+    """What a constraint says: keywords, their values, and how it is spelt."""
+    flag = FLAGS.get(type(item))
+    if flag is not None:
+        yield (*flag, f"{type(item).__name__}()")
+        return
+    match item:
+        case at.Ge() | at.Gt() | at.Le() | at.Lt() | at.MultipleOf() | at.MinLen() | at.MaxLen():
+            yield from limit(item, draft)
+        case api.ListMap():
+            yield "x-kubernetes-list-type", "map", "ListMap"
+            yield "x-kubernetes-list-map-keys", list(item.keys), "ListMap"
+        case api.Format():
+            yield "format", item.name, f"Format({item.name!r})"
+        case MicroTimeFormat():
+            yield "format", "date-time", "MicroTime"
+        case api.ExternalDocs():
+            docs = {"url": item.url} | ({"description": item.description} if item.description else {})
+            yield "externalDocs", docs, "ExternalDocs"
+        case api.ServerDefault():
+            yield from _encoded("default", item.value, "ServerDefault", draft)
+        case FieldInfo():
+            yield from _field_texts(item, draft)
+        case _:
+            _tell(item, draft)
+            yield from _pattern(item, draft)
+
+
+def _tell(item: object, draft: Draft) -> None:
+    """Tell of what has no counterpart in a schema."""
+    what = draft.place.what
+    if isinstance(item, api.KnownValues | api.PatchStrategy):
+        if draft.place.span is not None:
+            values = ", ".join(repr(value) for value in item.values) if isinstance(item, api.KnownValues) else ""
+            message = f"`{type(item).__name__}` on {what} says nothing in a CRD: it describes built-in types"
+            help_ = f"Literal[{values}]" if values else "`ListMap(...)`, which server-side apply goes by"
+            draft.report(CONSTRAINT, message, help_)
+    elif isinstance(item, WithJsonSchema):
+        message = f"`WithJsonSchema` on {what} is not read: its schema is that of the type"
+        draft.report(CONSTRAINT, message, f"RawSchema({item.json_schema!r})", "with `from pykb.api import RawSchema`")
     else:
-        check_called(item, place, diagnostics)
-        check_python_only(item, place, diagnostics)
-        yield from _pattern(item, place, diagnostics)
+        tell_python_only(item, draft)
 
 
-def _pattern(item: object, place: Place, diagnostics: Diagnostics) -> Iterator[tuple[str, object, str]]:
+def _pattern(item: object, draft: Draft) -> Iterator[tuple[str, object, str]]:
     pattern = getattr(item, "pattern", None)
     if isinstance(pattern, re.Pattern) and isinstance(pattern.pattern, str):
         flags = "".join(letter for flag, letter in _PATTERN_FLAGS.items() if pattern.flags & flag)
         if pattern.flags & ~(re.UNICODE | sum(_PATTERN_FLAGS)):
-            diagnostics.add(
-                CONSTRAINT.at(
-                    place.span,
-                    f"the pattern of {place.what} has flags that the API server's expressions do not have",
-                    help=("write the pattern without `re.compile`",),
-                ),
-            )
+            message = f"the pattern of {draft.place.what} has flags that the API server's expressions do not have"
+            draft.report(CONSTRAINT, message, "write the pattern without `re.compile`")
         pattern = f"(?{flags}){pattern.pattern}" if flags else pattern.pattern
     if isinstance(pattern, str):
         yield "pattern", pattern, f"Field(pattern={pattern!r})"
     elif pattern is not None:
-        diagnostics.add(
-            CONSTRAINT.at(
-                place.span,
-                f"`Field(pattern={pattern!r})` limits {place.what}: expected a text, found the "
-                f"{type(pattern).__name__} `{pattern!r}`",
-            ),
-        )
+        found = f"expected a text, found the {type(pattern).__name__} `{pattern!r}`"
+        draft.report(CONSTRAINT, f"`Field(pattern={pattern!r})` limits {draft.place.what}: {found}")
 
 
-def _of_built_in_types(item: api.KnownValues | api.PatchStrategy, place: Place) -> Diagnostic:
-    name = type(item).__name__
-    values = ", ".join(repr(value) for value in item.values) if isinstance(item, api.KnownValues) else ""
-    return CONSTRAINT.at(
-        place.span,
-        f"`{name}` on {place.what} says nothing in a CRD: it describes built-in types",
-        help=(f"Literal[{values}]" if values else "`ListMap(...)`, which server-side apply goes by",),
-    )
-
-
-def _encoded(
-    keyword: str, value: object, spelling: str, place: Place, diagnostics: Diagnostics
-) -> Iterator[tuple[str, object, str]]:
+def _encoded(keyword: str, value: object, spelling: str, draft: Draft) -> Iterator[tuple[str, object, str]]:
     from pykb.api.wire import encode
 
     try:
         yield keyword, encode(value), spelling
     except (TypeError, ValueError) as error:
-        diagnostics.add(
-            DEFAULT_NOT_JSON.at(
-                place.span, f"the value of `{spelling}` on {place.what} has no JSON form", notes=(str(error),)
-            ),
-        )
+        message = f"the value of `{spelling}` on {draft.place.what} has no JSON form"
+        draft.report(DEFAULT_NOT_JSON, message, notes=(str(error),))
 
 
-def _field_texts(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> Iterator[tuple[str, object, str]]:
+def _field_texts(info: FieldInfo, draft: Draft) -> Iterator[tuple[str, object, str]]:
     if info.title:
         yield "title", info.title, "Field(title=)"
     if info.description:
         yield "description", info.description, "Field(description=)"
     if info.examples:
-        yield from _encoded("example", info.examples[0], "Field(examples=)", place, diagnostics)
+        yield from _encoded("example", info.examples[0], "Field(examples=)", draft)

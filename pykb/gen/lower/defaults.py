@@ -19,7 +19,7 @@ from pykb.diagnostics.codes.types import DEFAULT_NOT_JSON
 
 if TYPE_CHECKING:
     from pykb.gen.lower.annotation import Lowering
-    from pykb.gen.lower.place import Place
+    from pykb.gen.place import Place
 
 _EMPTY: tuple[type, ...] = (list, dict, set, frozenset, tuple)
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import annotated_types as at
 
-from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import CONSTRAINT
-from pykb.gen.ir import SchemaNode
-from pykb.gen.lower.place import Place
+from pykb.gen.draft import Draft
+from pykb.gen.ir import LIMITS
+from pykb.markers.effect import NUMBERS
 
 _BOUNDS: dict[type, tuple[str, str, str]] = {
     at.Ge: ("ge", "minimum", ""),
@@ -19,11 +19,6 @@ _BOUNDS: dict[type, tuple[str, str, str]] = {
     at.Le: ("le", "maximum", ""),
     at.Lt: ("lt", "maximum", "exclusiveMaximum"),
     at.MultipleOf: ("multiple_of", "multipleOf", ""),
-}
-_LENGTHS = {
-    "string": ("minLength", "maxLength"),
-    "array": ("minItems", "maxItems"),
-    "object": ("minProperties", "maxProperties"),
 }
 # Constraints of one kind, the tighter of two behind the other: by value, then the one that leaves the value out.
 _RIVALS: tuple[tuple[dict[type, str], bool, type], ...] = (
@@ -54,68 +49,44 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def limit(
-    item: Limit, effective: SchemaNode, place: Place, diagnostics: Diagnostics
-) -> Iterator[tuple[str, object, str]]:
+def limit(item: Limit, draft: Draft) -> Iterator[tuple[str, object, str]]:
     """The keywords of a limit: name, value, how it is spelt in Python."""
     if isinstance(item, at.MinLen | at.MaxLen):
-        yield from _length(item, effective, place, diagnostics)
+        yield from _length(item, draft)
     else:
-        yield from _bound(item, effective, place, diagnostics)
+        yield from _bound(item, draft)
 
 
-def _bound(
-    item: Any, effective: SchemaNode, place: Place, diagnostics: Diagnostics
-) -> Iterator[tuple[str, object, str]]:
+def _bound(item: Any, draft: Draft) -> Iterator[tuple[str, object, str]]:
     attribute, keyword, flag = next(value for kind, value in _BOUNDS.items() if isinstance(item, kind))
     value = getattr(item, attribute)
-    spelling = f"Field({attribute}={value!r})"
-    if effective.type not in {"integer", "number"} and not effective.is_int_or_string:
-        diagnostics.add(
-            CONSTRAINT.at(
-                place.span,
-                f"`{spelling}` bounds {place.what}, which is {effective.type_name} in the schema: "
-                "only numbers have bounds",
-                help=('express it as a rule: `CEL("...")`',),
-            ),
-        )
-        return
-    if not is_number(value):
-        diagnostics.add(
-            CONSTRAINT.at(place.span, f"`{spelling}` bounds {place.what}: expected a number, found {_noun(value)}"),
-        )
-        return
-    yield keyword, value, spelling
-    if flag:
-        yield flag, True, spelling
+    spelling, what = f"Field({attribute}={value!r})", draft.place.what
+    if draft.type not in NUMBERS and not draft.effective.is_int_or_string:
+        kind = draft.effective.type_name
+        message = f"`{spelling}` bounds {what}, which is {kind} in the schema: only numbers have bounds"
+        draft.report(CONSTRAINT, message, 'express it as a rule: `CEL("...")`')
+    elif not is_number(value):
+        draft.report(CONSTRAINT, f"`{spelling}` bounds {what}: expected a number, found {_noun(value)}")
+    else:
+        yield keyword, value, spelling
+        if flag:
+            yield flag, True, spelling
 
 
-def _length(
-    item: at.MinLen | at.MaxLen, effective: SchemaNode, place: Place, diagnostics: Diagnostics
-) -> Iterator[tuple[str, object, str]]:
+def _length(item: at.MinLen | at.MaxLen, draft: Draft) -> Iterator[tuple[str, object, str]]:
     least = isinstance(item, at.MinLen)
     value: Any = item.min_length if isinstance(item, at.MinLen) else item.max_length
     spelling = f"Field({'min' if least else 'max'}_length={value!r})"
-    kind = "string" if effective.is_int_or_string else effective.type or ""
-    if kind not in _LENGTHS:
-        diagnostics.add(
-            CONSTRAINT.at(
-                place.span,
-                f"`{spelling}` limits {place.what}, which is {effective.type_name} in the schema: "
-                "only strings, lists and maps have a length",
-            ),
-        )
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        diagnostics.add(
-            CONSTRAINT.at(
-                place.span,
-                f"`{spelling}` limits {place.what}: expected a whole number from 0, found {_noun(value)}",
-            ),
-        )
-        return
-    if value > 0 or not least:
-        yield _LENGTHS[kind][0 if least else 1], value, spelling
+    limits = f"`{spelling}` limits {draft.place.what}"
+    kind = "string" if draft.effective.is_int_or_string else draft.type or ""
+    if kind not in LIMITS or kind in NUMBERS:
+        found = draft.effective.type_name
+        message = f"{limits}, which is {found} in the schema: only strings, lists and maps have a length"
+        draft.report(CONSTRAINT, message)
+    elif not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        draft.report(CONSTRAINT, f"{limits}: expected a whole number from 0, found {_noun(value)}")
+    elif value > 0 or not least:
+        yield LIMITS[kind][0 if least else 1], value, spelling
 
 
 def _noun(value: object) -> str:

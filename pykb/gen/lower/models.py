@@ -20,8 +20,8 @@ from pykb.gen.ir import PropertyNode, SchemaNode, object_node
 from pykb.gen.lower.builtins import kind_field, lower_builtin
 from pykb.gen.lower.defaults import python_default
 from pykb.gen.lower.fields import FieldType, field_type
-from pykb.gen.lower.place import Place
 from pykb.gen.lower.unions import split_optional
+from pykb.gen.place import Place
 from pykb.markers.source import FieldDeclaration
 
 if TYPE_CHECKING:

@@ -13,11 +13,11 @@ from pykb.diagnostics.codes.types import UNION
 from pykb.gen.cel.types import type_of_schema
 from pykb.gen.ir import Keyword, PropertyNode, Rule, SchemaNode
 from pykb.gen.lower.shape import shape
-from pykb.gen.passes.expressions import selector
+from pykb.meta.cel import selector
 
 if TYPE_CHECKING:
     from pykb.gen.lower.annotation import Lowering
-    from pykb.gen.lower.place import Place
+    from pykb.gen.place import Place
 
 
 def lower_struct_union(classes: list[type[Struct]], place: Place, lowering: Lowering) -> SchemaNode:

@@ -16,7 +16,7 @@ from pykb.gen.lower.struct_unions import lower_struct_union
 
 if TYPE_CHECKING:
     from pykb.gen.lower.annotation import Lowering
-    from pykb.gen.lower.place import Place
+    from pykb.gen.place import Place
 
 _NONE = type(None)
 

@@ -7,23 +7,18 @@ from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import ONE_OF_MEMBER
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import Rule, SchemaNode
-from pykb.gen.passes.expressions import selector
+from pykb.meta.cel import selector
 
-_PREFIX = "kubebuilder:validation:"
-ONE_OF = {
-    _PREFIX + "AtMostOneOf": ("at most one of the fields in [{}] may be set", " <= 1"),
-    _PREFIX + "ExactlyOneOf": ("exactly one of the fields in [{}] must be set", " == 1"),
-    _PREFIX + "AtLeastOneOf": ("at least one of the fields in [{}] must be set", ""),
-}
+_RELATIONS = {"at most": ("may", " <= 1"), "exactly": ("must", " == 1"), "at least": ("must", "")}
 ANNOTATIONS: dict[type, str] = {
-    api.AtMostOneOf: _PREFIX + "AtMostOneOf",
-    api.ExactlyOneOf: _PREFIX + "ExactlyOneOf",
-    api.AtLeastOneOf: _PREFIX + "AtLeastOneOf",
+    api.AtMostOneOf: "at most",
+    api.ExactlyOneOf: "exactly",
+    api.AtLeastOneOf: "at least",
 }
 
 
 def one_of_rule(
-    name: str,
+    relation: str,
     members: list[str],
     schema: SchemaNode,
     span: Span | None,
@@ -33,7 +28,7 @@ def one_of_rule(
     """The rule of a group; none when one of its members cannot take part.
 
     Args:
-        name: The marker's name.
+        relation: How many of them are set: ``at most``, ``exactly`` or ``at least`` one.
         members: Wire names of fields.
         schema: The object that has them.
         span: Where the group is declared.
@@ -63,9 +58,11 @@ def one_of_rule(
                     help=(f"{found.attribute}: ... | None = None",),
                 ),
             )
-    message, comparison = ONE_OF[name]
+    verb, comparison = _RELATIONS[relation]
     if comparison:
         rule = "+".join(f"(has(self.{selector(m)})?1:0)" for m in members) + comparison
     else:
         rule = "||".join(f"has(self.{selector(m)})" for m in members)
-    return [] if wrong else [Rule(rule, message.format(" ".join(members)), span=span)]
+    return (
+        [] if wrong else [Rule(rule, f"{relation} one of the fields in [{' '.join(members)}] {verb} be set", span=span)]
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
@@ -16,19 +15,19 @@ from pykb.diagnostics.codes.crd import BARE_METADATA
 from pykb.diagnostics.codes.types import RECURSION
 from pykb.gen.builtin_texts import BuiltinTexts
 from pykb.gen.declare import Declarations, NamedType, generic_origin
+from pykb.gen.draft import Draft
 from pykb.gen.ir import PropertyNode, Rule, SchemaNode
 from pykb.gen.lower.annotation import PRESERVE, Lowering
-from pykb.gen.lower.constraints import IMMUTABLE, constrain
-from pykb.gen.lower.place import Place
+from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
 from pykb.gen.lower.scalars import node_of
-from pykb.gen.passes.apply_markers import Target, apply_markers
-from pykb.gen.passes.declarative import apply_declarative
+from pykb.gen.passes.markers import apply_markers, emptied, empties, unwrap
 from pykb.gen.passes.members import Members
 from pykb.gen.passes.merge import merge
-from pykb.gen.passes.names import canonical, unwrap
 from pykb.gen.passes.one_of import ANNOTATIONS, one_of_rule
 from pykb.gen.passes.opaque import without_validation
 from pykb.gen.passes.presence import presence
+from pykb.gen.place import Place
+from pykb.markers.effect import Sets, Whole
 from pykb.markers.model import Marker
 
 _CUT = node_of({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
@@ -163,9 +162,8 @@ class Resolver:
         return node
 
     def _own(self, named: NamedType, node: SchemaNode) -> SchemaNode:
-        target = Target(f"the type `{named.name}`", named.span)
-        node = apply_markers(node, named.markers, node, target, self.diagnostics)
-        return apply_declarative(node, named.markers, node, target, self.diagnostics)
+        place = Place(named.span, f"the type `{named.name}`")
+        return apply_markers(Draft(node, node, place, self.diagnostics), named.markers)
 
     def _annotated(self, base: type, named: NamedType, node: SchemaNode) -> SchemaNode:
         """``@annotate(...)`` of one class."""
@@ -173,7 +171,7 @@ class Resolver:
         for item in base.__dict__.get("__schema_annotations__", ()):
             group = ANNOTATIONS.get(type(item))
             if group is None:
-                node = constrain(node, (item,), node, place, self.diagnostics)
+                node = constrain(Draft(node, node, place, self.diagnostics), (item,))
                 continue
             by_attribute = {prop.attribute: prop.name for prop in (node.properties or {}).values()}
             members = [by_attribute.get(member, member) for member in item.fields]
@@ -192,7 +190,7 @@ class Resolver:
         """The object with its fields' markers applied; what they say about the object is gathered in ``members``."""
         if node.properties is None:
             return node
-        package = frozenset(canonical(marker) for marker in self.declarations.package_of(owner))
+        package = self.declarations.package_of(owner)
         properties: dict[str, PropertyNode] = {}
         found = []
         for name, prop in node.properties.items():
@@ -206,7 +204,7 @@ class Resolver:
             if not markers and not frozen:
                 continue
             span = declaration.annotation_span if declaration else None
-            schema = self._marked(prop, markers, Target(f"the field `{prop.attribute}`", span))
+            schema = self._marked(prop, markers, Place(span, f"the field `{prop.attribute}`"))
             if frozen:
                 schema = self._frozen(prop, schema)
             if schema is not prop.schema:
@@ -214,13 +212,11 @@ class Resolver:
             members.setdefault(declared_by, Members(properties, self.diagnostics)).read(prop, markers, frozen=frozen)
         return replace(node, properties=properties)
 
-    def _marked(self, prop: PropertyNode, markers: tuple[Marker, ...], target: Target) -> SchemaNode:
+    def _marked(self, prop: PropertyNode, markers: tuple[Marker, ...], place: Place) -> SchemaNode:
         node = _cut_by_markers(prop.schema, markers)
-        if node.reference is not None and any(marker.name == "k8s:opaqueType" for marker in markers):
+        if node.reference is not None and any(marker.definition.effect is Whole.OPENS for marker in markers):
             node = merge(without_validation(self._schema(node.reference)), node, self.diagnostics)
-        effective = self.resolve(node)
-        node = apply_markers(node, markers, effective, target, self.diagnostics)
-        return apply_declarative(node, markers, effective, target, self.diagnostics)
+        return apply_markers(Draft(node, self.resolve(node), place, self.diagnostics), markers)
 
     def _is_frozen(self, owner: type, prop: PropertyNode) -> bool:
         info = owner.__pydantic_fields__.get(prop.attribute) if issubclass(owner, BaseModel) else None
@@ -231,15 +227,16 @@ class Resolver:
 
     @staticmethod
     def _frozen(prop: PropertyNode, node: SchemaNode) -> SchemaNode:
-        return node.add(replace(IMMUTABLE, span=prop.span))
+        return node.add(replace(IMMUTABLE_RULE, span=prop.span))
 
 
-def _cut_by_markers(node: SchemaNode, markers: Iterable[Marker]) -> SchemaNode:
+def _cut_by_markers(node: SchemaNode, markers: tuple[Marker, ...]) -> SchemaNode:
     """Where a marker keeps unknown fields of a type that contains itself, the schema ends there."""
+    if empties(markers):
+        return emptied(node)
     for marker in markers:
-        if canonical(marker) == "kubebuilder:validation:Schemaless":
-            return SchemaNode({k: v for k, v in node.keywords.items() if k == "description"}, node.span)
-        if canonical(marker) == "kubebuilder:validation:XPreserveUnknownFields":
+        effect = marker.definition.effect
+        if isinstance(effect, Sets) and effect.keyword == PRESERVE:
             node = _preserve(node, marker, marker.definition.items_depth)
     return node
 

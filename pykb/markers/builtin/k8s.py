@@ -1,11 +1,17 @@
-"""The ``+k8s:`` tags of Kubernetes' declarative validation (KEP-5073, code-generator v0.37).
+"""The ``+k8s:`` tags of Kubernetes' declarative validation (KEP-5073, code-generator v0.37) about one value.
 
-controller-gen understands ten of them and drops the others without a word; pykb knows all. Tags that only steer
-Kubernetes' own Go code generation are accepted with a note.
+controller-gen understands ten of the tags and drops the others without a word; pykb knows all. Tags that only steer Go
+code generation are accepted with a note. ``k8s_fields`` has those about the
+object around a field.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
+from pykb.markers.builtin import topology, validation
+from pykb.markers.builtin.k8s_formats import FORMATS, say_format
 from pykb.markers.definition import (
     INTEGER,
     MARKER,
@@ -17,285 +23,341 @@ from pykb.markers.definition import (
     MarkerDefinition,
     MarkerTarget,
 )
+from pykb.markers.effect import IMMUTABLE, LISTS, NUMBERS, TEXTS, Does, Effect, Holder, Holds, Subject, Value, Whole
+from pykb.meta.cel import selector, text_literal
+from pykb.reading import json_text
 
-_CATEGORY = "Declarative validation"
-_FIELD = frozenset({MarkerTarget.FIELD})
+FIELD = frozenset({MarkerTarget.FIELD})
 _TYPE = frozenset({MarkerTarget.TYPE})
-_BOTH = _TYPE | _FIELD
-_FORMATS = (
-    "k8s-extended-resource-name",
-    "k8s-ip",
-    "k8s-label-key",
-    "k8s-label-value",
-    "k8s-long-name",
-    "k8s-long-name-caseless",
-    "k8s-path-segment-name",
-    "k8s-prefixed-label-key",
-    "k8s-resource-fully-qualified-name",
-    "k8s-resource-pool-name",
-    "k8s-short-name",
-    "k8s-uuid",
-)
+_BOTH = _TYPE | FIELD
 _COUNT = ArgumentDefinition("", INTEGER, summary="A number from 0 up.", minimum=0)
-_NESTED = ArgumentDefinition("", MARKER, summary="The tag that holds there, for example `+k8s:minLength=1`.")
+NESTED = ArgumentDefinition("", MARKER, summary="The tag that holds there, for example `+k8s:minLength=1`.")
+_ORIGINALS = {definition.name: definition for definition in (*validation.DEFINITIONS, *topology.DEFINITIONS)}
+_VALIDATION = "kubebuilder:validation:"
 
 
-def _tag(
+def tag(
     name: str,
     summary: str,
     *arguments: ArgumentDefinition,
+    effect: Effect | None = None,
+    member: Callable[[Holder], None] | None = None,
     targets: frozenset[MarkerTarget] = _BOTH,
     example: str = "",
-    alias_of: str = "",
     repeatable: bool = False,
     go_only: bool = False,
-    priority: int = 10,
+    priority: int = 20,
     open_arguments: bool = False,
 ) -> MarkerDefinition:
+    """A tag; those that set more than a keyword see what the markers of kubebuilder set."""
     return MarkerDefinition(
         f"k8s:{name}",
         targets,
         arguments,
         summary=summary,
         example=f"+k8s:{name}{example}",
-        category=_CATEGORY,
+        category="Declarative validation",
         priority=priority,
         go_only=go_only,
         repeatable=repeatable,
         grammar=Grammar.DECLARATIVE,
-        alias_of=alias_of,
         open_arguments=open_arguments,
         generators=frozenset() if go_only else frozenset({"crd"}),
+        effect=effect,
+        member=member,
     )
 
 
-def _positional(name: str, summary: str) -> ArgumentDefinition:
+def _spelling(name: str, of: str, *arguments: ArgumentDefinition, example: str = "") -> MarkerDefinition:
+    """A tag that is another name of a marker."""
+    original = _ORIGINALS[of]
+    return replace(
+        original,
+        name=f"k8s:{name}",
+        base_name=f"k8s:{name}",
+        arguments=arguments,
+        example=f"+k8s:{name}{example}",
+        category="Declarative validation",
+        grammar=Grammar.DECLARATIVE,
+        alias_of=of,
+        synonyms=(),
+    )
+
+
+def positional(name: str, summary: str) -> ArgumentDefinition:
+    """An argument that stands in the parentheses without a name."""
     return ArgumentDefinition(name, STRING, summary=summary, positional=True)
 
 
-_UNION = ArgumentDefinition("union", STRING, optional=True, summary="The name of the union, if there are several.")
-_MEMBER_NAME = ArgumentDefinition("memberName", STRING, optional=True, summary="The discriminator's value for it.")
-_SINCE = ArgumentDefinition("since", STRING, optional=True, summary="The Kubernetes version that added it.")
-_KUBEBUILDER = "kubebuilder:validation:"
+def _present(schema: Subject) -> None:
+    """For the declarative validation of Kubernetes an empty value is a missing one."""
+    least = {"string": "minLength", "array": "minItems", "object": "minProperties"}.get(schema.type or "")
+    if least is not None:
+        schema.fill(least, 1)
+
+
+def _sorted_enum(schema: Subject) -> None:
+    values = schema.get("enum")
+    if schema.type == "string" and isinstance(values, list):
+        schema.reorder("enum", sorted(values, key=lambda value: str(value).encode()))
+    else:
+        schema.refuse(f"stands on an enumeration of strings, but {{}}{'' if values else ' without values'}", _STR_ENUM)
+
+
+_STR_ENUM = "class Phase(StrEnum): ..."
+
+
+def _differs(value: Value) -> None:
+    value.rule(f"{value.it} != {_literal(value.argument())}", f"must not be {value.argument()}")
+
+
+def _literal(raw: object) -> str:
+    """The CEL literal of a tag's raw value: a quoted text, a number or a truth value."""
+    text = str(raw).strip()
+    try:
+        value = json_text.loads(text)
+    except ValueError:
+        return text_literal(text.strip("`"))
+    return text_literal(value) if isinstance(value, str) else text
+
+
+def _max_bytes(value: Value) -> None:
+    most = value.argument()
+    # No text of n bytes has more than n characters; the bound also keeps the rule cheap.
+    value.fill("maxLength", most, implied=True)
+    value.rule(f"size(bytes({value.it})) <= {most}", f"must be at most {most} bytes long")
+
+
+def _unique(schema: Subject) -> None:
+    if schema.argument() == "set":
+        schema.rule("self.all(x, self.exists_one(y, x == y))", "elements must be unique")
+        return
+    keys = schema.beside(topology.LIST_MAP_KEYS)
+    schema.drop(topology.LIST_MAP_KEYS)  # they are for this tag alone
+    if not keys:
+        schema.refuse("needs the keys of the elements", "+k8s:listMapKey=name")
+        return
+    same = " && ".join(f"x.{selector(key)} == y.{selector(key)}" for key in keys)
+    schema.rule(f"self.all(x, self.exists_one(y, {same}))", f"elements must be unique by {', '.join(keys)}")
+
+
+_CHANGES = {
+    "NoModify": ("self == oldSelf", "field cannot be modified"),
+    "NoAddItem": ("self.all(x, x in oldSelf)", "elements cannot be added"),
+    "NoRemoveItem": ("oldSelf.all(x, x in self)", "elements cannot be removed"),
+}
+
+
+def _update(schema: Subject) -> None:
+    rule = _CHANGES.get(str(schema.argument()))
+    if rule is not None:  # the others are rules of the object around it
+        schema.rule(*rule)
+
+
+def _update_member(holder: Holder) -> None:
+    match holder.argument():
+        case "NoSet":
+            holder.rule(f"has({holder.before}) || !has({holder.at})", f"field {holder.name} cannot be set later")
+        case "NoUnset":
+            holder.rule(f"!has({holder.before}) || has({holder.at})", f"field {holder.name} cannot be removed")
+
+
+def _subfield(schema: Subject) -> None:
+    schema.field(str(schema.argument("field")), forbids=schema.inner == "k8s:forbidden")
+
+
+def _item(schema: Subject) -> None:
+    keys = schema.named()
+    if schema.type != "array" or not keys:
+        schema.refuse("applies to lists with keys, but {}")
+        return
+    match = " && ".join(f"item.{selector(name)} == {text_literal(str(value))}" for name, value in keys.items())
+    which = "the element with " + ", ".join(f"{name}={value}" for name, value in keys.items())
+    match schema.inner:
+        case "k8s:immutable":
+            same = f"self.filter(item, {match}) == oldSelf.filter(item, {match})"
+            schema.rule(same, f"{which} is immutable")
+        case "k8s:required":
+            schema.rule(f"self.exists(item, {match})", f"{which.replace('the', 'an', 1)} is required")
+        case "k8s:forbidden":
+            schema.rule(f"!self.exists(item, {match})", f"{which.replace('the', 'an', 1)} is forbidden")
+        case _:
+            schema.inexpressible()
+
 
 DEFINITIONS = (
-    _tag("optional", "The field may be left out.", targets=_FIELD, alias_of="optional"),
-    _tag("required", "The field must be there.", targets=_FIELD, alias_of="required"),
-    _tag("forbidden", "The field must not be set.", targets=_FIELD),
-    _tag("immutable", "The value cannot change once it is set.", targets=_FIELD),
-    _tag("enum", "The only values are those of the string enumeration, sorted.", targets=_TYPE),
-    _tag("minLength", "The least number of characters.", _COUNT, example="=1", alias_of=_KUBEBUILDER + "MinLength"),
-    _tag("maxLength", "The greatest number of characters.", _COUNT, example="=63", alias_of=_KUBEBUILDER + "MaxLength"),
-    _tag("maxBytes", "The greatest number of UTF-8 bytes.", _COUNT, example="=256"),
-    _tag("minItems", "The least number of elements.", _COUNT, example="=1", alias_of=_KUBEBUILDER + "MinItems"),
-    _tag("maxItems", "The greatest number of elements.", _COUNT, example="=10", alias_of=_KUBEBUILDER + "MaxItems"),
-    _tag("minProperties", "The least number of keys.", _COUNT, example="=1", alias_of=_KUBEBUILDER + "MinProperties"),
-    _tag(
-        "maxProperties", "The greatest number of keys.", _COUNT, example="=16", alias_of=_KUBEBUILDER + "MaxProperties"
+    _spelling("optional", "optional"),
+    replace(_spelling("required", "required"), effect=Does(_present), priority=20),
+    tag(
+        "immutable",
+        "The value cannot change once it is set.",
+        effect=Does(lambda schema: schema.rule(*IMMUTABLE)),
+        member=lambda holder: holder.keep(),
+        targets=FIELD,
+        priority=10,
     ),
-    _tag(
-        "minimum",
-        "The least number allowed.",
-        ArgumentDefinition("", NUMBER),
-        example="=1",
-        alias_of=_KUBEBUILDER + "Minimum",
+    tag(
+        "enum",
+        "The only values are those of the string enumeration, sorted.",
+        effect=Does(_sorted_enum),
+        targets=_TYPE,
+        priority=10,
     ),
-    _tag(
-        "maximum",
-        "The greatest number allowed.",
-        ArgumentDefinition("", NUMBER),
-        example="=100",
-        alias_of=_KUBEBUILDER + "Maximum",
+    _spelling("minLength", _VALIDATION + "MinLength", _COUNT, example="=1"),
+    _spelling("maxLength", _VALIDATION + "MaxLength", _COUNT, example="=63"),
+    tag(
+        "maxBytes",
+        "The greatest number of UTF-8 bytes.",
+        _COUNT,
+        effect=Holds(_max_bytes, TEXTS),
+        example="=256",
     ),
-    _tag(
+    _spelling("minItems", _VALIDATION + "MinItems", _COUNT, example="=1"),
+    _spelling("maxItems", _VALIDATION + "MaxItems", _COUNT, example="=10"),
+    _spelling("minProperties", _VALIDATION + "MinProperties", _COUNT, example="=1"),
+    _spelling("maxProperties", _VALIDATION + "MaxProperties", _COUNT, example="=16"),
+    _spelling("minimum", _VALIDATION + "Minimum", ArgumentDefinition("", NUMBER), example="=1"),
+    _spelling("maximum", _VALIDATION + "Maximum", ArgumentDefinition("", NUMBER), example="=100"),
+    tag(
         "format",
         "The string is of a Kubernetes format.",
-        ArgumentDefinition("", STRING, summary="The name of the format.", choices=_FORMATS),
+        ArgumentDefinition("", STRING, summary="The name of the format.", choices=tuple(FORMATS)),
+        effect=Holds(say_format, TEXTS),
         example="=k8s-short-name",
     ),
-    _tag(
+    tag(
         "neq",
         "The value must differ from this one.",
         ArgumentDefinition("", RAW, summary="A string, integer or boolean."),
+        effect=Holds(_differs),
         example='="default"',
         repeatable=True,
     ),
-    _tag(
+    tag(
         "unique",
         "The elements of the list differ, without being merged as a set.",
         ArgumentDefinition("", STRING, summary="By value or by `+k8s:listMapKey`.", choices=("set", "map")),
+        effect=Does(_unique, LISTS),
         example="=set",
     ),
-    _tag("customUnique", "Uniqueness is checked by hand-written code.", go_only=True),
-    _tag(
+    tag("customUnique", "Uniqueness is checked by hand-written code.", go_only=True),
+    _spelling(
         "listType",
-        "A list is a map by keys, a set of scalars, or one atomic value.",
-        ArgumentDefinition("", STRING, summary="How it is merged.", choices=("map", "set", "atomic")),
+        "listType",
+        ArgumentDefinition("", STRING, summary="How it is merged.", choices=topology.LISTS),
         example="=map",
-        alias_of="listType",
-        priority=9,
     ),
-    _tag(
-        "listMapKey",
-        "A key field of a list with `+k8s:listType=map`.",
-        ArgumentDefinition("", STRING, summary="The JSON name of a scalar field of the elements."),
-        example="=type",
-        alias_of="listMapKey",
-        repeatable=True,
+    replace(
+        _spelling(
+            "listMapKey",
+            "listMapKey",
+            ArgumentDefinition("", STRING, summary="The JSON name of a scalar field of the elements."),
+            example="=type",
+        ),
+        summary="A key field of a list with `+k8s:listType=map`.",
     ),
-    _tag(
+    tag(
         "eachVal",
         "A tag for every element of a list or value of a map.",
-        _NESTED,
+        NESTED,
+        effect=Does(lambda schema: schema.each_value()),
         example="=+k8s:minLength=1",
         repeatable=True,
     ),
-    _tag("eachKey", "A tag for every key of a map.", _NESTED, example="=+k8s:maxLength=63", repeatable=True),
-    _tag(
+    tag(
+        "eachKey",
+        "A tag for every key of a map.",
+        NESTED,
+        effect=Does(lambda schema: schema.each_key()),
+        example="=+k8s:maxLength=63",
+        repeatable=True,
+    ),
+    tag(
         "subfield",
         "A tag for one field of a struct.",
-        _positional("field", "The JSON name of the field."),
-        _NESTED,
+        positional("field", "The JSON name of the field."),
+        NESTED,
+        effect=Does(_subfield),
         example="(name)=+k8s:required",
         repeatable=True,
     ),
-    _tag(
+    tag(
         "item",
         "A tag for the element of a list-map that has these keys.",
-        _NESTED,
+        NESTED,
+        effect=Does(_item),
         example='(type: "Ready")=+k8s:immutable',
         repeatable=True,
         open_arguments=True,
     ),
-    _tag(
-        "unionDiscriminator",
-        "The field says which member of the union is set.",
-        _UNION,
-        targets=_FIELD,
-    ),
-    _tag("unionMember", "Exactly one of the members is set.", _UNION, _MEMBER_NAME, targets=_FIELD),
-    _tag("zeroOrOneOfMember", "At most one of the members is set.", _UNION, _MEMBER_NAME, targets=_FIELD),
-    _tag(
-        "discriminator",
-        "The field decides which other fields may be set.",
-        ArgumentDefinition("name", STRING, optional=True, summary="The name of the discriminator."),
-        targets=_FIELD,
-    ),
-    _tag(
-        "member",
-        "A tag for the field while the discriminator has this value.",
-        ArgumentDefinition("value", STRING, summary="The value of the discriminator.", positional=True, optional=True),
-        ArgumentDefinition("discriminator", STRING, optional=True, summary="The name of the discriminator."),
-        ArgumentDefinition("memberName", STRING, optional=True, summary="The value of the discriminator."),
-        _NESTED,
-        targets=_FIELD,
-        example='("Static")=+k8s:required',
-        repeatable=True,
-    ),
-    _tag(
-        "modeDiscriminator",
-        "The field decides which other fields may be set.",
-        ArgumentDefinition("modality", STRING, optional=True, summary="The name of the discriminator."),
-        targets=_FIELD,
-    ),
-    _tag(
-        "ifMode",
-        "A tag for the field while the mode discriminator has this value.",
-        ArgumentDefinition("value", STRING, summary="The value of the discriminator.", positional=True, optional=True),
-        ArgumentDefinition("modality", STRING, optional=True, summary="The name of the discriminator."),
-        ArgumentDefinition("mode", STRING, optional=True, summary="The value of the discriminator."),
-        _NESTED,
-        targets=_FIELD,
-        example='("Static")=+k8s:required',
-        repeatable=True,
-    ),
-    _tag(
-        "dependentRequired",
-        "When the field is set, another one must be set.",
-        _positional("field", "The JSON name of the other field."),
-        targets=_FIELD,
-        example="(otherField)",
-        repeatable=True,
-    ),
-    _tag(
-        "dependentForbidden",
-        "When the field is set, another one must not be set.",
-        _positional("field", "The JSON name of the other field."),
-        targets=_FIELD,
-        example="(otherField)",
-        repeatable=True,
-    ),
-    _tag(
+    tag(
         "update",
         "Which changes of the value are refused.",
-        ArgumentDefinition(
-            "",
-            STRING,
-            summary="What must not happen.",
-            choices=("NoSet", "NoUnset", "NoModify", "NoAddItem", "NoRemoveItem"),
-        ),
-        targets=_FIELD,
+        ArgumentDefinition("", STRING, summary="What must not happen.", choices=("NoSet", "NoUnset", *_CHANGES)),
+        effect=Does(_update),
+        member=_update_member,
+        targets=FIELD,
         example="=NoModify",
         repeatable=True,
     ),
-    _tag("monotonic", "A number that never decreases."),
-    _tag(
-        "alpha",
-        "Marks the nested tag as alpha; in a CRD it holds all the same.",
-        _SINCE,
-        _NESTED,
-        example='(since: "1.36")=+k8s:minimum=1',
-        repeatable=True,
+    tag(
+        "monotonic",
+        "A number that never decreases.",
+        effect=Does(lambda schema: schema.rule("self >= oldSelf", "must not decrease"), NUMBERS),
     ),
-    _tag(
-        "beta",
-        "Marks the nested tag as beta; in a CRD it holds all the same.",
-        _SINCE,
-        _NESTED,
-        example='(since: "1.36")=+k8s:minimum=1',
-        repeatable=True,
+    *(
+        tag(
+            stage,
+            f"Marks the nested tag as {stage}; in a CRD it holds all the same.",
+            ArgumentDefinition("since", STRING, optional=True, summary="The Kubernetes version that added it."),
+            NESTED,
+            effect=Whole.WRAPS,
+            example='(since: "1.36")=+k8s:minimum=1',
+            repeatable=True,
+        )
+        for stage in ("alpha", "beta")
     ),
-    _tag("opaqueType", "Validations of the field's type are not inherited.", targets=_FIELD),
-    _tag(
+    tag("opaqueType", "Validations of the field's type are not inherited.", effect=Whole.OPENS, targets=FIELD),
+    tag(
         "ifEnabled",
         "A tag that holds while an option of Kubernetes' own API server is on.",
-        _positional("option", "The name of the option."),
-        _NESTED,
+        positional("option", "The name of the option."),
+        NESTED,
         example="(Feature)=+k8s:required",
         repeatable=True,
         go_only=True,
     ),
-    _tag(
+    tag(
         "ifDisabled",
         "A tag that holds while an option of Kubernetes' own API server is off.",
-        _positional("option", "The name of the option."),
-        _NESTED,
+        positional("option", "The name of the option."),
+        NESTED,
         example="(Feature)=+k8s:required",
         repeatable=True,
         go_only=True,
     ),
-    _tag("customValidation", "Calls a hand-written Go function.", go_only=True),
-    _tag(
+    tag("customValidation", "Calls a hand-written Go function.", go_only=True),
+    tag(
         "enumExclude",
         "Leaves a constant out of an enumeration; in Python, leave the member out.",
         targets=frozenset(MarkerTarget),
         go_only=True,
     ),
-    _tag(
+    tag(
         "validateTrue",
         "For tests of validation-gen.",
         ArgumentDefinition("", RAW, optional=True),
         go_only=True,
         repeatable=True,
     ),
-    _tag(
+    tag(
         "validateFalse",
         "For tests of validation-gen.",
         ArgumentDefinition("", RAW, optional=True),
         go_only=True,
         repeatable=True,
     ),
-    _tag(
+    tag(
         "validateError",
         "For tests of validation-gen.",
         ArgumentDefinition("", RAW, optional=True),

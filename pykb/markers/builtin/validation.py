@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pykb.markers.definition import (
     ANY,
     ANYS,
@@ -16,6 +18,7 @@ from pykb.markers.definition import (
     MarkerTarget,
     ValueType,
 )
+from pykb.markers.effect import Does, Effect, Sets, Subject, Whole
 
 _CATEGORY = "Validation"
 _TYPE = frozenset({MarkerTarget.TYPE})
@@ -24,19 +27,29 @@ _BOTH = _TYPE | _FIELD
 _PREFIX = "kubebuilder:validation:"
 
 
-def _value(kind: ValueType, summary: str = "", *, minimum: int | None = None) -> tuple[ArgumentDefinition, ...]:
-    return (ArgumentDefinition("", kind, summary=summary, minimum=minimum),)
+def _value(
+    kind: ValueType, summary: str = "", *, minimum: int | None = None, bare: bool = False
+) -> tuple[ArgumentDefinition, ...]:
+    return (ArgumentDefinition("", kind, summary=summary, minimum=minimum, bare=bare),)
+
+
+_NUMBER = _value(NUMBER)
+_BARE_NUMBER = _value(NUMBER, bare=True)
+_COUNT = _value(INTEGER, minimum=0)
+_FLAG = _value(BOOLEAN)
 
 
 def _schema(
     name: str,
     summary: str,
     arguments: tuple[ArgumentDefinition, ...] = (),
-    *,
     example: str = "",
+    *,
+    effect: Effect | None = None,
     priority: int = 10,
-    repeatable: bool = False,
+    synonyms: str = "",
 ) -> MarkerDefinition:
+    """A marker of fields and types; if nothing else is said, it sets the keyword of its name."""
     return MarkerDefinition(
         _PREFIX + name,
         _BOTH,
@@ -45,8 +58,15 @@ def _schema(
         example=f"+{_PREFIX}{name}{example}",
         category=_CATEGORY,
         priority=priority,
-        repeatable=repeatable,
+        repeatable=isinstance(effect, Does),
+        effect=effect or Sets(f"{name[0].lower()}{name[1:]}"),
+        synonyms=tuple(synonyms.split()),
     )
+
+
+def _rule(schema: Subject) -> None:
+    said = schema.named()
+    schema.rule(str(said.pop("rule")), **said)
 
 
 _CEL_ARGUMENTS = (
@@ -67,108 +87,156 @@ _CEL_ARGUMENTS = (
 )
 
 _SCHEMA = (
-    _schema("Maximum", "The greatest number allowed.", _value(NUMBER), example="=100"),
-    _schema("Minimum", "The least number allowed.", _value(NUMBER), example="=1"),
+    _schema("Maximum", "The greatest number allowed.", _BARE_NUMBER, "=100", synonyms="max le lte maxvalue atmost"),
+    _schema("Minimum", "The least number allowed.", _BARE_NUMBER, "=1", synonyms="min ge gte minvalue atleast"),
     _schema(
         "ExclusiveMaximum",
         "Whether the maximum itself is forbidden.",
-        _value(BOOLEAN),
-        example="=true",
+        _FLAG,
+        "=true",
+        synonyms="lt lessthan exclusivemax",
     ),
-    _schema("ExclusiveMinimum", "Whether the minimum itself is forbidden.", _value(BOOLEAN), example="=true"),
-    _schema("MultipleOf", "The number must be a multiple of this.", _value(NUMBER), example="=5"),
-    _schema("MaxLength", "The greatest number of characters.", _value(INTEGER, minimum=0), example="=63"),
-    _schema("MinLength", "The least number of characters.", _value(INTEGER, minimum=0), example="=1"),
-    _schema("Pattern", "A regular expression (RE2) that must match.", _value(STRING), example="=`^[a-z]+$`"),
-    _schema("MaxItems", "The greatest number of elements.", _value(INTEGER, minimum=0), example="=10"),
-    _schema("MinItems", "The least number of elements.", _value(INTEGER, minimum=0), example="=1"),
     _schema(
-        "UniqueItems",
-        "Elements must differ; the API server refuses it in CRDs: use `+listType=set`.",
-        _value(BOOLEAN),
-        example="=true",
+        "ExclusiveMinimum",
+        "Whether the minimum itself is forbidden.",
+        _FLAG,
+        "=true",
+        synonyms="gt greaterthan exclusivemin",
     ),
-    _schema("MaxProperties", "The greatest number of keys.", _value(INTEGER, minimum=0), example="=16"),
-    _schema("MinProperties", "The least number of keys.", _value(INTEGER, minimum=0), example="=1"),
-    _schema("Enum", "The only values allowed.", _value(ANYS), example="=Always;IfNotPresent;Never"),
-    _schema("Format", "The OpenAPI format of the value.", _value(STRING), example="=date-time"),
-    _schema("Type", "Overrides the OpenAPI type.", _value(STRING), example="=string", priority=9),
-    _schema("XPreserveUnknownFields", "Keeps fields that the schema does not list."),
-    _schema("XEmbeddedResource", "The value is a whole Kubernetes object with apiVersion, kind and metadata."),
-    _schema("XIntOrString", "The value is an integer or a string.", priority=9),
+    _schema("MultipleOf", "The number must be a multiple of this.", _NUMBER, "=5", synonyms="step multiple"),
+    _schema(
+        "MaxLength", "The greatest number of characters.", _COUNT, "=63", synonyms="maxlen maxsize len length size"
+    ),
+    _schema(
+        "MinLength",
+        "The least number of characters.",
+        _COUNT,
+        "=1",
+        synonyms="minlen minsize notempty nonempty notblank nonblank",
+    ),
+    _schema(
+        "Pattern",
+        "A regular expression (RE2) that must match.",
+        _value(STRING),
+        "=`^[a-z]+$`",
+        synonyms="regex regexp match matches",
+    ),
+    _schema("MaxItems", "The greatest number of elements.", _value(INTEGER, minimum=0, bare=True), "=10"),
+    _schema("MinItems", "The least number of elements.", _COUNT, "=1"),
+    _schema(
+        "UniqueItems", "Elements must differ; the API server refuses it in CRDs: use `+listType=set`.", _FLAG, "=true"
+    ),
+    _schema("MaxProperties", "The greatest number of keys.", _COUNT, "=16"),
+    _schema("MinProperties", "The least number of keys.", _COUNT, "=1"),
+    _schema(
+        "Enum",
+        "The only values allowed.",
+        _value(ANYS),
+        "=Always;IfNotPresent;Never",
+        synonyms="oneof choices values allowed allowedvalues literal in",
+    ),
+    _schema("Format", "The OpenAPI format of the value.", _value(STRING), "=date-time"),
+    _schema(
+        "Type",
+        "Overrides the OpenAPI type.",
+        _value(STRING),
+        "=string",
+        effect=Sets("type", drops=("format",)),
+        priority=9,
+    ),
+    _schema(
+        "XPreserveUnknownFields",
+        "Keeps fields that the schema does not list.",
+        effect=Sets("x-kubernetes-preserve-unknown-fields"),
+    ),
+    _schema(
+        "XEmbeddedResource",
+        "The value is a whole Kubernetes object with apiVersion, kind and metadata.",
+        effect=Sets("x-kubernetes-embedded-resource"),
+    ),
+    _schema(
+        "XIntOrString",
+        "The value is an integer or a string.",
+        effect=Sets("x-kubernetes-int-or-string", drops=("type", "format")),
+        priority=9,
+    ),
     _schema(
         "XValidation",
         "A CEL rule that the value must fulfil.",
         _CEL_ARGUMENTS,
-        example=':rule="self.minReplicas <= self.maxReplicas",message="minReplicas is above maxReplicas"',
-        repeatable=True,
+        ':rule="self.minReplicas <= self.maxReplicas",message="minReplicas is above maxReplicas"',
+        effect=Does(_rule),
+        synonyms="cel rule expression check",
     ),
 )
+_BY_NAME = {definition.name.removeprefix(_PREFIX): definition for definition in _SCHEMA}
 
 
-def _one_of(name: str, summary: str, priority: int) -> MarkerDefinition:
+def _one_of(relation: str, priority: int, summary: str, synonyms: tuple[str, ...] = ()) -> MarkerDefinition:
+    name = f"{_PREFIX}{relation.title().replace(' ', '')}OneOf"
     return MarkerDefinition(
-        _PREFIX + name,
+        name,
         _TYPE,
         _value(STRINGS, "JSON names of fields of this type."),
         summary=summary,
-        example=f"+{_PREFIX}{name}=inline;reference",
+        example=f"+{name}=inline;reference",
         category=_CATEGORY,
         priority=priority,
         repeatable=True,
+        effect=Does(lambda schema: schema.fields(relation)),
+        synonyms=synonyms,
     )
 
 
-def _presence(name: str, summary: str, *, targets: frozenset[MarkerTarget] = _FIELD) -> MarkerDefinition:
-    return MarkerDefinition(name, targets, summary=summary, example=f"+{name}", category=_CATEGORY)
+def _presence(
+    name: str, summary: str, *, required: bool, targets: frozenset[MarkerTarget] = _FIELD
+) -> MarkerDefinition:
+    return MarkerDefinition(name, targets, summary=summary, example=f"+{name}", category=_CATEGORY, required=required)
+
+
+def _spelling(name: str, of: str, targets: frozenset[MarkerTarget] = _BOTH) -> MarkerDefinition:
+    original = _BY_NAME[of]
+    return replace(original, name=name, base_name=name, targets=targets, example=f"+{name}", alias_of=original.name)
 
 
 DEFINITIONS = (
     *_SCHEMA,
     *(definition.at_items(1) for definition in _SCHEMA),
-    MarkerDefinition(
-        "kubebuilder:pruning:PreserveUnknownFields",
-        _BOTH,
-        summary="Keeps fields that the schema does not list.",
-        example="+kubebuilder:pruning:PreserveUnknownFields",
-        category=_CATEGORY,
-        alias_of="kubebuilder:validation:XPreserveUnknownFields",
-    ),
-    MarkerDefinition(
-        _PREFIX + "EmbeddedResource",
-        _FIELD,
-        summary="The value is a whole Kubernetes object with apiVersion, kind and metadata.",
-        example=f"+{_PREFIX}EmbeddedResource",
-        category=_CATEGORY,
-        alias_of=_PREFIX + "XEmbeddedResource",
-    ),
+    _spelling("kubebuilder:pruning:PreserveUnknownFields", "XPreserveUnknownFields"),
+    _spelling(_PREFIX + "EmbeddedResource", "XEmbeddedResource", _FIELD),
     MarkerDefinition(
         _PREFIX + "Schemaless",
         _FIELD,
         summary="Starts from an empty schema; only the other markers of the field fill it.",
         example=f"+{_PREFIX}Schemaless",
         category=_CATEGORY,
+        effect=Whole.EMPTIES,
     ),
-    _one_of("AtMostOneOf", "At most one of the fields may be set.", 11),
-    _one_of("ExactlyOneOf", "Exactly one of the fields must be set.", 12),
-    _one_of("AtLeastOneOf", "At least one of the fields must be set.", 13),
-    _presence("optional", "The field may be left out."),
-    _presence("required", "The field must be there."),
-    MarkerDefinition(
+    _one_of("at most", 11, "At most one of the fields may be set."),
+    _one_of("exactly", 12, "Exactly one of the fields must be set.", ("oneof",)),
+    _one_of("at least", 13, "At least one of the fields must be set.", ("anyof",)),
+    _presence("optional", "The field may be left out.", required=False),
+    _presence("required", "The field must be there.", required=True),
+    _presence(
         _PREFIX + "Optional",
-        _FIELD | {MarkerTarget.PACKAGE},
-        summary="The field may be left out; on a package: all fields may, unless they say otherwise.",
-        example=f"+{_PREFIX}Optional",
-        category=_CATEGORY,
+        "The field may be left out; on a package: all fields may, unless they say otherwise.",
+        required=False,
+        targets=_FIELD | {MarkerTarget.PACKAGE},
+    ),
+    _presence(
+        _PREFIX + "Required",
+        "The field must be there; on a package: the default.",
+        required=True,
+        targets=_FIELD | {MarkerTarget.PACKAGE},
     ),
     MarkerDefinition(
-        _PREFIX + "Required",
-        _FIELD | {MarkerTarget.PACKAGE},
-        summary="The field must be there; on a package: the default.",
-        example=f"+{_PREFIX}Required",
+        "nullable",
+        _FIELD,
+        summary="The value may be `null`.",
+        example="+nullable",
         category=_CATEGORY,
+        effect=Sets("nullable"),
     ),
-    _presence("nullable", "The value may be `null`."),
     MarkerDefinition(
         "kubebuilder:default",
         _FIELD,
@@ -176,6 +244,7 @@ DEFINITIONS = (
         summary="What the API server fills in when the field is left out.",
         example='+kubebuilder:default={cpu: "1", memory: 2Gi}',
         category=_CATEGORY,
+        effect=Sets("default"),
     ),
     MarkerDefinition(
         "default",
@@ -184,6 +253,7 @@ DEFINITIONS = (
         summary="What the API server fills in when the field is left out.",
         example='+default="info"',
         category=_CATEGORY,
+        effect=Sets("default"),
         priority=9,
     ),
     MarkerDefinition(
@@ -193,6 +263,7 @@ DEFINITIONS = (
         summary="An example value in the schema.",
         example="+kubebuilder:example=web-1",
         category=_CATEGORY,
+        effect=Sets("example"),
     ),
     MarkerDefinition(
         "kubebuilder:title",
@@ -205,6 +276,7 @@ DEFINITIONS = (
         summary="The `title` of the schema.",
         example='+kubebuilder:title="Virtual machine"',
         category=_CATEGORY,
+        effect=Sets("title"),
     ),
     MarkerDefinition(
         "kubebuilder:externalDocs",
@@ -216,5 +288,6 @@ DEFINITIONS = (
         summary="Points to documentation outside the schema.",
         example='+kubebuilder:externalDocs:url="https://example.com/docs",description="The manual"',
         category=_CATEGORY,
+        effect=Sets("externalDocs"),
     ),
 )

@@ -1,0 +1,129 @@
+"""A schema while things are being said about it: the one way in for keywords, whoever says them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from pykb.diagnostics import Code, Diagnostics, Label, Span
+from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT
+from pykb.gen.ir import Keyword, PropertyNode, Rule, SchemaNode
+from pykb.gen.place import Place
+
+
+@dataclass(slots=True)
+class Draft:
+    """A use of a type, and what is said there.
+
+    Attributes:
+        node: What is refined; may be a bare reference.
+        effective: The same with references resolved: its type decides what a length is.
+        place: The use, for messages.
+        diagnostics: Gets what does not fit.
+    """
+
+    node: SchemaNode
+    effective: SchemaNode
+    place: Place
+    diagnostics: Diagnostics
+    _by_markers: set[str] = field(default_factory=set)
+
+    @property
+    def type(self) -> str | None:
+        """The JSON type."""
+        return self.effective.type
+
+    def report(self, code: Code, message: str, *help_: str, notes: tuple[str, ...] = ()) -> None:
+        """Say what is wrong with the use."""
+        self.diagnostics.add(code.at(self.place.span, message, notes=notes, help=help_))
+
+    def start(self, node: SchemaNode) -> None:
+        """Begin anew, whatever the type says."""
+        self.node = self.effective = node
+
+    def change(self, change: Callable[[SchemaNode], SchemaNode]) -> None:
+        """Change the schema, as it is written and as it is seen."""
+        is_whole = self.node is self.effective
+        self.node = change(self.node)
+        self.effective = self.node if is_whole else change(self.effective)
+
+    def put(self, name: str, new: Keyword, drops: tuple[str, ...] = ()) -> None:
+        """Set a keyword."""
+
+        def change(node: SchemaNode) -> SchemaNode:
+            node = node.without(*drops)
+            return (node.retyped(str(new.value)) if name == "type" else node).put_all({name: new})
+
+        self.change(change)
+
+    def put_marker(self, name: str, new: Keyword, drops: tuple[str, ...] = ()) -> None:
+        """Set a keyword that a marker says. Python must not say another value; markers were compared when read."""
+        old = self.node.keywords.get(name)
+        if old is not None and old.spelling and old.value != new.value and name not in self._by_markers:
+            self.contradict(new, old)
+        self._by_markers.add(name)
+        self.put(name, new, drops)
+
+    def contradict(self, new: Keyword, old: Keyword) -> None:
+        """Report that a marker says something else than another part of the declaration."""
+        at = old.span or self.place.span
+        self.diagnostics.add(
+            CONSTRAINT_CONFLICT.at(
+                new.span,
+                f"`{new.spelling}` contradicts `{old.spelling}`",
+                label=f"says {new.value!r}",
+                labels=(Label(at, f"says {old.value!r}"),) if at else (),
+                help=("keep one of the two, or make them agree",),
+            )
+        )
+
+    def add(self, *rules: Rule) -> None:
+        """Add CEL rules."""
+        self.change(lambda node: node.add(*rules))
+
+    def items(self) -> Draft:
+        """The elements of the list; :meth:`adopt` takes over what was said about them."""
+        return self._part(self.node.items, self.effective.items, f"an element of {self.place.what}")
+
+    def values(self) -> Draft:
+        """The values of the map."""
+        return self._part(self.node.values, self.effective.values, f"an element of {self.place.what}")
+
+    def field(self, prop: PropertyNode) -> Draft:
+        """A field of the object."""
+        said = (self.node.properties or {}).get(prop.name)
+        return self._part(said.schema if said else None, prop.schema, f"the field `{prop.name}` of {self.place.what}")
+
+    def _part(self, node: SchemaNode | None, effective: SchemaNode | None, what: str) -> Draft:
+        seen = effective if effective is not None else SchemaNode()
+        return Draft(node if node is not None else SchemaNode(), seen, replace(self.place, what=what), self.diagnostics)
+
+    def adopt(self, *, items: Draft | None = None, values: Draft | None = None) -> None:
+        """Put a part back."""
+        if items is not None:
+            self.node = replace(self.node, items=items.node)
+            self.effective = replace(self.effective, items=items.effective)
+        if values is not None:
+            self.node = replace(self.node, values=values.node)
+            self.effective = replace(self.effective, values=values.effective)
+
+    def adopt_field(self, prop: PropertyNode, part: Draft | None = None, *, required: bool = False) -> None:
+        """Put a field back, or make it required."""
+        said = (self.node.properties or {}).get(prop.name)
+        refined = said or PropertyNode(prop.name, prop.attribute, SchemaNode(), required=prop.required, span=prop.span)
+        refined = replace(refined, required=refined.required or required)
+        refined = refined if part is None else replace(refined, schema=part.node)
+        self.node = replace(self.node, properties={**(self.node.properties or {}), prop.name: refined})
+
+
+def shown_type(node: SchemaNode) -> str:
+    """The type of a schema with its article, as messages call it."""
+    name = node.type_name
+    if name == "any":
+        return "of any type"
+    return f"an {name}" if name[0] in "aio" else f"a {name}"
+
+
+def type_label(node: SchemaNode, span: Span | None) -> tuple[Label, ...]:
+    """The place of a type, with what its schema is."""
+    return (Label(span, f"the schema of this type is `{node.type_name}`"),) if span else ()
