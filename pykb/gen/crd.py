@@ -15,8 +15,6 @@ from pykb.gen.sources import Sources
 from pykb.meta.gvk import GroupKind
 from pykb.project import content
 
-SAMPLES = "config/samples"
-
 
 def generate_crds(
     sources: Sources, options: GenerateOptions, header: str, diagnostics: Diagnostics
@@ -29,7 +27,7 @@ def generate_crds(
     crds = find_crds(sources, options, diagnostics)
     if diagnostics.has_errors:
         return (), tuple(crds)
-    if (options.root / SAMPLES).is_dir():
+    if (options.root / "config" / "samples").is_dir():
         from pykb.gen.samples import check_samples
 
         check_samples(options.root, crds, diagnostics)

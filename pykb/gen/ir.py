@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Span
+from pykb.gen.place import Place
 
 if TYPE_CHECKING:
     from pykb.gen.declare import NamedType
@@ -86,6 +87,24 @@ _NO_KEYWORDS: Mapping[str, Keyword] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
+class Constrained:
+    """A schema with constraints whose keywords depend on its type, which is that of a reference."""
+
+    node: SchemaNode
+    metadata: tuple[object, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class StructUnion:
+    """A union of structs, which becomes one object once their fields are known."""
+
+    members: tuple[SchemaNode, ...]
+    names: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
 class SchemaNode:
     """A JSON schema.
 
@@ -97,6 +116,7 @@ class SchemaNode:
         values: The schema of a map's values.
         rules: The CEL rules that its values fulfil.
         reference: A named type whose schema this one refines; gone once references are resolved.
+        waiting: What this one refines, where that waits for references to be resolved.
         all_of: Constraints that hold beside these, from named types that say the same keyword differently.
         origin: The named type that a reference stood for, and what it says by itself; for documentation.
     """
@@ -108,6 +128,7 @@ class SchemaNode:
     values: SchemaNode | None = None
     rules: tuple[Rule, ...] = ()
     reference: NamedType | None = None
+    waiting: Constrained | StructUnion | None = None
     all_of: tuple[SchemaNode, ...] = ()
     origin: Origin | None = None
 
@@ -175,6 +196,7 @@ class SchemaNode:
             self.values,
             self.rules,
             self.reference,
+            self.waiting,
             self.all_of,
             self.origin,
         )

@@ -12,11 +12,11 @@ import yaml
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
 from pykb.gen.checks.value import broken_rules, misfits
-from pykb.gen.crd import SAMPLES
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.manifest import ManifestLoader
 from pykb.reading import yaml_text
 
+SAMPLES = "config/samples"
 _PLACE = re.compile(r"(?: at|field) `([^`]+)`")
 
 

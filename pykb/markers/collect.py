@@ -17,7 +17,6 @@ from pykb.markers.declarations import Columns, Declarations, FieldNode, Scope, T
 from pykb.markers.definition import MarkerTarget
 from pykb.markers.description import describe_comment, describe_docstring
 from pykb.markers.model import Marker
-from pykb.markers.naming import resolve
 from pykb.markers.reader import MarkerComment, MarkerReader, Place
 from pykb.markers.registry import MarkerRegistry
 from pykb.markers.repetition import check_fields, check_types
@@ -261,7 +260,7 @@ class _Attachment:
     def _documentation(self, comment: Comment) -> None:
         """Markers in comments for Sphinx (``#: text``)."""
         text = comment.text[1:].strip()
-        known = text.startswith(_NAMESPACES) or (text.startswith("+") and resolve(text, self._registry)[0] is not None)
+        known = text.startswith(_NAMESPACES) or (text.startswith("+") and self._registry.resolve(text)[0] is not None)
         if not known or (not comment.own_line and not is_comment(self._text, comment)):
             return
         self._diagnostics.add(

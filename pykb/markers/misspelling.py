@@ -8,7 +8,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.markers import MARKER_FOREIGN, MARKER_SYNTAX, MARKER_UNKNOWN
 from pykb.diagnostics.suggest import edit_distance
 from pykb.markers.definition import MarkerTarget
-from pykb.markers.naming import resolve, split_name
+from pykb.markers.naming import split_name
 from pykb.markers.place import MarkerComment, Place
 from pykb.markers.registry import MarkerRegistry
 
@@ -83,7 +83,7 @@ class Misspellings:
 
     def _blank_after_plus(self, comment: MarkerComment, start: int) -> None:
         joined = f"+{comment.text[start:]}"
-        known, _ = resolve(joined, self._registry)
+        known, _ = self._registry.resolve(joined)
         if known is None and not _in_namespace(joined[1:].split(maxsplit=1)[0]):
             return
         self._add_shape(comment, 0, start, "expected the name directly after `+`, found a blank", f"write `{joined}`")

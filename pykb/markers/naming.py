@@ -1,12 +1,9 @@
-"""The name of a marker in its text, and the definition that it names."""
+"""The name of a marker in its text."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-
-from pykb.markers.definition import Grammar, MarkerDefinition
-from pykb.markers.registry import MarkerRegistry
 
 TAG_NAME = re.compile(r"\+?([A-Za-z_][\w.:-]*)")
 """The name of a declarative tag."""
@@ -36,17 +33,3 @@ def split_name(text: str) -> SplitName:
         return SplitName(left, left, len(text), has_value=False)
     short = left.rpartition(":")[0] or left
     return SplitName(left, short, len(left) + 2, has_value=True)
-
-
-def resolve(text: str, registry: MarkerRegistry) -> tuple[MarkerDefinition | None, int]:
-    """The definition that a marker's text names, and the offset after the name."""
-    if text.startswith("+k8s:") and (match := TAG_NAME.match(text)):
-        found = registry.get(match[1])
-        if found is not None and found.grammar is Grammar.DECLARATIVE:
-            follows = text[match.end() : match.end() + 1]
-            return (found, match.end()) if follows in {"", "=", "(", " ", "\t", "#"} else (None, 0)
-    split = split_name(text)
-    found = registry.look_up(split.whole, split.short)
-    if found is not None and found.grammar is Grammar.KUBEBUILDER:
-        return found, len(found.name) + 1
-    return None, 0

@@ -10,7 +10,7 @@ from pykb.markers.declarative import parse_tag
 from pykb.markers.definition import Grammar, MarkerDefinition, MarkerTarget
 from pykb.markers.misspelling import Misspellings
 from pykb.markers.model import Marker
-from pykb.markers.naming import TAG_NAME, resolve
+from pykb.markers.naming import TAG_NAME
 from pykb.markers.parser import ParsedArguments, parse_arguments
 from pykb.markers.place import MarkerComment, Place
 from pykb.markers.problem import Problem
@@ -38,7 +38,7 @@ class MarkerReader:
         if known is not None:
             target = self._target(known[0], comment, place)
             return None if target is None else _marker(*known, comment, target)
-        definition, name_end = resolve(text, self._registry)
+        definition, name_end = self._registry.resolve(text)
         if definition is None:
             self._misspellings.report(comment, place)
             return None

@@ -8,7 +8,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from pykb.diagnostics.suggest import edit_distance
-from pykb.markers.definition import MarkerDefinition, MarkerTarget
+from pykb.markers.definition import Grammar, MarkerDefinition, MarkerTarget
+from pykb.markers.naming import TAG_NAME, split_name
 
 if TYPE_CHECKING:
     from pykb.markers.parser import ParsedArguments
@@ -71,6 +72,19 @@ class MarkerRegistry:
         if whole == short:
             return None
         return self.get(short)
+
+    def resolve(self, text: str) -> tuple[MarkerDefinition | None, int]:
+        """The definition that a marker's text names, and the offset after the name."""
+        if text.startswith("+k8s:") and (match := TAG_NAME.match(text)):
+            found = self.get(match[1])
+            if found is not None and found.grammar is Grammar.DECLARATIVE:
+                follows = text[match.end() : match.end() + 1]
+                return (found, match.end()) if follows in {"", "=", "(", " ", "\t", "#"} else (None, 0)
+        split = split_name(text)
+        found = self.look_up(split.whole, split.short)
+        if found is not None and found.grammar is Grammar.KUBEBUILDER:
+            return found, len(found.name) + 1
+        return None, 0
 
     def suggest(self, name: str, *, target: MarkerTarget | None = None) -> str | None:
         """The known name nearest to ``name``; those that fit the target come first."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import enum
-import types
 import typing
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,14 +13,22 @@ from pykb.api.annotations import PreserveUnknown, SchemaPatch
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import FLOAT, PLAIN_MODEL, UNRESOLVED, UNSUPPORTED_TYPE
-from pykb.gen.declare import Declarations, NamedType
+from pykb.gen.declare import Declarations
 from pykb.gen.draft import Draft
-from pykb.gen.ir import SchemaNode
-from pykb.gen.lower.collections import lower_collection
+from pykb.gen.ir import Constrained, SchemaNode, StructUnion
+from pykb.gen.lower.collections import Collection, collection_of, list_node
 from pykb.gen.lower.constraints import constrain
-from pykb.gen.lower.models import lower_model
-from pykb.gen.lower.scalars import lower_scalar
-from pykb.gen.lower.unions import is_union, lower_enum, lower_literal, lower_union, split_optional
+from pykb.gen.lower.scalars import ANYTHING, lower_scalar
+from pykb.gen.lower.unions import (
+    int_or_string_of,
+    is_int_or_string,
+    is_union,
+    lower_literal,
+    no_union,
+    split_optional,
+    structs_of,
+    values_of,
+)
 from pykb.gen.place import Place
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
@@ -35,16 +41,12 @@ class Lowering:
     Attributes:
         declarations: The source behind the types.
         diagnostics: Gets what cannot be expressed.
-        resolve: A schema with its references replaced, where a decision needs to see through them.
         allow_dangerous_types: Whether floats are let through.
-        embedded_metadata: Whether an embedded ObjectMeta has its known fields.
     """
 
     declarations: Declarations
     diagnostics: Diagnostics
-    resolve: Callable[[SchemaNode], SchemaNode]
     allow_dangerous_types: bool = False
-    embedded_metadata: bool = True
     _applications: dict[object, object] = field(default_factory=dict)
 
     def lower(self, annotation: object, place: Place) -> SchemaNode:
@@ -57,30 +59,16 @@ class Lowering:
         return node.put("nullable", value=True, span=place.span, spelling="None") if optional else node
 
     def constrain(self, node: SchemaNode, metadata: tuple[object, ...], place: Place) -> SchemaNode:
-        """The schema with the constraints of ``Annotated`` or ``Field`` added."""
+        """The schema with the constraints of ``Annotated`` or ``Field`` added, at once or when its type is known."""
         if not metadata:
             return node
         if node.reference is not None and any(isinstance(item, PreserveUnknown) for item in metadata):
             node = node.put(PRESERVE, value=True, span=place.span, spelling="PreserveUnknown()")  # may cut a recursion
-        seen_through = node.reference is not None or any(isinstance(item, SchemaPatch) for item in metadata)
-        effective = self.resolve(node) if seen_through else node
-        return constrain(Draft(node, effective, place, self.diagnostics), metadata)
-
-    def lower_named(self, named: NamedType) -> SchemaNode:
-        """The own schema of a named type."""
-        python = named.python
-        place = Place(named.span, f"`{named.name}`", _module_of(python))
-        if isinstance(python, typing.NewType):
-            return self.lower(python.__supertype__, place)
-        if is_type_alias(python):
-            return self.lower(python.__value__, place)  # type: ignore[attr-defined]
-        if is_type_alias(typing.get_origin(python)):
-            return self.lower(applied(typing.get_origin(python), typing.get_args(python)), place)
-        if isinstance(python, type) and issubclass(python, enum.Enum):
-            return lower_enum(python, place, self)
-        if isinstance(python, type) and issubclass(python, BaseModel):
-            return lower_model(python, named, self)
-        return self.lower(python, place)
+        of_parts = node.items is not None or node.values is not None
+        patches_parts = of_parts and any(isinstance(item, SchemaPatch) for item in metadata)
+        if node.reference is not None or node.waiting is not None or patches_parts:
+            return SchemaNode(span=node.span, waiting=Constrained(node, metadata, place))
+        return constrain(Draft(node, node, place, self.diagnostics), metadata)
 
     def _lower(self, annotation: object, place: Place) -> SchemaNode:  # noqa: C901, PLR0912 - the dispatcher
         if isinstance(annotation, str | typing.ForwardRef):
@@ -93,14 +81,14 @@ class Lowering:
         if is_type_alias(origin):  # `Pair[int]`, each time another object
             return self._reference(self._applications.setdefault(annotation, annotation), place)
         if is_union(origin):
-            return lower_union(arguments, place, self)
+            return self._union(arguments, place)
         if origin is typing.Literal:
-            return lower_literal(arguments, place, self)
+            return lower_literal(arguments, place, self.diagnostics)
         if isinstance(annotation, typing.TypeVar):
             return self.lower(annotation.__bound__ or Any, place)
-        found = lower_collection(origin or annotation, arguments, place, self)
+        found = collection_of(origin or annotation, arguments, place, self.diagnostics)
         if found is not None:
-            return found
+            return self._collection(found, place)
         if isinstance(annotation, type):
             if issubclass(annotation, enum.Enum) or issubclass(annotation, Struct):
                 return self._reference(annotation, place)
@@ -113,6 +101,27 @@ class Lowering:
         if scalar.type == "number" and not self.allow_dangerous_types:
             self._float(place)
         return scalar
+
+    def _collection(self, found: Collection, place: Place) -> SchemaNode:
+        if found.elements:
+            elements = [self.lower(element, place) for element in found.elements]
+            return list_node(found, elements, place, self.diagnostics)
+        return SchemaNode(found.keywords, values=None if found.value is None else self.lower(found.value, place))
+
+    def _union(self, members: tuple[object, ...], place: Place) -> SchemaNode:
+        if is_int_or_string(members):
+            refined = [member for member in members if typing.get_origin(member) is typing.Annotated]
+            return int_or_string_of(members, [self.lower(member, place) for member in refined])
+        classes = structs_of(members)
+        if classes:
+            references = tuple(self._reference(cls, place) for cls in classes)
+            names = tuple(cls.__name__ for cls in classes)
+            return SchemaNode(span=place.span, waiting=StructUnion(references, names, place))
+        values = values_of(members)
+        if values:
+            return lower_literal(values, place, self.diagnostics)
+        self.diagnostics.add(no_union(members, place))
+        return ANYTHING
 
     def _reference(self, python: object, place: Place) -> SchemaNode:
         return SchemaNode(span=place.span, reference=self.declarations.named(python))
@@ -130,7 +139,7 @@ class Lowering:
                     help=("import the name in this module, not only under `if TYPE_CHECKING:`",),
                 ),
             )
-            return self.lower(Any, place)
+            return ANYTHING
         return self.lower(found, place)
 
     def _unsupported(self, annotation: object, place: Place) -> SchemaNode:
@@ -142,7 +151,7 @@ class Lowering:
                 help=("derive it from `pykb.api.Struct`, use one of the supported types, or `Any` for arbitrary JSON",),
             ),
         )
-        return self.lower(Any, place)
+        return ANYTHING
 
     def _plain_model(self, annotation: type, place: Place) -> None:
         self.diagnostics.add(
@@ -180,9 +189,3 @@ def applied(alias: Any, arguments: tuple[object, ...]) -> object:
         return given.get(value, value)
     wanted = tuple(given.get(parameter, parameter) for parameter in getattr(value, "__parameters__", ()))
     return value[wanted] if wanted else value
-
-
-def _module_of(python: object) -> types.ModuleType | None:
-    import sys
-
-    return sys.modules.get(getattr(python, "__module__", ""))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import enum
 import typing
 from collections import abc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import MAP_KEY, UNSUPPORTED_TYPE
 from pykb.gen.ir import Keyword, SchemaNode
-from pykb.gen.lower.scalars import lower_scalar
+from pykb.gen.lower.scalars import ANYTHING, lower_scalar
 from pykb.gen.lower.shape import shape
-
-if TYPE_CHECKING:
-    from pykb.gen.lower.annotation import Lowering
-    from pykb.gen.place import Place
+from pykb.gen.place import Place
 
 _LISTS = frozenset({list, abc.Sequence, abc.MutableSequence, abc.Iterable, abc.Collection})
 _SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})
@@ -24,51 +24,67 @@ _OBJECT = {"type": Keyword("object")}
 _ANYTHING = (Any, object)
 
 
-def lower_collection(
-    origin: object, arguments: tuple[object, ...], place: Place, lowering: Lowering
-) -> SchemaNode | None:
-    """The schema of a container; ``None`` when the type is none."""
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A container type taken apart.
+
+    Attributes:
+        keywords: What it says itself.
+        elements: The annotations of a list's elements; several for a tuple, whose elements must be of one type.
+        value: The annotation of a map's values; ``None`` where they are anything.
+    """
+
+    keywords: Mapping[str, Keyword]
+    elements: tuple[object, ...] = ()
+    value: object = None
+
+
+def collection_of(
+    origin: object, arguments: tuple[object, ...], place: Place, diagnostics: Diagnostics
+) -> Collection | None:
+    """The parts of a container; ``None`` when the type is none."""
     try:
         if origin in _LISTS:
-            return SchemaNode(_ARRAY, items=lowering.lower(arguments[0] if arguments else Any, place))
+            return Collection(_ARRAY, arguments[:1] or (Any,))
         if origin in _SETS:
-            items = lowering.lower(arguments[0] if arguments else Any, place)
-            return SchemaNode({**_ARRAY, "x-kubernetes-list-type": Keyword("set", place.span, "set")}, items=items)
+            kind = Keyword("set", place.span, "set")
+            return Collection({**_ARRAY, "x-kubernetes-list-type": kind}, arguments[:1] or (Any,))
         if origin is tuple:
-            return _tuple(arguments, place, lowering)
+            return _tuple(arguments, place)
         if origin in _MAPS:
-            return _map(arguments, place, lowering)
+            return _map(arguments, place, diagnostics)
     except TypeError:  # unhashable
         pass
     return None
 
 
-def _tuple(arguments: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
+def _tuple(arguments: tuple[object, ...], place: Place) -> Collection:
     if len(arguments) == 2 and arguments[1] is Ellipsis:
-        return SchemaNode(_ARRAY, items=lowering.lower(arguments[0], place))
-    elements = [lowering.lower(argument, place) for argument in arguments]
-    # Two `Annotated` types that say the same are not equal in Python.
-    if len({shape(element) for element in elements}) != 1:
-        lowering.diagnostics.add(
-            UNSUPPORTED_TYPE.at(
-                place.span,
-                f"{place.what} is a tuple of different types, and a list in a CRD has one type of element",
-                help=("make it a `Struct` with one field for each element",),
-            ),
-        )
-        return SchemaNode(_ARRAY, items=lowering.lower(Any, place))
+        return Collection(_ARRAY, arguments[:1])
     count = Keyword(len(arguments), place.span, "tuple")
-    return SchemaNode(
-        {**_ARRAY, "minItems": count, "maxItems": count},
-        items=elements[0],
+    return Collection({**_ARRAY, "minItems": count, "maxItems": count}, arguments)
+
+
+def list_node(found: Collection, elements: Sequence[SchemaNode], place: Place, diagnostics: Diagnostics) -> SchemaNode:
+    """The schema of a list, given that of its elements."""
+    # Two `Annotated` types that say the same are not equal in Python.
+    if len({shape(element) for element in elements}) == 1:
+        return SchemaNode(found.keywords, items=elements[0])
+    diagnostics.add(
+        UNSUPPORTED_TYPE.at(
+            place.span,
+            f"{place.what} is a tuple of different types, and a list in a CRD has one type of element",
+            help=("make it a `Struct` with one field for each element",),
+        ),
     )
+    return SchemaNode(_ARRAY, items=ANYTHING)
 
 
-def _map(arguments: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
+def _map(arguments: tuple[object, ...], place: Place, diagnostics: Diagnostics) -> Collection:
     key, value = arguments if len(arguments) == 2 else (str, Any)
     if not _is_text(key):
         name = getattr(key, "__name__", str(key))
-        lowering.diagnostics.add(
+        diagnostics.add(
             MAP_KEY.at(
                 place.span,
                 f"map keys must be strings in a CRD, but {place.what} has keys of type `{name}`",
@@ -77,8 +93,8 @@ def _map(arguments: tuple[object, ...], place: Place, lowering: Lowering) -> Sch
             ),
         )
     if value in _ANYTHING:
-        return SchemaNode({**_OBJECT, "x-kubernetes-preserve-unknown-fields": Keyword(value=True)})
-    return SchemaNode(_OBJECT, values=lowering.lower(value, place))
+        return Collection({**_OBJECT, "x-kubernetes-preserve-unknown-fields": Keyword(value=True)})
+    return Collection(_OBJECT, value=value)
 
 
 def _is_text(key: object) -> bool:

@@ -7,24 +7,21 @@ import math
 import re
 import types
 import typing
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from pykb.diagnostics import Diagnostic, Severity
+from pykb.diagnostics import Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.crd import DEFAULT_VALUE
 from pykb.diagnostics.codes.types import DEFAULT_NOT_JSON
-
-if TYPE_CHECKING:
-    from pykb.gen.lower.annotation import Lowering
-    from pykb.gen.place import Place
+from pykb.gen.place import Place
 
 _EMPTY: tuple[type, ...] = (list, dict, set, frozenset, tuple)
 
 
-def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[object, str]:
+def python_default(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> tuple[object, str]:
     """The JSON value of a field's default, and how it is written; the second is empty when there is none.
 
     ``None`` is the absence of a value. An empty container or a model made with nothing is how Python code avoids checks
@@ -33,7 +30,7 @@ def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[o
     try:
         value = _value_of(info)
     except Exception as error:  # noqa: BLE001 - whatever the user's factory raises
-        lowering.diagnostics.add(
+        diagnostics.add(
             DEFAULT_NOT_JSON.at(
                 place.span,
                 f"making the default of {place.what} fails: {type(error).__name__}: {error}",
@@ -43,7 +40,7 @@ def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[o
         return None, ""
     if value is PydanticUndefined or value is None:
         if value is None:
-            _check_none(info.annotation, place, lowering)
+            _check_none(info.annotation, place, diagnostics)
         return None, ""
     if isinstance(value, _EMPTY) and not value:
         return None, ""
@@ -51,11 +48,11 @@ def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[o
         return None, ""
     shown = f"= {value!r}"
     if isinstance(value, dt.datetime) and value.tzinfo is None:
-        lowering.diagnostics.add(_naive(value, place))
+        diagnostics.add(_naive(value, place))
     try:
         return _encode(value), shown
     except (TypeError, ValueError) as error:
-        lowering.diagnostics.add(
+        diagnostics.add(
             DEFAULT_NOT_JSON.at(
                 place.span,
                 f"the default of {place.what}, `{_shown(value)}`, has no JSON form",
@@ -66,13 +63,13 @@ def python_default(info: FieldInfo, place: Place, lowering: Lowering) -> tuple[o
         return None, ""
 
 
-def _check_none(annotation: Any, place: Place, lowering: Lowering) -> None:
+def _check_none(annotation: Any, place: Place, diagnostics: Diagnostics) -> None:
     """Say that a plain type has no ``None``; what an alias or a type variable stands for may have it."""
     plain = typing.get_origin(annotation) or annotation
     if not isinstance(plain, type) or plain in {Any, object, types.NoneType, types.UnionType}:
         return
     name = annotation.__name__ if isinstance(annotation, type) and annotation is plain else str(annotation)
-    lowering.diagnostics.add(
+    diagnostics.add(
         DEFAULT_VALUE.at(
             place.span,
             f"the default of {place.what} is `None`, which is no `{name}`",

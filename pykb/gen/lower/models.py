@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -16,7 +16,9 @@ from pykb.api.wire import wire_name
 from pykb.diagnostics import Label, Severity
 from pykb.diagnostics.codes.crd import DUPLICATE_NAME
 from pykb.diagnostics.codes.types import ALIAS, DESCRIPTION_CONFLICT, HIDDEN_METHOD
+from pykb.gen.declare import NamedType
 from pykb.gen.ir import PropertyNode, SchemaNode, object_node
+from pykb.gen.lower.annotation import Lowering
 from pykb.gen.lower.builtins import kind_field, lower_builtin
 from pykb.gen.lower.defaults import python_default
 from pykb.gen.lower.fields import FieldType, field_type
@@ -24,16 +26,12 @@ from pykb.gen.lower.unions import split_optional
 from pykb.gen.place import Place
 from pykb.markers.source import FieldDeclaration
 
-if TYPE_CHECKING:
-    from pykb.gen.declare import NamedType
-    from pykb.gen.lower.annotation import Lowering
-
 _TAKEN = frozenset(name for name in dir(Struct) if not name.startswith("_"))
 
 
-def lower_model(cls: type[BaseModel], named: NamedType, lowering: Lowering) -> SchemaNode:
+def lower_model(cls: type[BaseModel], named: NamedType, lowering: Lowering, *, embedded_metadata: bool) -> SchemaNode:
     """The schema of a class: its fields in order of declaration, inherited ones first."""
-    special = lower_builtin(named, embedded_metadata=lowering.embedded_metadata)
+    special = lower_builtin(named, embedded_metadata=embedded_metadata)
     if special is not None:
         return special
     is_kind = issubclass(cls, Object)
@@ -44,7 +42,7 @@ def lower_model(cls: type[BaseModel], named: NamedType, lowering: Lowering) -> S
         prop = None
         if is_kind:
             described = issubclass(cls, CustomResource)
-            prop = kind_field(attribute, described=described, embedded_metadata=lowering.embedded_metadata)
+            prop = kind_field(attribute, described=described, embedded_metadata=embedded_metadata)
         prop = prop or _property(cls, attribute, info, named, lowering)
         other = found.get(prop.name)
         if other is not None:
@@ -81,7 +79,7 @@ def _property(
         _check_alias(attribute, declaration, lowering)
     if attribute in _TAKEN and not named.built_in:
         _check_hidden(attribute, wire_name(attribute, info), declaration, lowering)
-    default, spelling = python_default(info, place, lowering)
+    default, spelling = python_default(info, place, lowering.diagnostics)
     if spelling:
         node = node.put("default", default, place.span, spelling)
     required = info.is_required() or any(isinstance(item, SchemaRequired) for item in kind.metadata)

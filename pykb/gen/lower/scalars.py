@@ -71,6 +71,10 @@ def node_of(schema: Mapping[str, object]) -> SchemaNode:
     return SchemaNode({name: Keyword(value) for name, value in schema.items()})
 
 
+ANYTHING = node_of(_SCALARS[Any])
+"""The schema of arbitrary JSON."""
+
+
 def int_or_string() -> SchemaNode:
     """The schema of intstr.IntOrString; the order integer, string matters to the apiserver."""
     return node_of(_INT_OR_STRING)

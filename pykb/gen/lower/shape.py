@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pykb.gen.ir import SchemaNode
+from pykb.gen.ir import Constrained, SchemaNode, StructUnion
 
 
 def shape(node: SchemaNode) -> object:
@@ -14,4 +14,11 @@ def shape(node: SchemaNode) -> object:
         shape(node.items) if node.items else None,
         shape(node.values) if node.values else None,
         id(node.reference) if node.reference else None,
+        _waiting(node.waiting),
     )
+
+
+def _waiting(waiting: Constrained | StructUnion | None) -> object:
+    if isinstance(waiting, Constrained):
+        return shape(waiting.node), repr(waiting.metadata)
+    return tuple(shape(member) for member in waiting.members) if waiting else None

@@ -5,18 +5,16 @@ from __future__ import annotations
 import enum
 import types
 import typing
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
+from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.types import UNION, UNSUPPORTED_TYPE
 from pykb.gen.ir import Keyword, SchemaNode
-from pykb.gen.lower.scalars import int_or_string, lower_scalar
-from pykb.gen.lower.struct_unions import lower_struct_union
-
-if TYPE_CHECKING:
-    from pykb.gen.lower.annotation import Lowering
-    from pykb.gen.place import Place
+from pykb.gen.lower.scalars import ANYTHING, int_or_string, lower_scalar
+from pykb.gen.place import Place
 
 _NONE = type(None)
 
@@ -44,64 +42,72 @@ def split_optional(annotation: object) -> tuple[object, bool]:
         return annotation, False
 
 
-def lower_union(members: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
-    """The schema of a union without ``None``."""
-    bare = [_bare(member) for member in members]  # no set: not everything that is written there has a hash
-    if all(member in (int, str, Quantity) for member in bare):
-        return lowering.lower(Quantity, place) if Quantity in bare else _int_or_string(members, place, lowering)
-    classes = [member for member in (_bare(m) for m in members) if isinstance(member, type)]
-    if len(classes) == len(members) and all(issubclass(cls, Struct) for cls in classes):
-        return lower_struct_union(classes, place, lowering)
-    literals = [member for member in members if typing.get_origin(member) is typing.Literal]
-    if len(literals) == len(members):
-        return lower_literal(tuple(v for m in literals for v in typing.get_args(m)), place, lowering)
-    names = " | ".join(_name(member) for member in members)
-    lowering.diagnostics.add(
-        UNION.at(
-            place.span,
-            f"{place.what} is the union `{names}`, which a structural schema cannot express",
-            help=(
-                "use one type, `int | str` for int-or-string, or `Any` for arbitrary JSON",
-                "for one of several objects, make a `Struct` with an optional field for each and `ExactlyOneOf(...)`",
-            ),
-        ),
-    )
-    return lowering.lower(Any, place)
+def is_int_or_string(members: tuple[object, ...]) -> bool:
+    """Whether a union is of integers and texts."""
+    return all(_bare(member) in (int, str, Quantity) for member in members)  # not all that is there has a hash
 
 
-def _int_or_string(members: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
+def int_or_string_of(members: tuple[object, ...], branches: Sequence[SchemaNode]) -> SchemaNode:
+    """The schema of integers and texts; the constraints of one branch hold for its type only."""
+    node = lower_scalar(Quantity) if Quantity in map(_bare, members) else None
+    if node is not None:
+        return node
     node = int_or_string()
-    for member in members:
-        if typing.get_origin(member) is typing.Annotated:  # constraints of one branch hold for its type only
-            refined = lowering.lower(member, place)
-            node = node.put_all({k: v for k, v in refined.keywords.items() if k not in {"type", "format"}})
+    for branch in branches:
+        node = node.put_all({k: v for k, v in branch.keywords.items() if k not in {"type", "format"}})
     return node
 
 
-def lower_literal(values: tuple[object, ...], place: Place, lowering: Lowering) -> SchemaNode:
+def structs_of(members: tuple[object, ...]) -> list[type[Struct]]:
+    """The members of a union of structs; none when it is no such union."""
+    classes = [member for member in map(_bare, members) if isinstance(member, type) and issubclass(member, Struct)]
+    return classes if len(classes) == len(members) else []
+
+
+def values_of(members: tuple[object, ...]) -> tuple[object, ...]:
+    """The values of a union of literals; none when it is no such union."""
+    if not all(typing.get_origin(member) is typing.Literal for member in members):
+        return ()
+    return tuple(value for member in members for value in typing.get_args(member))
+
+
+def no_union(members: tuple[object, ...], place: Place) -> Diagnostic:
+    """A union that has no schema."""
+    names = " | ".join(_name(member) for member in members)
+    return UNION.at(
+        place.span,
+        f"{place.what} is the union `{names}`, which a structural schema cannot express",
+        help=(
+            "use one type, `int | str` for int-or-string, or `Any` for arbitrary JSON",
+            "for one of several objects, make a `Struct` with an optional field for each and `ExactlyOneOf(...)`",
+        ),
+    )
+
+
+def lower_literal(values: tuple[object, ...], place: Place, diagnostics: Diagnostics) -> SchemaNode:
     """The schema of ``Literal[...]``: an enum in the order written."""
     plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
     nullable = None in plain
     plain = [value for value in dict.fromkeys(plain) if value is not None]
-    node = lower_values(plain, place, lowering)
+    node = lower_values(plain, place, diagnostics)
     return node.put("nullable", value=True, span=place.span) if nullable else node
 
 
-def lower_enum(cls: type[enum.Enum], place: Place, lowering: Lowering) -> SchemaNode:
+def lower_enum(cls: type[enum.Enum], place: Place, diagnostics: Diagnostics) -> SchemaNode:
     """The schema of an enum: its values in the order of definition, aliases left out."""
     if issubclass(cls, enum.Flag):
-        lowering.diagnostics.add(
+        diagnostics.add(
             UNSUPPORTED_TYPE.at(
                 place.span,
                 f"{place.what} is the flag `{cls.__name__}`, whose values combine: an enum lists them all",
                 help=(f"make `{cls.__name__}` a `StrEnum`, and the field a list: `Annotated[list[...], ListSet()]`",),
             ),
         )
-        return lowering.lower(Any, place)
-    return lower_values([member.value for member in cls], place, lowering)
+        return ANYTHING
+    return lower_values([member.value for member in cls], place, diagnostics)
 
 
-def lower_values(values: list[Any], place: Place, lowering: Lowering) -> SchemaNode:
+def lower_values(values: list[Any], place: Place, diagnostics: Diagnostics) -> SchemaNode:
     """The schema of a choice of values."""
     kinds = {type(value) for value in values}
     enum_keyword = Keyword(values, place.span, "Literal")
@@ -110,14 +116,14 @@ def lower_values(values: list[Any], place: Place, lowering: Lowering) -> SchemaN
     base = lower_scalar(kinds.pop()) if len(kinds) == 1 else None
     if base is None or base.type not in {"string", "integer", "boolean"} or isinstance(values[0], bytes):
         shown = ", ".join(f"`{value!r}`" for value in values)
-        lowering.diagnostics.add(
+        diagnostics.add(
             UNION.at(
                 place.span,
                 f"{place.what} allows {shown or 'no value at all'}: an enum has strings, integers or booleans",
                 help=("use values of one type",),
             ),
         )
-        return lowering.lower(Any, place)
+        return ANYTHING
     return base.put_all({"enum": enum_keyword})
 
 

@@ -16,9 +16,10 @@ from pykb.diagnostics.codes.types import RECURSION
 from pykb.gen.builtin_texts import BuiltinTexts
 from pykb.gen.declare import Declarations, NamedType, generic_origin
 from pykb.gen.draft import Draft
-from pykb.gen.ir import PropertyNode, Rule, SchemaNode
+from pykb.gen.ir import PropertyNode, Rule, SchemaNode, StructUnion
 from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
+from pykb.gen.lower.named import lower_named
 from pykb.gen.lower.scalars import node_of
 from pykb.gen.passes.markers import apply_markers, emptied, empties, unwrap
 from pykb.gen.passes.members import Members
@@ -26,6 +27,7 @@ from pykb.gen.passes.merge import merge
 from pykb.gen.passes.one_of import ANNOTATIONS, one_of_rule
 from pykb.gen.passes.opaque import without_validation
 from pykb.gen.passes.presence import presence
+from pykb.gen.passes.unite import unite
 from pykb.gen.place import Place
 from pykb.markers.effect import Sets, Whole
 from pykb.markers.model import Marker
@@ -67,9 +69,7 @@ class Resolver:
         self._lowering = Lowering(
             self.declarations,
             self.diagnostics,
-            self.resolve,
             allow_dangerous_types=self.options.allow_dangerous_types,
-            embedded_metadata=self.options.embedded_metadata,
         )
 
     def schema_of(self, python: object) -> SchemaNode:
@@ -78,6 +78,7 @@ class Resolver:
 
     def resolve(self, node: SchemaNode) -> SchemaNode:
         """The schema with references replaced by what they stand for."""
+        node = self._settled(node)
         items = None if node.items is None else self.resolve(node.items)
         values = None if node.values is None else self.resolve(node.values)
         if items is not node.items or values is not node.values:
@@ -88,6 +89,22 @@ class Resolver:
         if named in self._open:
             return self._recursive(node, named)
         return merge(self._schema(named), node, self.diagnostics)
+
+    def _settled(self, node: SchemaNode) -> SchemaNode:
+        """The schema with what waited for the types that it refers to; references stay, for markers to refine."""
+        items = None if node.items is None else self._settled(node.items)
+        values = None if node.values is None else self._settled(node.values)
+        if items is not node.items or values is not node.values:
+            node = replace(node, items=items, values=values)
+        waiting = node.waiting
+        if waiting is None:
+            return node
+        if isinstance(waiting, StructUnion):
+            settled = unite(waiting, [self.resolve(member) for member in waiting.members], self.diagnostics)
+        else:
+            inner = self._settled(waiting.node)
+            settled = constrain(Draft(inner, self.resolve(inner), waiting.place, self.diagnostics), waiting.metadata)
+        return settled.put_all(node.keywords)
 
     def _recursive(self, node: SchemaNode, named: NamedType) -> SchemaNode:
         if not node.get("x-kubernetes-preserve-unknown-fields"):
@@ -118,7 +135,7 @@ class Resolver:
         return found
 
     def _make(self, named: NamedType) -> SchemaNode:
-        node = self._lowering.lower_named(named)
+        node = lower_named(named, self._lowering, embedded_metadata=self.options.embedded_metadata)
         python = named.python
         if isinstance(python, type) and issubclass(python, BaseModel):
             members: dict[type, Members] = {}
@@ -213,7 +230,7 @@ class Resolver:
         return replace(node, properties=properties)
 
     def _marked(self, prop: PropertyNode, markers: tuple[Marker, ...], place: Place) -> SchemaNode:
-        node = _cut_by_markers(prop.schema, markers)
+        node = self._settled(_cut_by_markers(prop.schema, markers))
         if node.reference is not None and any(marker.definition.effect is Whole.OPENS for marker in markers):
             node = merge(without_validation(self._schema(node.reference)), node, self.diagnostics)
         return apply_markers(Draft(node, self.resolve(node), place, self.diagnostics), markers)

@@ -5,28 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from pykb.api.struct import Struct
-from pykb.diagnostics import Severity, Span
+from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.types import UNION
 from pykb.gen.cel.types import type_of_schema
-from pykb.gen.ir import Keyword, PropertyNode, Rule, SchemaNode
+from pykb.gen.ir import Keyword, PropertyNode, Rule, SchemaNode, StructUnion
 from pykb.gen.lower.shape import shape
+from pykb.gen.place import Place
 from pykb.meta.cel import selector
 
-if TYPE_CHECKING:
-    from pykb.gen.lower.annotation import Lowering
-    from pykb.gen.place import Place
 
-
-def lower_struct_union(classes: list[type[Struct]], place: Place, lowering: Lowering) -> SchemaNode:
+def unite(union: StructUnion, nodes: Sequence[SchemaNode], diagnostics: Diagnostics) -> SchemaNode:
     """One object with the fields of all members; a field is required where every member requires it.
 
     Where a field of literals tells the members apart, it is required without a default, as in Python, and a rule asks
     for each field that only some members require.
+
+    Args:
+        union: The union.
+        nodes: The schemas of its members, without references.
+        diagnostics: Gets what cannot be told apart.
     """
-    nodes = [lowering.resolve(lowering.lower(cls, place)) for cls in classes]
+    place = union.place
     tag = _tag(nodes)
     merged: dict[str, PropertyNode] = {}
     seen: dict[str, int] = {}
@@ -34,34 +34,31 @@ def lower_struct_union(classes: list[type[Struct]], place: Place, lowering: Lowe
         for name, prop in (node.properties or {}).items():
             seen[name] = seen.get(name, 0) + 1
             old = merged.get(name)
-            merged[name] = prop if old is None else _join(old, prop, place, lowering)
+            merged[name] = prop if old is None else _join(old, prop, place, diagnostics)
     properties = {
-        name: replace(prop, required=prop.required and seen[name] == len(classes)) for name, prop in merged.items()
+        name: replace(prop, required=prop.required and seen[name] == len(nodes)) for name, prop in merged.items()
     }
-    union = SchemaNode({"type": Keyword("object", place.span)}, span=place.span, properties=properties)
+    united = SchemaNode({"type": Keyword("object", place.span)}, span=place.span, properties=properties)
     if tag is None:
-        _say_lost(nodes, classes, properties, place, lowering)
-        return union
+        _say_lost(union, nodes, properties, diagnostics)
+        return united
     properties[tag] = replace(merged[tag], schema=merged[tag].schema.without("default"), required=True)
-    return union.add(*_rules(tag, nodes, properties, place.span))
+    return united.add(*_rules(tag, nodes, properties, place.span))
 
 
 def _say_lost(
-    nodes: Sequence[SchemaNode],
-    classes: Sequence[type[Struct]],
-    properties: Mapping[str, PropertyNode],
-    place: Place,
-    lowering: Lowering,
+    union: StructUnion, nodes: Sequence[SchemaNode], properties: Mapping[str, PropertyNode], diagnostics: Diagnostics
 ) -> None:
     """Nothing tells the members apart, so that what only some of them require is required of no object."""
+    place = union.place
     lost = [
-        f"`{name}` of `{cls.__name__}`"
-        for cls, node in zip(classes, nodes, strict=True)
+        f"`{name}` of `{cls}`"
+        for cls, node in zip(union.names, nodes, strict=True)
         for name, prop in (node.properties or {}).items()
         if prop.required and not properties[name].required
     ]
     if lost:
-        lowering.diagnostics.add(
+        diagnostics.add(
             UNION.at(
                 place.span,
                 f"nothing tells the members of the union at {place.what} apart, so no object needs {', '.join(lost)}",
@@ -106,14 +103,14 @@ def _is_visible(node: SchemaNode) -> bool:
     return type_of_schema(node) is not None and not node.get("nullable")
 
 
-def _join(old: PropertyNode, new: PropertyNode, place: Place, lowering: Lowering) -> PropertyNode:
+def _join(old: PropertyNode, new: PropertyNode, place: Place, diagnostics: Diagnostics) -> PropertyNode:
     required = old.required and new.required
     old_values, new_values = old.schema.get("enum"), new.schema.get("enum")
     if old.schema.type == new.schema.type and isinstance(old_values, list) and isinstance(new_values, list):
         values = [*old_values, *(value for value in new_values if value not in old_values)]
         return replace(old, schema=old.schema.put("enum", values, place.span), required=required)
     if shape(old.schema) != shape(new.schema):
-        lowering.diagnostics.add(
+        diagnostics.add(
             UNION.at(
                 place.span,
                 f"the members of the union at {place.what} disagree about the field `{new.name}`",
