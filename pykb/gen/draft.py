@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from pykb.diagnostics import Code, Diagnostics, Label, Span
 from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT
@@ -81,31 +82,24 @@ class Draft:
         """Add CEL rules."""
         self.change(lambda node: node.add(*rules))
 
-    def items(self) -> Draft:
-        """The elements of the list; :meth:`adopt` takes over what was said about them."""
-        return self._part(self.node.items, self.effective.items, f"an element of {self.place.what}")
-
-    def values(self) -> Draft:
-        """The values of the map."""
-        return self._part(self.node.values, self.effective.values, f"an element of {self.place.what}")
+    def part(self, name: Literal["items", "values"]) -> Draft | None:
+        """The elements of the list, or the values of the map; :meth:`adopt` takes over what was said about them."""
+        seen: SchemaNode | None = getattr(self.effective, name)
+        return None if seen is None else self._part(getattr(self.node, name), seen, f"an element of {self.place.what}")
 
     def field(self, prop: PropertyNode) -> Draft:
         """A field of the object."""
         said = (self.node.properties or {}).get(prop.name)
         return self._part(said.schema if said else None, prop.schema, f"the field `{prop.name}` of {self.place.what}")
 
-    def _part(self, node: SchemaNode | None, effective: SchemaNode | None, what: str) -> Draft:
-        seen = effective if effective is not None else SchemaNode()
-        return Draft(node if node is not None else SchemaNode(), seen, replace(self.place, what=what), self.diagnostics)
+    def _part(self, node: SchemaNode | None, effective: SchemaNode, what: str) -> Draft:
+        return Draft(node or SchemaNode(), effective, replace(self.place, what=what), self.diagnostics)
 
-    def adopt(self, *, items: Draft | None = None, values: Draft | None = None) -> None:
+    def adopt(self, name: Literal["items", "values"], part: Draft) -> None:
         """Put a part back."""
-        if items is not None:
-            self.node = replace(self.node, items=items.node)
-            self.effective = replace(self.effective, items=items.effective)
-        if values is not None:
-            self.node = replace(self.node, values=values.node)
-            self.effective = replace(self.effective, values=values.effective)
+        node, effective = {name: part.node}, {name: part.effective}
+        self.node = replace(self.node, **node)  # type: ignore[arg-type]  # one of two attributes of one type
+        self.effective = replace(self.effective, **effective)  # type: ignore[arg-type]
 
     def adopt_field(self, prop: PropertyNode, part: Draft | None = None, *, required: bool = False) -> None:
         """Put a field back, or make it required."""

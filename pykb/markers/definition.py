@@ -79,8 +79,8 @@ class ArgumentDefinition:
     Attributes:
         name: The name before ``=``; empty for the value that follows the marker's own name.
         type: What its value is read as.
-        optional: Whether the marker may leave it out.
         summary: One line for people.
+        optional: Whether the marker may leave it out.
         choices: The only values it may have, where the Kubernetes API fixes them.
         folded: Whether upper and lower case are alike among ``choices``.
         minimum: The least number it may be.
@@ -92,8 +92,8 @@ class ArgumentDefinition:
 
     name: str
     type: ValueType
-    optional: bool = False
     summary: str = ""
+    optional: bool = False
     choices: tuple[str, ...] = ()
     folded: bool = False
     minimum: int | None = None

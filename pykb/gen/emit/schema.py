@@ -34,11 +34,8 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
         out["properties"] = {
             name: schema_object(prop.schema, describe=describe) for name, prop in node.properties.items()
         }
-        extra = out.pop("required", None)
-        required = sorted(
-            {name for name, prop in node.properties.items() if prop.required}
-            | {str(name) for name in (extra if isinstance(extra, list) else ())}
-        )
+        required = _required(node)
+        out.pop("required", None)
         if required:
             out["required"] = required
     if node.items is not None:
@@ -48,6 +45,12 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
     if node.all_of:
         out["allOf"] = [schema_object(part, describe=describe) for part in node.all_of]
     return out
+
+
+def _required(node: SchemaNode) -> list[str]:
+    extra = node.get("required")
+    fields = {name for name, prop in (node.properties or {}).items() if prop.required}
+    return sorted(fields | {str(name) for name in (extra if isinstance(extra, list) else ())})
 
 
 def shorten(text: str, limit: int) -> str:

@@ -1,9 +1,12 @@
-"""Structs: an object with one property a field, before markers are applied."""
+"""The own schema of a named type, references to others in it: where lowering starts. A class is an object of fields."""
 
 from __future__ import annotations
 
 import contextlib
+import enum
 import sys
+import types
+import typing
 from typing import Any
 
 from pydantic import BaseModel
@@ -18,18 +21,41 @@ from pykb.diagnostics.codes.crd import DUPLICATE_NAME
 from pykb.diagnostics.codes.types import ALIAS, DESCRIPTION_CONFLICT, HIDDEN_METHOD
 from pykb.gen.declare import NamedType
 from pykb.gen.ir import PropertyNode, SchemaNode, object_node
-from pykb.gen.lower.annotation import Lowering
+from pykb.gen.lower.annotation import Lowering, applied, is_type_alias
 from pykb.gen.lower.builtins import kind_field, lower_builtin
 from pykb.gen.lower.defaults import python_default
 from pykb.gen.lower.fields import FieldType, field_type
-from pykb.gen.lower.unions import split_optional
+from pykb.gen.lower.unions import lower_enum, split_optional
 from pykb.gen.place import Place
 from pykb.markers.source import FieldDeclaration
 
 _TAKEN = frozenset(name for name in dir(Struct) if not name.startswith("_"))
 
 
-def lower_model(cls: type[BaseModel], named: NamedType, lowering: Lowering, *, embedded_metadata: bool) -> SchemaNode:
+def lower_named(named: NamedType, lowering: Lowering, *, embedded_metadata: bool) -> SchemaNode:
+    """The schema of a class, ``NewType`` or alias.
+
+    Args:
+        named: The type.
+        lowering: Turns the annotations that it is made of into schemas.
+        embedded_metadata: Whether an embedded ObjectMeta has its known fields.
+    """
+    python = named.python
+    place = Place(named.span, f"`{named.name}`", _module_of(python))
+    if isinstance(python, typing.NewType):
+        return lowering.lower(python.__supertype__, place)
+    if is_type_alias(python):
+        return lowering.lower(python.__value__, place)  # type: ignore[attr-defined]
+    if is_type_alias(typing.get_origin(python)):
+        return lowering.lower(applied(typing.get_origin(python), typing.get_args(python)), place)
+    if isinstance(python, type) and issubclass(python, enum.Enum):
+        return lower_enum(python, place, lowering.diagnostics)
+    if isinstance(python, type) and issubclass(python, BaseModel):
+        return _model(python, named, lowering, embedded_metadata=embedded_metadata)
+    return lowering.lower(python, place)
+
+
+def _model(cls: type[BaseModel], named: NamedType, lowering: Lowering, *, embedded_metadata: bool) -> SchemaNode:
     """The schema of a class: its fields in order of declaration, inherited ones first."""
     special = lower_builtin(named, embedded_metadata=embedded_metadata)
     if special is not None:
@@ -173,3 +199,7 @@ def _duplicate(prop: PropertyNode, other: PropertyNode) -> Any:
         labels=(Label(other.span, "the first one"),) if other.span else (),
         help=('give one of them another wire name: `Annotated[..., Wire("...")]`',),
     )
+
+
+def _module_of(python: object) -> types.ModuleType | None:
+    return sys.modules.get(getattr(python, "__module__", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from pykb.diagnostics import Diagnostic, Severity, Span
 from pykb.diagnostics.codes.crd import DEFAULT_VALUE, MARKER_TYPE, TAG_NOT_EXPRESSIBLE
@@ -11,18 +12,20 @@ from pykb.gen.draft import Draft, shown_type, type_label
 from pykb.gen.ir import LIMITS, Keyword, SchemaNode, read_rules
 from pykb.gen.passes.as_cel import expression
 from pykb.gen.passes.one_of import one_of_rule
-from pykb.markers.effect import NUMBERS, TEXTS, Does, Holds, Sets, Whole
+from pykb.markers.effect import LISTS, NUMBERS, TEXTS, Does, Holds, Sets, Whole
 from pykb.markers.model import Marker
 from pykb.meta.cel import selector
 
-_TYPES: dict[str, tuple[tuple[str, ...], str]] = {
-    **dict.fromkeys(("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf"), (NUMBERS, "numbers")),
-    **dict.fromkeys(("maxLength", "minLength", "pattern"), (TEXTS, "strings")),
-    **dict.fromkeys(("maxItems", "minItems", "uniqueItems"), (("array",), "lists")),
-    **dict.fromkeys(("maxProperties", "minProperties"), (("object",), "objects")),
+_OBJECTS = ("object",)
+_TYPES = {
+    **dict.fromkeys(("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf"), NUMBERS),
+    **dict.fromkeys(("maxLength", "minLength", "pattern"), TEXTS),
+    **dict.fromkeys(("maxItems", "minItems", "uniqueItems"), LISTS),
+    **dict.fromkeys(("maxProperties", "minProperties"), _OBJECTS),
 }
 """Keywords of certain types. Whether others fit is judged on the finished schema, for each of their spellings."""
-_NOUNS = dict(_TYPES.values())
+_PARTS: tuple[Literal["items", "values"], ...] = ("items", "values")
+_NOUNS = {NUMBERS: "numbers", TEXTS: "strings", LISTS: "lists", _OBJECTS: "objects"}
 
 
 def unwrap(markers: Iterable[Marker]) -> Iterator[Marker]:
@@ -58,12 +61,13 @@ def apply_markers(draft: Draft, markers: Iterable[Marker]) -> SchemaNode:
 def _apply(draft: Draft, marker: Marker, given: tuple[Marker, ...], depth: int) -> None:
     if depth == 0:
         _Use(draft, marker, given).apply()
-    elif draft.type != "array" or draft.effective.items is None:
+        return
+    items = draft.part("items") if draft.type == "array" else None
+    if items is None:
         _Use(draft, marker, given).refuse("applies to the elements of a list, but {}")
     else:
-        items = draft.items()
         _apply(items, marker, given, depth - 1)
-        draft.adopt(items=items)
+        draft.adopt("items", items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +82,12 @@ class _Use:
         effect = self.marker.definition.effect
         if isinstance(effect, Sets):
             self._set(effect)
-        elif isinstance(effect, Does | Holds) and self._fits(effect.on, _NOUNS.get(effect.on, "")):
+        elif isinstance(effect, Does | Holds) and self._fits(effect.on):
             effect.say(self)
 
     def _set(self, effect: Sets) -> None:
-        types, noun = _TYPES.get(effect.keyword, ((), ""))
-        if not self._fits(types, noun, textual=types in {NUMBERS, TEXTS}):
+        types = _TYPES.get(effect.keyword, ())
+        if not self._fits(types, textual=types in {NUMBERS, TEXTS}):
             return
         value = self._value()
         if types == NUMBERS and self.type == "integer" and isinstance(value, float) and not value.is_integer():
@@ -116,10 +120,11 @@ class _Use:
         else:
             self.draft.put(keyword, self._keyword([*said, value]))
 
-    def _fits(self, types: tuple[str, ...], noun: str, *, textual: bool = False) -> bool:
+    def _fits(self, types: tuple[str, ...], *, textual: bool = False) -> bool:
         # A named struct that is not looked into (`Any`) has no type to contradict.
         if not types or self.type in types or (textual and self.draft.effective.is_int_or_string):
             return True
+        noun = _NOUNS.get(types) or " or ".join(types)
         name = self.marker.definition.base_name.removeprefix("kubebuilder:validation:")
         self._misfit(self.marker.span, f"`{name}` applies to {noun}, but {self._what()}", *self._better())
         return False
@@ -203,17 +208,13 @@ class _Use:
             self.draft.diagnostics.add(not_expressible(self.marker, inner))
 
     def each_value(self) -> None:
-        draft = self.draft
-        if self.type == "array" and draft.effective.items is not None:
-            items = draft.items()
-            self._inside(items)
-            draft.adopt(items=items)
-        elif draft.effective.values is not None:
-            values = draft.values()
-            self._inside(values)
-            draft.adopt(values=values)
-        else:
-            self.refuse("applies to lists and maps, but {}")
+        for name in _PARTS:
+            part = self.draft.part(name)
+            if part is not None:
+                self._inside(part)
+                self.draft.adopt(name, part)
+                return
+        self.refuse("applies to lists and maps, but {}")
 
     def each_key(self) -> None:
         inner = self.marker.value

@@ -19,7 +19,7 @@ from pykb.gen.draft import Draft
 from pykb.gen.ir import PropertyNode, Rule, SchemaNode, StructUnion
 from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
-from pykb.gen.lower.named import lower_named
+from pykb.gen.lower.models import lower_named
 from pykb.gen.lower.scalars import node_of
 from pykb.gen.passes.markers import apply_markers, emptied, empties, unwrap
 from pykb.gen.passes.members import Members

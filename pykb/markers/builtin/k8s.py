@@ -30,8 +30,8 @@ from pykb.reading import json_text
 FIELD = frozenset({MarkerTarget.FIELD})
 _TYPE = frozenset({MarkerTarget.TYPE})
 _BOTH = _TYPE | FIELD
-_COUNT = ArgumentDefinition("", INTEGER, summary="A number from 0 up.", minimum=0)
-NESTED = ArgumentDefinition("", MARKER, summary="The tag that holds there, for example `+k8s:minLength=1`.")
+_COUNT = ArgumentDefinition("", INTEGER, "A number from 0 up.", minimum=0)
+NESTED = ArgumentDefinition("", MARKER, "The tag that holds there, for example `+k8s:minLength=1`.")
 _ORIGINALS = {definition.name: definition for definition in (*validation.DEFINITIONS, *topology.DEFINITIONS)}
 _VALIDATION = "kubebuilder:validation:"
 
@@ -86,7 +86,7 @@ def _spelling(name: str, of: str, *arguments: ArgumentDefinition, example: str =
 
 def positional(name: str, summary: str) -> ArgumentDefinition:
     """An argument that stands in the parentheses without a name."""
-    return ArgumentDefinition(name, STRING, summary=summary, positional=True)
+    return ArgumentDefinition(name, STRING, summary, positional=True)
 
 
 def _present(schema: Subject) -> None:
@@ -221,14 +221,14 @@ DEFINITIONS = (
     tag(
         "format",
         "The string is of a Kubernetes format.",
-        ArgumentDefinition("", STRING, summary="The name of the format.", choices=tuple(FORMATS)),
+        ArgumentDefinition("", STRING, "The name of the format.", choices=tuple(FORMATS)),
         effect=Holds(say_format, TEXTS),
         example="=k8s-short-name",
     ),
     tag(
         "neq",
         "The value must differ from this one.",
-        ArgumentDefinition("", RAW, summary="A string, integer or boolean."),
+        ArgumentDefinition("", RAW, "A string, integer or boolean."),
         effect=Holds(_differs),
         example='="default"',
         repeatable=True,
@@ -236,7 +236,7 @@ DEFINITIONS = (
     tag(
         "unique",
         "The elements of the list differ, without being merged as a set.",
-        ArgumentDefinition("", STRING, summary="By value or by `+k8s:listMapKey`.", choices=("set", "map")),
+        ArgumentDefinition("", STRING, "By value or by `+k8s:listMapKey`.", choices=("set", "map")),
         effect=Does(_unique, LISTS),
         example="=set",
     ),
@@ -244,14 +244,14 @@ DEFINITIONS = (
     _spelling(
         "listType",
         "listType",
-        ArgumentDefinition("", STRING, summary="How it is merged.", choices=topology.LISTS),
+        ArgumentDefinition("", STRING, "How it is merged.", choices=topology.LISTS),
         example="=map",
     ),
     replace(
         _spelling(
             "listMapKey",
             "listMapKey",
-            ArgumentDefinition("", STRING, summary="The JSON name of a scalar field of the elements."),
+            ArgumentDefinition("", STRING, "The JSON name of a scalar field of the elements."),
             example="=type",
         ),
         summary="A key field of a list with `+k8s:listType=map`.",
@@ -293,7 +293,7 @@ DEFINITIONS = (
     tag(
         "update",
         "Which changes of the value are refused.",
-        ArgumentDefinition("", STRING, summary="What must not happen.", choices=("NoSet", "NoUnset", *_CHANGES)),
+        ArgumentDefinition("", STRING, "What must not happen.", choices=("NoSet", "NoUnset", *_CHANGES)),
         effect=Does(_update),
         member=_update_member,
         targets=FIELD,
@@ -309,7 +309,7 @@ DEFINITIONS = (
         tag(
             stage,
             f"Marks the nested tag as {stage}; in a CRD it holds all the same.",
-            ArgumentDefinition("since", STRING, optional=True, summary="The Kubernetes version that added it."),
+            ArgumentDefinition("since", STRING, "The Kubernetes version that added it.", optional=True),
             NESTED,
             effect=Whole.WRAPS,
             example='(since: "1.36")=+k8s:minimum=1',
@@ -318,23 +318,17 @@ DEFINITIONS = (
         for stage in ("alpha", "beta")
     ),
     tag("opaqueType", "Validations of the field's type are not inherited.", effect=Whole.OPENS, targets=FIELD),
-    tag(
-        "ifEnabled",
-        "A tag that holds while an option of Kubernetes' own API server is on.",
-        positional("option", "The name of the option."),
-        NESTED,
-        example="(Feature)=+k8s:required",
-        repeatable=True,
-        go_only=True,
-    ),
-    tag(
-        "ifDisabled",
-        "A tag that holds while an option of Kubernetes' own API server is off.",
-        positional("option", "The name of the option."),
-        NESTED,
-        example="(Feature)=+k8s:required",
-        repeatable=True,
-        go_only=True,
+    *(
+        tag(
+            name,
+            f"A tag that holds while an option of Kubernetes' own API server is {state}.",
+            positional("option", "The name of the option."),
+            NESTED,
+            example="(Feature)=+k8s:required",
+            repeatable=True,
+            go_only=True,
+        )
+        for name, state in (("ifEnabled", "on"), ("ifDisabled", "off"))
     ),
     tag("customValidation", "Calls a hand-written Go function.", go_only=True),
     tag(
@@ -343,25 +337,14 @@ DEFINITIONS = (
         targets=frozenset(MarkerTarget),
         go_only=True,
     ),
-    tag(
-        "validateTrue",
-        "For tests of validation-gen.",
-        ArgumentDefinition("", RAW, optional=True),
-        go_only=True,
-        repeatable=True,
-    ),
-    tag(
-        "validateFalse",
-        "For tests of validation-gen.",
-        ArgumentDefinition("", RAW, optional=True),
-        go_only=True,
-        repeatable=True,
-    ),
-    tag(
-        "validateError",
-        "For tests of validation-gen.",
-        ArgumentDefinition("", RAW, optional=True),
-        go_only=True,
-        repeatable=True,
+    *(
+        tag(
+            name,
+            "For tests of validation-gen.",
+            ArgumentDefinition("", RAW, optional=True),
+            go_only=True,
+            repeatable=True,
+        )
+        for name in ("validateTrue", "validateFalse", "validateError")
     ),
 )

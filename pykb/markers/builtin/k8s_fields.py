@@ -6,8 +6,8 @@ from pykb.markers.builtin.k8s import FIELD, NESTED, positional, tag
 from pykb.markers.definition import STRING, ArgumentDefinition, MarkerDefinition
 from pykb.markers.effect import Holder
 
-_UNION = ArgumentDefinition("union", STRING, optional=True, summary="The name of the union, if there are several.")
-_MEMBER_NAME = ArgumentDefinition("memberName", STRING, optional=True, summary="The discriminator's value for it.")
+_UNION = ArgumentDefinition("union", STRING, "The name of the union, if there are several.", optional=True)
+_MEMBER_NAME = ArgumentDefinition("memberName", STRING, "The discriminator's value for it.", optional=True)
 _OTHER = positional("field", "The JSON name of the other field.")
 
 
@@ -27,7 +27,7 @@ def _decision(name: str, group: str) -> MarkerDefinition:
     return tag(
         name,
         "The field decides which other fields may be set.",
-        ArgumentDefinition(group, STRING, optional=True, summary="The name of the discriminator."),
+        ArgumentDefinition(group, STRING, "The name of the discriminator.", optional=True),
         member=lambda holder: holder.decide(group),
         targets=FIELD,
     )
@@ -39,9 +39,9 @@ def _while(name: str, by: str, group: str, value: str) -> MarkerDefinition:
     return tag(
         name,
         f"A tag for the field while the {'mode ' if by.startswith('mode') else ''}discriminator has this value.",
-        ArgumentDefinition("value", STRING, summary=summary, positional=True, optional=True),
-        ArgumentDefinition(group, STRING, optional=True, summary="The name of the discriminator."),
-        ArgumentDefinition(value, STRING, optional=True, summary=summary),
+        ArgumentDefinition("value", STRING, summary, positional=True, optional=True),
+        ArgumentDefinition(group, STRING, "The name of the discriminator.", optional=True),
+        ArgumentDefinition(value, STRING, summary, optional=True),
         NESTED,
         member=lambda holder: holder.while_decided(group, value, f"k8s:{by}", forbids=holder.inner == "k8s:forbidden"),
         targets=FIELD,

@@ -11,7 +11,7 @@ DEFINITIONS = (
     MarkerDefinition(
         "groupName",
         _PACKAGE,
-        (ArgumentDefinition("", STRING, optional=True, summary="The API group, for example `infra.example.com`."),),
+        (ArgumentDefinition("", STRING, "The API group, for example `infra.example.com`.", optional=True),),
         summary="The API group of the kinds in this package.",
         example="+groupName=infra.example.com",
         category=_CATEGORY,
@@ -19,7 +19,7 @@ DEFINITIONS = (
     MarkerDefinition(
         "versionName",
         _PACKAGE,
-        (ArgumentDefinition("", STRING, summary="The API version, for example `v1alpha1`."),),
+        (ArgumentDefinition("", STRING, "The API version, for example `v1alpha1`."),),
         summary="The API version of the kinds in this package; without it, the name of the package.",
         example="+versionName=v1alpha1",
         category=_CATEGORY,

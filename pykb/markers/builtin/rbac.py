@@ -9,15 +9,13 @@ DEFINITIONS = (
         "kubebuilder:rbac",
         frozenset({MarkerTarget.PACKAGE}),
         (
-            ArgumentDefinition(
-                "groups", STRINGS, optional=True, summary='API groups; `""` or `core` is the core group.'
-            ),
-            ArgumentDefinition("resources", STRINGS, optional=True, summary="Plural names, also `pods/status`."),
-            ArgumentDefinition("resourceNames", STRINGS, optional=True, summary="Only objects of these names."),
-            ArgumentDefinition("verbs", STRINGS, summary="What is allowed: `get`, `list`, `watch`, `create`, ..."),
-            ArgumentDefinition("urls", STRINGS, optional=True, summary="Paths that are no resources, `/metrics`."),
-            ArgumentDefinition("namespace", STRING, optional=True, summary="Makes it a Role of this namespace."),
-            ArgumentDefinition("roleName", STRING, optional=True, summary="The role it goes to, if not the default."),
+            ArgumentDefinition("groups", STRINGS, 'API groups; `""` or `core` is the core group.', optional=True),
+            ArgumentDefinition("resources", STRINGS, "Plural names, also `pods/status`.", optional=True),
+            ArgumentDefinition("resourceNames", STRINGS, "Only objects of these names.", optional=True),
+            ArgumentDefinition("verbs", STRINGS, "What is allowed: `get`, `list`, `watch`, `create`, ..."),
+            ArgumentDefinition("urls", STRINGS, "Paths that are no resources, `/metrics`.", optional=True),
+            ArgumentDefinition("namespace", STRING, "Makes it a Role of this namespace.", optional=True),
+            ArgumentDefinition("roleName", STRING, "The role it goes to, if not the default.", optional=True),
         ),
         summary="Allows the manager something; all of them together make the Role or ClusterRole.",
         example="+kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch",

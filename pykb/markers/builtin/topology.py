@@ -18,7 +18,7 @@ def _choice(name: str, keyword: str, summary: str, choices: tuple[str, ...]) -> 
     return MarkerDefinition(
         name,
         _BOTH,
-        (ArgumentDefinition("", STRING, summary="How it is merged.", choices=choices),),
+        (ArgumentDefinition("", STRING, "How it is merged.", choices=choices),),
         summary=summary,
         example=f"+{name}={choices[0]}",
         category=_CATEGORY,
@@ -32,7 +32,7 @@ DEFINITIONS = (
     MarkerDefinition(
         "listMapKey",
         _BOTH,
-        (ArgumentDefinition("", STRING, summary="The JSON name of a scalar field of the elements."),),
+        (ArgumentDefinition("", STRING, "The JSON name of a scalar field of the elements."),),
         summary="A key field of a list with `+listType=map`.",
         example="+listMapKey=type",
         category=_CATEGORY,

@@ -30,7 +30,7 @@ _PREFIX = "kubebuilder:validation:"
 def _value(
     kind: ValueType, summary: str = "", *, minimum: int | None = None, bare: bool = False
 ) -> tuple[ArgumentDefinition, ...]:
-    return (ArgumentDefinition("", kind, summary=summary, minimum=minimum, bare=bare),)
+    return (ArgumentDefinition("", kind, summary, minimum=minimum, bare=bare),)
 
 
 _NUMBER = _value(NUMBER)
@@ -70,19 +70,19 @@ def _rule(schema: Subject) -> None:
 
 
 _CEL_ARGUMENTS = (
-    ArgumentDefinition("rule", STRING, summary="The CEL expression; `self` is the value."),
-    ArgumentDefinition("message", STRING, optional=True, summary="What the user is told when it is false."),
-    ArgumentDefinition("messageExpression", STRING, optional=True, summary="A CEL expression that gives the message."),
+    ArgumentDefinition("rule", STRING, "The CEL expression; `self` is the value."),
+    ArgumentDefinition("message", STRING, "What the user is told when it is false.", optional=True),
+    ArgumentDefinition("messageExpression", STRING, "A CEL expression that gives the message.", optional=True),
     ArgumentDefinition(
         "reason",
         STRING,
+        "The machine-readable reason of the refusal.",
         optional=True,
-        summary="The machine-readable reason of the refusal.",
         choices=("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"),
     ),
-    ArgumentDefinition("fieldPath", STRING, optional=True, summary="The field that the refusal names."),
+    ArgumentDefinition("fieldPath", STRING, "The field that the refusal names.", optional=True),
     ArgumentDefinition(
-        "optionalOldSelf", BOOLEAN, optional=True, summary="Whether the rule also runs when there is no old value."
+        "optionalOldSelf", BOOLEAN, "Whether the rule also runs when there is no old value.", optional=True
     ),
 )
 
@@ -188,10 +188,27 @@ def _one_of(relation: str, priority: int, summary: str, synonyms: tuple[str, ...
     )
 
 
-def _presence(
-    name: str, summary: str, *, required: bool, targets: frozenset[MarkerTarget] = _FIELD
+def _other(
+    name: str,
+    summary: str,
+    *arguments: ArgumentDefinition,
+    example: str = "",
+    effect: Effect | None = None,
+    required: bool | None = None,
+    targets: frozenset[MarkerTarget] = _FIELD,
+    priority: int = 10,
 ) -> MarkerDefinition:
-    return MarkerDefinition(name, targets, summary=summary, example=f"+{name}", category=_CATEGORY, required=required)
+    return MarkerDefinition(
+        name,
+        targets,
+        arguments,
+        summary=summary,
+        example=f"+{name}{example}",
+        category=_CATEGORY,
+        priority=priority,
+        effect=effect,
+        required=required,
+    )
 
 
 def _spelling(name: str, of: str, targets: frozenset[MarkerTarget] = _BOTH) -> MarkerDefinition:
@@ -204,90 +221,66 @@ DEFINITIONS = (
     *(definition.at_items(1) for definition in _SCHEMA),
     _spelling("kubebuilder:pruning:PreserveUnknownFields", "XPreserveUnknownFields"),
     _spelling(_PREFIX + "EmbeddedResource", "XEmbeddedResource", _FIELD),
-    MarkerDefinition(
+    _other(
         _PREFIX + "Schemaless",
-        _FIELD,
-        summary="Starts from an empty schema; only the other markers of the field fill it.",
-        example=f"+{_PREFIX}Schemaless",
-        category=_CATEGORY,
+        "Starts from an empty schema; only the other markers of the field fill it.",
         effect=Whole.EMPTIES,
     ),
     _one_of("at most", 11, "At most one of the fields may be set."),
     _one_of("exactly", 12, "Exactly one of the fields must be set.", ("oneof",)),
     _one_of("at least", 13, "At least one of the fields must be set.", ("anyof",)),
-    _presence("optional", "The field may be left out.", required=False),
-    _presence("required", "The field must be there.", required=True),
-    _presence(
+    _other("optional", "The field may be left out.", required=False),
+    _other("required", "The field must be there.", required=True),
+    _other(
         _PREFIX + "Optional",
         "The field may be left out; on a package: all fields may, unless they say otherwise.",
         required=False,
         targets=_FIELD | {MarkerTarget.PACKAGE},
     ),
-    _presence(
+    _other(
         _PREFIX + "Required",
         "The field must be there; on a package: the default.",
         required=True,
         targets=_FIELD | {MarkerTarget.PACKAGE},
     ),
-    MarkerDefinition(
-        "nullable",
-        _FIELD,
-        summary="The value may be `null`.",
-        example="+nullable",
-        category=_CATEGORY,
-        effect=Sets("nullable"),
-    ),
-    MarkerDefinition(
+    _other("nullable", "The value may be `null`.", effect=Sets("nullable")),
+    _other(
         "kubebuilder:default",
-        _FIELD,
-        _value(ANY, "The default; its type is guessed from its looks."),
-        summary="What the API server fills in when the field is left out.",
-        example='+kubebuilder:default={cpu: "1", memory: 2Gi}',
-        category=_CATEGORY,
+        "What the API server fills in when the field is left out.",
+        *_value(ANY, "The default; its type is guessed from its looks."),
+        example='={cpu: "1", memory: 2Gi}',
         effect=Sets("default"),
     ),
-    MarkerDefinition(
+    _other(
         "default",
-        _FIELD,
-        _value(JSON, "The default as strict JSON."),
-        summary="What the API server fills in when the field is left out.",
-        example='+default="info"',
-        category=_CATEGORY,
+        "What the API server fills in when the field is left out.",
+        *_value(JSON, "The default as strict JSON."),
+        example='="info"',
         effect=Sets("default"),
         priority=9,
     ),
-    MarkerDefinition(
+    _other(
         "kubebuilder:example",
-        _FIELD,
-        _value(ANY, "The example; its type is guessed from its looks."),
-        summary="An example value in the schema.",
-        example="+kubebuilder:example=web-1",
-        category=_CATEGORY,
+        "An example value in the schema.",
+        *_value(ANY, "The example; its type is guessed from its looks."),
+        example="=web-1",
         effect=Sets("example"),
     ),
-    MarkerDefinition(
+    _other(
         "kubebuilder:title",
-        _BOTH,
-        (
-            ArgumentDefinition(
-                "", ANY, summary="A short heading; in quotes where it looks like a number.", textual=True
-            ),
-        ),
-        summary="The `title` of the schema.",
-        example='+kubebuilder:title="Virtual machine"',
-        category=_CATEGORY,
+        "The `title` of the schema.",
+        ArgumentDefinition("", ANY, "A short heading; in quotes where it looks like a number.", textual=True),
+        example='="Virtual machine"',
         effect=Sets("title"),
+        targets=_BOTH,
     ),
-    MarkerDefinition(
+    _other(
         "kubebuilder:externalDocs",
-        _BOTH,
-        (
-            ArgumentDefinition("url", STRING, summary="An absolute URL."),
-            ArgumentDefinition("description", STRING, optional=True, summary="What is to be read there."),
-        ),
-        summary="Points to documentation outside the schema.",
-        example='+kubebuilder:externalDocs:url="https://example.com/docs",description="The manual"',
-        category=_CATEGORY,
+        "Points to documentation outside the schema.",
+        ArgumentDefinition("url", STRING, "An absolute URL."),
+        ArgumentDefinition("description", STRING, "What is to be read there.", optional=True),
+        example=':url="https://example.com/docs",description="The manual"',
         effect=Sets("externalDocs"),
+        targets=_BOTH,
     ),
 )
