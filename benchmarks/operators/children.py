@@ -107,5 +107,6 @@ def deployment_of(widget: Widget) -> Deployment:
 def service_of(widget: Widget) -> Service:
     return Service(
         metadata=ObjectMeta(name=widget.metadata.name, namespace=widget.metadata.namespace),
-        spec=ServiceSpec(selector=labels_of(widget), ports=[ServicePort(port=80, target_port=8080)]),
+        # Without an address of its own: the server has 254.
+        spec=ServiceSpec(cluster_ip="None", selector=labels_of(widget), ports=[ServicePort(port=80, target_port=8080)]),
     )

@@ -37,6 +37,7 @@ func (r parent) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resul
 	}
 	service := &corev1.Service{ObjectMeta: name}
 	_, err = controllerutil.CreateOrUpdate(ctx, r.client, service, func() error {
+		service.Spec.ClusterIP = corev1.ClusterIPNone // the server has addresses for 254 only
 		service.Spec.Selector = labelsOf(&widget)
 		// All that is set by default too, or each reconcile would update it.
 		service.Spec.Ports = []corev1.ServicePort{
