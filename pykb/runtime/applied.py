@@ -11,6 +11,7 @@ import hashlib
 import weakref
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 import orjson
@@ -20,6 +21,7 @@ from pykb.runtime.client.connection import Connection
 from pykb.runtime.structure import UNKNOWN, Shape, Structure
 
 _REMEMBERED = 50_000
+_PLAIN = (str, int, float, NoneType)
 
 
 class AppliedMemory:
@@ -53,11 +55,13 @@ def contains(found: Any, desired: Any, structure: Structure = UNKNOWN) -> bool:
     Nor do elements of others in a list whose elements are told apart. Elements of other lists are compared by position.
     A list in another order is taken for another list: it is applied then.
     """
+    if isinstance(desired, _PLAIN):  # most values, and the cheapest question to ask
+        return bool(found == desired) and isinstance(found, bool) == isinstance(desired, bool)
     if isinstance(desired, Mapping):
         return isinstance(found, Mapping) and all(
             name in found and contains(found[name], value, structure.child(name)) for name, value in desired.items()
         )
-    if isinstance(desired, Sequence) and not isinstance(desired, str):
+    if isinstance(desired, Sequence):
         if not isinstance(found, Sequence) or isinstance(found, str):
             return False
         element = structure.element or UNKNOWN
@@ -67,7 +71,7 @@ def contains(found: Any, desired: Any, structure: Structure = UNKNOWN) -> bool:
         return len(found) == len(desired) and all(
             contains(present, wanted, element) for present, wanted in zip(found, desired, strict=True)
         )
-    return bool(found == desired) and isinstance(found, bool) == isinstance(desired, bool)
+    return bool(found == desired)
 
 
 def _fingerprint(desired: Mapping[str, Any]) -> bytes:

@@ -5,6 +5,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -48,10 +49,10 @@ func (r parent) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Resul
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if widget.Status.ObservedGeneration != widget.Generation {
-		base := widget.DeepCopy()
-		widget.Status.ObservedGeneration = widget.Generation
-		widget.Status.Phase = "Ready"
+	base := widget.DeepCopy()
+	widget.Status.ObservedGeneration = widget.Generation
+	widget.Status.Phase = "Ready"
+	if !equality.Semantic.DeepEqual(base.Status, widget.Status) {
 		if err := r.client.Status().Patch(ctx, &widget, client.MergeFrom(base)); err != nil {
 			return ctrl.Result{}, err
 		}

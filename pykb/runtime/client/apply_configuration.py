@@ -128,7 +128,7 @@ def refuse_partial(obj: AnyObject) -> None:
 
 def _keyless(value: Any, structure: Structure) -> tuple[str, str] | None:
     """The first element of a list that has not the keys of its list: where it is, and which keys."""
-    if isinstance(value, Mapping) and structure.shape in (Shape.STRUCT, Shape.MAP):
+    if isinstance(value, dict) and structure.shape in (Shape.STRUCT, Shape.MAP):
         for name, inner in value.items():
             if isinstance(inner, (dict, list)) and (found := _keyless(inner, structure.child(name))):
                 return f".{name}{found[0]}", found[1]
