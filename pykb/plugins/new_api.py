@@ -19,11 +19,11 @@ from pykb.plugins import against_project
 from pykb.plugins.boilerplate import boilerplate
 from pykb.plugins.builtin_kind import find_builtin, is_called_as_builtin, short_group
 from pykb.plugins.registry import resolve
-from pykb.plugins.request import ApiContext, ApiRequest
+from pykb.plugins.request import ApiRequest, Controller
 from pykb.plugins.style import Style
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
-from pykb.project.resource import BUILTIN_GROUPS, Resource, merge, sample_name
+from pykb.project.resource import BUILTIN_GROUPS, Resource, merge
 from pykb.project.writer import with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.plan import PlanBuilder
@@ -77,7 +77,7 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
     if _failed(found):
         return None, found
     plan = PlanBuilder(root)
-    request = _request(options, project, resource, known, source, boilerplate(plan, found))
+    request = _request(options, project, resource, source, boilerplate(plan, found))
     if _failed(found):
         return None, found
     for plugin in chain:
@@ -154,82 +154,42 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
         return find_builtin(replace(plain, group=short, domain=BUILTIN_GROUPS[short], core=True), found)
     if options.external_api_path:
         return replace(plain, domain=options.external_api_domain, path=options.external_api_path, external=True)
-    path = _api_module(project, plain)
+    path = ".".join([project.package, "api", *([plain.group_package] if project.multigroup else []), plain.version])
     known = project.find(plain)
     if known is not None and not options.resource:
         return replace(plain, plural=known.plural, namespaced=known.namespaced, path=known.path or path)
     return replace(plain, path=path, api=options.resource)
 
 
-def _api_module(project: Project, resource: Resource) -> str:
-    parts = [project.package or as_module_name(project.project_name), "api"]
-    if project.multigroup:
-        parts.append(resource.group_package)
-    return ".".join((*parts, resource.version))
-
-
 def _request(
     options: NewApi,
     project: Project,
     resource: Resource,
-    known: Resource | None,
     source: Resource | None,
     header: str,
 ) -> ApiRequest:
-    package = project.package or as_module_name(project.project_name)
+    request = ApiRequest(
+        project=project,
+        resource=resource,
+        boilerplate=header,
+        force=options.force,
+        known=project.find(resource),
+        source=source,
+        make_resource=options.resource,
+        controller=None,
+    )
+    if not options.controller:
+        return request
     named = options.controller_name
     stem = as_module_name(named) if named else resource.singular
     suffix = "controller" if options.style is Style.RECONCILER else "handlers"
-    folder = [package, "controllers", *([resource.group_package] if project.multigroup else [])]
-    context = ApiContext(
-        project_name=project.project_name,
-        package=package,
-        domain=project.domain,
-        boilerplate=header,
-        group=resource.group,
-        version=resource.version,
-        kind=resource.kind,
-        plural=resource.plural,
-        singular=resource.singular,
-        api_group=resource.api_group,
-        api_version=resource.api_version,
-        irregular_plural=resource.irregular_plural,
-        namespaced=resource.namespaced,
-        operator_namespaced=project.namespaced,
-        multigroup=project.multigroup,
-        resource=options.resource,
-        controller=options.controller,
-        style=str(options.style),
-        core=resource.core,
-        external=resource.external,
-        protected=resource.protected,
-        api_module=resource.path,
-        controller_module=".".join([*folder, f"{stem}_{suffix}"]),
-        controller_name=_runtime_name(resource, named, multigroup=project.multigroup),
+    controller = Controller(
+        module=request.module("controllers", f"{stem}_{suffix}"),
+        name=f"{request.group_prefix}{named or resource.singular}" if project.multigroup else named,
         reconciler=reconciler_name(resource.kind, named),
-        sample=sample_name(resource),
-        role_prefix=_group_prefix(resource) if project.multigroup else "",
+        style=options.style,
     )
-    return ApiRequest(
-        project=project,
-        resource=resource,
-        known=known,
-        source=source,
-        context=context,
-        force=options.force,
-        make_resource=options.resource,
-        make_controller=options.controller,
-    )
-
-
-def _group_prefix(resource: Resource) -> str:
-    """What tells the same kind of two groups apart in names."""
-    return f"{resource.group_package.replace('_', '-').strip('-')}-"
-
-
-def _runtime_name(resource: Resource, named: str, *, multigroup: bool) -> str:
-    """How the controller is called in logs and metrics, where that is not the kind: unique in the project."""
-    return f"{_group_prefix(resource)}{named or resource.singular}" if multigroup else named
+    return replace(request, controller=controller)
 
 
 def reconciler_name(kind: str, controller_name: str) -> str:

@@ -9,17 +9,15 @@ from pathlib import Path
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.create_webhook import CORE_WEBHOOK
 from pykb.files.plan import Plan
-from pykb.meta.names import as_module_name
-from pykb.meta.webhook_paths import mutate_path, validate_path
 from pykb.plugins import against_webhooks
 from pykb.plugins.boilerplate import boilerplate
 from pykb.plugins.plugin import WebhookPlugin
 from pykb.plugins.registry import resolve
-from pykb.plugins.request import Spoke, WebhookContext, WebhookRequest
+from pykb.plugins.request import WebhookRequest
 from pykb.plugins.webhook_target import find_target
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
-from pykb.project.resource import Resource, merge, sample_name
+from pykb.project.resource import Resource, merge
 from pykb.project.webhooks import Webhooks
 from pykb.project.writer import with_resource
 from pykb.scaffold import naming
@@ -137,53 +135,14 @@ def _request(
     options: NewWebhook, project: Project, resource: Resource, wanted: Webhooks, header: str
 ) -> WebhookRequest:
     """What the plugins are asked for; with ``--force`` the module is made anew, so everything that the kind has."""
-    package = project.package or as_module_name(project.project_name)
-    group = [resource.group_package] if project.multigroup else []
-    everything = resource.webhooks or wanted
-    made = everything if options.force else wanted
-    api = ".".join([package, "api", *group])
-    module = ".".join([package, "webhooks", *group, resource.version, f"{resource.singular}_webhook"])
-    spokes = tuple(Spoke(version, f"{api}.{version}.{resource.singular}_conversion") for version in made.spoke)
-    context = WebhookContext(
-        project_name=project.project_name,
-        package=package,
+    return WebhookRequest(
+        project=project,
+        resource=resource,
         boilerplate=header,
-        group=resource.group,
-        version=resource.version,
-        kind=resource.kind,
-        plural=resource.plural,
-        singular=resource.singular,
-        api_group=resource.api_group,
-        api_version=resource.api_version,
-        namespaced=resource.namespaced,
-        multigroup=project.multigroup,
-        own=resource.api,
-        core=resource.core,
-        external=resource.external,
-        api_module=resource.path,
-        api_package=api,
-        webhook_module=module,
-        defaulting=made.defaulting,
-        validation=made.validation,
-        conversion=made.conversion,
-        defaulting_path=everything.defaulting_path,
-        validation_path=everything.validation_path,
-        mutate_path=everything.defaulting_path or mutate_path(resource.gvk),
-        validate_path=everything.validation_path or validate_path(resource.gvk),
-        name=_name(resource, project),
-        sample=sample_name(resource),
-        spokes=spokes,
+        force=options.force,
+        made=(resource.webhooks or wanted) if options.force else wanted,
+        named=wanted.spoke,
     )
-    named = tuple(spoke for spoke in spokes if spoke.version in wanted.spoke)
-    return WebhookRequest(project=project, resource=resource, context=context, spokes=named, force=options.force)
-
-
-def _name(resource: Resource, project: Project) -> str:
-    """The end of the webhooks' names, unique in their configuration: kubebuilder's, or with the group in it."""
-    others = (r for r in project.resources if r.webhooks and r.api_group != resource.api_group)
-    if all((r.kind.lower(), r.version) != (resource.singular, resource.version) for r in others):
-        return f"{resource.singular}-{resource.version}.kb.io"
-    return f"{resource.singular}-{resource.version}.{resource.api_group or 'core'}.kb.io"
 
 
 def _say_core(resource: Resource, project: Project, found: Diagnostics) -> None:

@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.plugins.request import ApiRequest
 from pykb.project.resource import Resource, sample_name
+from pykb.python_source.source import CodeStyle, Source
 from pykb.scaffold.plan import PlanBuilder
 
 _OF_ONE_VERSION = re.compile(r"# *\+kubebuilder:(storageversion|unservedversion|deprecatedversion\b.*)")
 """Markers that say how one version is kept; the new one starts without."""
 
 
-def types(request: ApiRequest, plan: PlanBuilder, source: Resource) -> bytes | None:
+def types(request: ApiRequest, plan: PlanBuilder, source: Resource, style: CodeStyle) -> str | None:
     """The module of types as the source has it, with the group and version of the new API.
 
     ``None`` where it cannot be taken over; the plan has the finding.
     """
     path = f"{source.path.replace('.', '/')}/{source.singular}_types.py"
     text = plan.text(path)
-    old, new = f"from {source.path}.groupversion import", f"from {request.context.api_module}.groupversion import"
-    if text is not None and old in text:
-        kept = (line for line in text.splitlines(keepends=True) if not _OF_ONE_VERSION.fullmatch(line.strip()))
-        return "".join(kept).replace(old, new).encode()
-    what = "is not there" if text is None else f"has no line `{old} GROUP_VERSION`"
+    old, new = f"{source.path}.groupversion", f"{request.resource.path}.groupversion"
+    if text is not None and f"from {old} import" in text:
+        kept = "".join(line for line in text.splitlines(keepends=True) if not _OF_ONE_VERSION.fullmatch(line.strip()))
+        with contextlib.suppress(SyntaxError):  # the generator reports it
+            return Source.parse(kept).with_module(old, new, style).text
+    what = "is not there" if text is None else f"has no line `from {old} import GROUP_VERSION`"
     plan.diagnostics.add(
         VERSION_SOURCE.at(
             None,
@@ -36,11 +39,10 @@ def types(request: ApiRequest, plan: PlanBuilder, source: Resource) -> bytes | N
     return None
 
 
-def sample(request: ApiRequest, plan: PlanBuilder, source: Resource) -> bytes | None:
+def sample(request: ApiRequest, plan: PlanBuilder, source: Resource) -> str | None:
     """The sample of the source in the new version; ``None`` where the source has none."""
-    context = request.context
     text = plan.text(f"config/samples/{sample_name(source)}")
     if text is None:
         return None
     version = re.compile(rf"^apiVersion: {re.escape(source.api_version)}$", re.MULTILINE)
-    return version.sub(f"apiVersion: {context.api_version}", text).encode()
+    return version.sub(f"apiVersion: {request.resource.api_version}", text)

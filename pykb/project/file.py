@@ -19,6 +19,7 @@ from pykb.diagnostics.codes.cli import NOT_ENCODED
 from pykb.diagnostics.codes.project import PROJECT_FIELD, PROJECT_SYNTAX, PROJECT_VERSION, RESTORE
 from pykb.diagnostics.model import Diagnostic
 from pykb.meta.gvk import GroupKind
+from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.project import FILE_NAME, content
 from pykb.project.resource import Resource
@@ -143,12 +144,13 @@ class _Reader:
         if not isinstance(entries, list):
             self._wrong("a list", "resources")
             entries = []
+        name = self._text("projectName", required=True)
         return Project(
             text,
             self._document.node,
             domain=self._text("domain"),
-            project_name=self._text("projectName", required=True),
-            package=self._text("repo"),
+            project_name=name,
+            package=self._text("repo") or (as_module_name(name) if name else ""),
             layout=(layout,) if isinstance(layout, str) else self._texts("layout"),
             multigroup=self._flag("multigroup"),
             namespaced=self._flag("namespaced"),

@@ -11,6 +11,7 @@ from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING
 from pykb.files.plan import Action, Draft, Plan
 from pykb.project import FILE_NAME
+from pykb.python_source.layout import WIDTH
 from pykb.scaffold.check import check
 from pykb.scaffold.insert import Fragment, insert, missing
 
@@ -59,7 +60,7 @@ class PlanBuilder(Draft):
                 )
             )
 
-    def insert(self, path: str, *fragments: Fragment) -> None:
+    def insert(self, path: str, *fragments: Fragment, width: int = WIDTH) -> None:
         """Insert above an anchor, the same for all fragments; those that are there already are left alone."""
         snapshot = self.read(path)
         if snapshot is None:
@@ -73,7 +74,7 @@ class PlanBuilder(Draft):
         text = self.text(path)
         if text is None:
             return
-        after, problem = insert(text, fragments, path=path)
+        after, problem = insert(text, fragments, path=path, width=width)
         if problem is not None:
             self.diagnostics.add(_as_on_disk(problem, text, snapshot.content or text.encode()))
         elif after != text:

@@ -24,6 +24,6 @@ def environment() -> Environment:
     )
 
 
-def render(name: str, context: Mapping[str, Any]) -> bytes:
+def render(name: str, context: Mapping[str, Any]) -> str:
     """One file of ``templates/files``; ``name`` ends in ``.j2``."""
-    return environment().get_template(name).render(context).encode()
+    return environment().get_template(name).render(context)

@@ -158,10 +158,12 @@ def test_a_template_of_ours_is_broken(
     root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A rendered file that does not parse."""
-    from pykb.plugins.python_v1 import api
+    from pykb.plugins import rendering
 
-    real = api.render
-    monkeypatch.setattr(api, "render", lambda name, values: real(name, values).replace(b"class Disk(", b"class Disk"))
+    real = rendering.render
+    monkeypatch.setattr(
+        rendering, "render", lambda name, values: real(name, values).replace("class Disk(", "class Disk")
+    )
     golden("rendered-broken/python", stderr_of(capfd, *DISK, code=1))
     assert not (root / "sealvm/api").exists()
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pykb.diagnostics.codes.scaffold import FILE_MISSING
-from pykb.plugins.request import WebhookContext, WebhookRequest
+from pykb.plugins.rendering import Files
+from pykb.plugins.request import WebhookRequest
 from pykb.scaffold.kustomization import Member, extend, pasted
 from pykb.scaffold.plan import PlanBuilder
-from pykb.scaffold.template import render
 
 DEFAULT = "config/default/kustomization.yaml"
 POLICIES = "config/network-policy/kustomization.yaml"
@@ -38,28 +38,23 @@ _INJECT = (".metadata.annotations.[cert-manager.io/inject-ca-from]",)
 
 def scaffold(request: WebhookRequest, plan: PlanBuilder) -> None:
     """The files that all webhooks share are made by the first of them; then only lists grow."""
-    context = request.context
+    files = Files(request, plan)
     for path in _FILES:
-        _once(plan, path, context)
-    if context.defaulting or context.validation:
+        files.once(path, f"{path}.j2")
+    if request.made.defaulting or request.made.validation:
         _extend(plan, "config/webhook/kustomization.yaml", Member("resources", "manifests.yaml"))
-    _extend(plan, DEFAULT, *_RESOURCES, _PATCH, *_replacements(context))
+    _extend(plan, DEFAULT, *_RESOURCES, _PATCH, *_replacements(request))
     if plan.current(POLICIES) is not None:  # who does not want the policies has deleted them
-        _once(plan, "config/network-policy/allow-webhook-traffic.yaml", context)
+        policy = "config/network-policy/allow-webhook-traffic.yaml"
+        files.once(policy, f"{policy}.j2")
         _extend(plan, POLICIES, Member("resources", "allow-webhook-traffic.yaml"))
 
 
-def _once(plan: PlanBuilder, path: str, context: WebhookContext) -> None:
-    """A file of the project, not of the kind: also `--force` leaves it alone."""
-    if plan.current(path) is None:
-        plan.create(path, render(f"{path}.j2", context.as_dict()))
-
-
-def _replacements(context: WebhookContext) -> list[Member]:
+def _replacements(request: WebhookRequest) -> list[Member]:
     """Names that are known only when kustomize has put the prefix and the namespace to them."""
     targets = ["kind: MutatingWebhookConfiguration", "kind: ValidatingWebhookConfiguration"]
-    if context.conversion:
-        targets.append(f"kind: CustomResourceDefinition\nname: {context.plural}.{context.api_group}")
+    if request.made.conversion:
+        targets.append(f"kind: CustomResourceDefinition\nname: {request.resource.plural}.{request.resource.api_group}")
     names = ("The certificate is for the Service of the webhooks: <name>.<namespace>.svc",)
     trust = ("cert-manager tells the API server whom to trust: <namespace>/<name> of the certificate.",)
     return [

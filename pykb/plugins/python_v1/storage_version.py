@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
-from pykb.reading import python_text
+from pykb.python_source.source import Source
 from pykb.scaffold.plan import PlanBuilder
 
 MARKER = "+kubebuilder:storageversion"
@@ -40,12 +39,11 @@ def move(plan: PlanBuilder, hub: str, others: Sequence[str], kind: str) -> None:
     """
     for path in others:
         text = plan.text(path) or ""
-        for line in reversed(_marker_lines(text, kind)):
-            lines = text.splitlines(keepends=True)
-            text = "".join([*lines[:line], *lines[line + 1 :]])
+        for line in _marker_lines(text, kind):
+            text = Source.parse(text).without_line(line).text
             plan.update(path, text.encode())
     text = plan.text(hub) or ""
-    if not _marker_lines(text, kind):
+    if not is_marked(text, kind):
         marked = _marked(text, kind)
         if marked is not None:
             plan.update(hub, marked.encode())
@@ -57,35 +55,22 @@ def is_marked(text: str, kind: str) -> bool:
 
 
 def _marker_lines(text: str, kind: str) -> list[int]:
-    """The indices of the marker's lines in the comments above a class."""
-    start = _start(text, kind)
-    if start is None:
+    """The indices of the marker's lines in the comments above a class, the last one first."""
+    source = _source(text)
+    found = source and source.find_class(kind)
+    if not source or not found:
         return []
-    lines = text.splitlines()
-    found: list[int] = []
-    while start > 0 and (lines[start - 1].startswith("#") or not lines[start - 1].strip()):
-        start -= 1
-        if lines[start].lstrip("# \t").rstrip() == MARKER:
-            found.insert(0, start)
-    return found
+    return [at for at in source.comments_above(found) if source.lines[at].lstrip("# \t").rstrip() == MARKER]
 
 
 def _marked(text: str, kind: str) -> str | None:
-    line = _start(text, kind)
-    if line is None:
-        return None
-    lines = text.splitlines(keepends=True)
-    newline = "\r\n" if lines[line].endswith("\r\n") else "\n"
-    return "".join([*lines[:line], f"# {MARKER}{newline}", *lines[line:]])
+    source = _source(text)
+    found = source and source.find_class(kind)
+    return source.with_lines(source.start(found), f"# {MARKER}").text if source and found else None
 
 
-def _start(text: str, kind: str) -> int | None:
-    """The index of the first line of a class; ``None`` where there is none."""
+def _source(text: str) -> Source | None:
     try:
-        tree = python_text.parse(text)
+        return Source.parse(text)
     except SyntaxError:  # the generator reports it
         return None
-    found = next((node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == kind), None)
-    if found is None:
-        return None
-    return min([found.lineno, *(decorator.lineno for decorator in found.decorator_list)]) - 1

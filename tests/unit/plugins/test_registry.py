@@ -85,7 +85,7 @@ class Hooked(Notes):
 
     def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
         """Add a line for each webhook."""
-        plan.update("NOTES", (plan.current("NOTES") or b"") + f"{request.context.mutate_path}\n".encode())
+        plan.update("NOTES", (plan.current("NOTES") or b"") + f"{request.mutate_path}\n".encode())
 
 
 @pytest.mark.parametrize(("plugin", "added"), [(Notes, ""), (Hooked, "/mutate-infra-example-com-v1-machine\n")])

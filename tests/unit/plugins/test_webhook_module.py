@@ -7,22 +7,22 @@ import ast
 import pytest
 
 from pykb.plugins.python_v1.webhook_module import Addition, extend
+from pykb.python_source.imports import Import
+from pykb.python_source.source import CodeStyle
 
+STYLE = CodeStyle("fleet")
 VALIDATOR = Addition(
-    class_name="ShipValidator",
-    class_text="# +marker\nclass ShipValidator(Validator[Ship]):\n    pass\n",
+    name="ShipValidator",
     method="with_validator",
     call="with_validator(ShipValidator())",
-    names=("Validator", "Warnings"),
+    imports=(Import("pykb.runtime", ("Validator", "Warnings")),),
+    code="# +marker\nclass ShipValidator(Validator[Ship]):\n    pass\n",
 )
 CONVERTER = Addition(
-    class_name="",
-    class_text="",
+    name="ShipConverter",
     method="with_converter",
     call="with_converter(ShipConverter())",
-    names=(),
-    imports=("from fleet.api.v1.ship_conversion import ShipConverter",),
-    module="fleet.api.v1.ship_conversion",
+    imports=(Import("fleet.api.v1.ship_conversion", ("ShipConverter",)),),
 )
 MODULE = '''\
 """Mine."""
@@ -56,10 +56,10 @@ BODY = MODULE[MODULE.index("    builder = ") :]
 
 def run(text: str, *additions: Addition) -> str:
     """The module with the additions; it parses, and another run changes nothing."""
-    result, problem = extend(text, additions, path="m.py", function="setup_ship_webhook")
+    result, problem = extend(text, additions, path="m.py", function="setup_ship_webhook", style=STYLE)
     assert problem is None
     ast.parse(result)
-    assert extend(result, additions, path="m.py", function="setup_ship_webhook") == (result, None)
+    assert extend(result, additions, path="m.py", function="setup_ship_webhook", style=STYLE) == (result, None)
     return result
 
 
@@ -83,13 +83,10 @@ def test_a_converter_is_imported_in_order() -> None:
 def test_a_second_converter_is_no_repetition_of_the_first() -> None:
     """Converters are told apart by their modules."""
     other = Addition(
-        "",
-        "",
-        "with_converter",
-        "with_converter(V3ShipConverter())",
-        (),
-        imports=("from fleet.api.v3.ship_conversion import ShipConverter as V3ShipConverter",),
-        module="fleet.api.v3.ship_conversion",
+        name="V3ShipConverter",
+        method="with_converter",
+        call="with_converter(V3ShipConverter())",
+        imports=(Import("fleet.api.v3.ship_conversion", ("ShipConverter as V3ShipConverter",)),),
     )
     result = run(run(MODULE, CONVERTER), other)
     assert result.count("with_converter(") == 2
@@ -153,14 +150,14 @@ def test_windows_line_ends_stay() -> None:
 )
 def test_a_module_of_another_form_is_left_alone(text: str, code: str) -> None:
     """The finding has the lines to paste; pasted, the command goes on."""
-    result, problem = extend(text, [VALIDATOR], path="m.py", function="setup_ship_webhook")
+    result, problem = extend(text, [VALIDATOR], path="m.py", function="setup_ship_webhook", style=STYLE)
     assert result == text
     assert problem is not None
     assert problem.code.slug == code
     if code == "webhook-module":
         assert "class ShipValidator(Validator[Ship]):" in problem.help[0]
-        pasted = text + VALIDATOR.class_text + "builder.with_validator(ShipValidator())\n"
-        assert extend(pasted, [VALIDATOR], path="m.py", function="setup_ship_webhook") == (pasted, None)
+        pasted = text + VALIDATOR.code + "builder.with_validator(ShipValidator())\n"
+        assert extend(pasted, [VALIDATOR], path="m.py", function="setup_ship_webhook", style=STYLE) == (pasted, None)
 
 
 def test_a_module_that_builds_no_webhooks_needs_the_function_only() -> None:
@@ -169,9 +166,11 @@ def test_a_module_that_builds_no_webhooks_needs_the_function_only() -> None:
         "from pykb.runtime import Manager, WebhookBuilder\n\n\ndef setup_ship_webhook(manager: Manager) -> None:\n"
         "    builder = WebhookBuilder(manager).for_(Ship)\n    builder.complete()"
     )
-    text, problem = extend("x = 1\n", [VALIDATOR], path="m.py", function="setup_ship_webhook", setup=setup)
+    text, problem = extend("x = 1\n", [VALIDATOR], path="m.py", function="setup_ship_webhook", style=STYLE, setup=setup)
     assert problem is not None
     _, _, pasted = problem.help[0].partition("\n")
-    result, problem = extend(f"{text}{pasted}\n", [VALIDATOR], path="m.py", function="setup_ship_webhook", setup=setup)
+    result, problem = extend(
+        f"{text}{pasted}\n", [VALIDATOR], path="m.py", function="setup_ship_webhook", style=STYLE, setup=setup
+    )
     assert problem is None
     assert "builder.with_validator(ShipValidator())\n    builder.complete()" in result

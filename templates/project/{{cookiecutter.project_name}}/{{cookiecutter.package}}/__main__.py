@@ -8,14 +8,7 @@ from pykb.runtime import Manager, ManagerOptions
 
 # +pykb:scaffold:imports
 
-{% set id = '"' ~ cookiecutter.project_name ~ "." ~ cookiecutter.domain ~ '"' %}
-{% if 100 <= id | length <= 116 %}
-LEADER_ELECTION_ID = (
-    {{ id }}
-)
-{% else %}
-LEADER_ELECTION_ID = {{ id }}
-{% endif %}
+LEADER_ELECTION_ID = "{{ cookiecutter.project_name }}.{{ cookiecutter.domain }}"
 
 
 def register(manager: Manager) -> None:

@@ -1,0 +1,248 @@
+"""Statements that are too long for their line, broken as the formatters Ruff and Black break them.
+
+Whoever writes Python writes each statement on one line, whatever the names in it. The formatter itself would be a
+dependency of 25 MB whose bytes change with its version; what generated code needs of it is where brackets are opened.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import tokenize
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import StringIO
+from itertools import pairwise
+from unicodedata import east_asian_width
+
+WIDTH = 120
+"""The line length that a new project asks of its formatter."""
+
+OR = " | "
+_OPERATORS = (OR, " / ", " is ")
+"""Nodes of their own: between brackets a line may begin with one."""
+
+_INDENT = 4
+_NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+_IMPORT = re.compile(r"from (\S+) import ([^(]+)")
+_VALUE = re.compile(r"(return |assert |[\w.]+(?:: [^=(]+)? = )(.+)")
+_PRAGMA = re.compile(r" *# ?(noqa|type:|pyright:)")
+
+
+@dataclass(frozen=True, slots=True)
+class Brackets:
+    """What stands between brackets.
+
+    Attributes:
+        brackets: Both of them.
+        parts: What is between the commas.
+        comma: What stands behind the last part where each has a line of its own.
+        joins: Whether all parts may share a line of their own, as arguments do.
+    """
+
+    brackets: str
+    parts: tuple[Nodes, ...]
+    comma: str = ","
+    joins: bool = False
+
+
+Nodes = tuple["str | Brackets", ...]
+
+
+def line_length(pyproject: bytes | None) -> int | None:
+    r"""What a project's ``pyproject.toml`` says of the length of lines; ``None`` where it says nothing.
+
+    >>> line_length(b"[tool.ruff]\nline-length = 100"), line_length(b"[tool.black]"), line_length(b"")
+    (100, 88, None)
+    """
+    try:
+        tools = tomllib.loads((pyproject or b"").decode()).get("tool")
+    except ValueError:  # whoever reads the project's settings says so
+        return None
+    asked = [tools[name] for name in ("ruff", "black") if name in tools] if isinstance(tools, dict) else []
+    length = asked[0].get("line-length", 88) if asked and isinstance(asked[0], dict) else None
+    return length if isinstance(length, int) else None
+
+
+def columns(text: str) -> int:
+    """The columns that a text takes: two for each wide character, as of Chinese."""
+    return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def flat(nodes: Nodes) -> str:
+    """The text on one line."""
+    return "".join(
+        node if isinstance(node, str) else f"{', '.join(map(flat, node.parts))}".join(node.brackets) for node in nodes
+    )
+
+
+def broken(nodes: Nodes, *, indent: int, column: int, tail: int = 0, width: int = WIDTH) -> str:
+    """The text, broken where it does not fit.
+
+    Args:
+        nodes: What to write.
+        indent: The indentation of the line that it begins on.
+        column: Where on that line it begins.
+        tail: The length of what follows its last line.
+        width: The columns that there are.
+    """
+    if column + columns(flat(nodes)) + tail <= width:
+        return flat(nodes)
+    if any(operator in nodes for operator in _OPERATORS):
+        return _one_operand_a_line(nodes, indent, tail, width)
+    out = ""
+    for at, node in enumerate(nodes):
+        text = flat((node,))
+        is_wide = column + columns(text) + _unbreakable(nodes[at + 1 :], tail) > width
+        if is_wide and isinstance(node, Brackets) and node.parts:
+            out, column = out + _opened(node, indent, width), indent + 1
+        else:
+            out, column = out + text, column + columns(text)
+    return out
+
+
+def _unbreakable(nodes: Nodes, tail: int) -> int:
+    """The columns up to the next bracket that can be opened, that included."""
+    taken = 0
+    for node in nodes:
+        if isinstance(node, Brackets) and node.parts:
+            return taken + 1
+        taken += columns(flat((node,)))
+    return taken + tail
+
+
+def _one_operand_a_line(nodes: Nodes, indent: int, tail: int, width: int) -> str:
+    """Whoever is not between brackets already puts parentheses around it."""
+    starts = [0, *(at for at, node in enumerate(nodes) if node in _OPERATORS), len(nodes)]
+    lines: list[str] = []
+    for start, end in pairwise(starts):
+        sign = f"{nodes[start]}".lstrip() if start else ""
+        column, behind = indent + len(sign), tail if end == len(nodes) else 0
+        operand = nodes[start + 1 if sign else 0 : end]
+        lines.append(sign + broken(operand, indent=indent, column=column, tail=behind, width=width))
+    return f"\n{' ' * indent}".join(lines)
+
+
+def _opened(node: Brackets, indent: int, width: int) -> str:
+    inner = indent + _INDENT
+    joined = ", ".join(map(flat, node.parts))
+    if node.joins and inner + columns(joined) <= width:
+        lines = [joined]
+    else:
+        tail = len(node.comma)
+        lines = [broken(part, indent=inner, column=inner, tail=tail, width=width) + node.comma for part in node.parts]
+    body = "".join(f"{' ' * inner}{line}\n" for line in lines)
+    return f"{node.brackets[0]}\n{body}{' ' * indent}{node.brackets[1]}"
+
+
+def laid_out(text: str, width: int = WIDTH) -> str:
+    """A module or a part of one, with those of its statements broken that are one line, and a too long one."""
+    lines = text.splitlines(keepends=True)
+    for first, last in reversed([*_statements(text)]):
+        if first == last:
+            lines[first] = fitted(lines[first].rstrip("\n"), width) + "\n"
+    return "".join(lines)
+
+
+def _statements(text: str) -> Iterator[tuple[int, int]]:
+    """The first and the last line of each statement, counted from 0."""
+    first = None
+    for token in tokenize.generate_tokens(StringIO(text).readline):
+        if token.type == tokenize.NEWLINE and first is not None:
+            yield first, token.start[0] - 1
+            first = None
+        elif token.type not in _NO_CODE and first is None:
+            first = token.start[0] - 1
+
+
+def fitted(line: str, width: int = WIDTH) -> str:
+    """One statement with its indentation, broken where it does not fit."""
+    if columns(line) <= width:
+        return line
+    code, remark = _without_remark(line.lstrip())
+    indent = len(line) - len(line.lstrip())
+    blanks = " " * indent
+    if columns(blanks + code) + (0 if _PRAGMA.match(remark) else columns(remark)) <= width:
+        return line
+    if match := _IMPORT.fullmatch(code):
+        names = "".join(f"{blanks}    {name.strip()},{remark}\n" for name in match[2].split(","))
+        return f"{blanks}from {match[1]} import (\n{names}{blanks})"
+    nodes = _parsed(code)
+    if match := _VALUE.fullmatch(code):
+        nodes = (match[1], *_parenthesised(_parsed(match[2]), match[1], indent, width))
+    return blanks + broken(nodes, indent=indent, column=indent, width=width) + remark
+
+
+def _parenthesised(value: Nodes, start: str, indent: int, width: int) -> Nodes:
+    """A value in parentheses of its own: around operators, and where it would not fit up to its first bracket."""
+    around = (Brackets("()", (value,), ""),)
+    if any(operator in value for operator in _OPERATORS):
+        return around
+    if ": " in start and any(isinstance(node, Brackets) for node in value):  # a formatter leaves it behind its type
+        return value
+    taken = _unbreakable(value, 0)
+    return around if indent + _INDENT + taken <= width < indent + len(start) + taken else value
+
+
+def _without_remark(code: str) -> tuple[str, str]:
+    """A statement, and the comment behind it with the blanks before that."""
+    tokens = _tokens(code)
+    bare = code[: next((token.start[1] for token in tokens if token.type == tokenize.COMMENT), len(code))].rstrip()
+    return bare, code[len(bare) :]
+
+
+def _tokens(code: str) -> Iterator[tokenize.TokenInfo]:
+    """The tokens of one statement; newer Pythons give those within an f-string, too, which is never broken."""
+    depth = 0
+    for token in tokenize.generate_tokens(StringIO(code).readline):
+        depth += tokenize.tok_name[token.type] == "FSTRING_START"
+        if not depth:
+            yield token
+        depth -= tokenize.tok_name[token.type] == "FSTRING_END"
+
+
+def _parsed(code: str) -> Nodes:
+    """A statement as text and brackets."""
+    levels: list[list[list[str | Brackets]]] = [[[]]]
+    heads: list[str] = []
+    begin = 0
+    before, word = "", ""
+    for token in _tokens(code):
+        sign = token.string if token.type == tokenize.OP or f" {token.string} " in _OPERATORS else ""
+        if sign and (sign in "([{)]}" or f" {sign} " in _OPERATORS or (sign == "," and len(levels) > 1)):
+            part = levels[-1][-1]
+            text = code[begin : token.start[1]]
+            part.append(text if part and part[-1] not in _OPERATORS else text.lstrip())
+            begin = token.end[1]
+            if sign in "([{":
+                heads.append("def" if before == "def" else word)
+                levels.append([[]])
+            elif sign in ")]}":
+                parts = tuple(tuple(node for node in part if node) for part in levels.pop())
+                levels[-1][-1].append(_brackets(sign, parts, heads.pop()))
+            elif sign == ",":
+                levels[-1].append([])
+            else:
+                part[-1:] = [text.rstrip(), f" {sign} "]
+        before, word = word, token.string
+    last = code[begin:].lstrip() if levels[0][0] and levels[0][0][-1] in _OPERATORS else code[begin:]
+    return tuple(node for node in (*levels[0][0], last) if node)
+
+
+def _brackets(closing: str, parts: tuple[Nodes, ...], head: str) -> Brackets:
+    """Brackets of source: what stands in front of them says how they are opened.
+
+    Args:
+        closing: The bracket behind.
+        parts: What is between the commas.
+        head: The word in front; of a function that is defined, ``def``.
+    """
+    brackets = next(pair for pair in ("()", "[]", "{}") if pair[1] == closing)
+    parts = parts if parts[-1] else parts[:-1]
+    is_trailer = head in ("def", ")", "]") or (head.isidentifier() and not keyword.iskeyword(head))
+    is_alone = len(parts) == 1
+    if is_alone and head == "def":
+        return Brackets(brackets, parts)
+    # Behind the only part of a subscript or of parentheses a comma would make a tuple; one argument has none either.
+    return Brackets(brackets, parts, "" if is_alone and (is_trailer or closing == ")") else ",", joins=is_trailer)

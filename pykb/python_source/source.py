@@ -1,0 +1,187 @@
+"""A module and additions to it: places are found by the syntax tree, and what its author wrote stays byte for byte."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from io import StringIO
+from typing import Self
+
+from pykb.python_source import imports
+from pykb.python_source.imports import Import, section
+from pykb.python_source.layout import WIDTH, fitted, laid_out
+from pykb.reading import python_text
+
+
+@dataclass(frozen=True, slots=True)
+class CodeStyle:
+    """How a project writes Python.
+
+    Attributes:
+        package: Its own package: imports from it are the last section.
+        width: The columns of a line.
+    """
+
+    package: str
+    width: int = WIDTH
+
+    def formatted(self, text: str) -> str:
+        """A module that was just made: its imports sorted, and statements broken that do not fit on their line."""
+        source = Source.parse(text)
+        found = [*source.imports()]
+        if found:
+            first, last = found[0][0].lineno - 1, found[-1][0].end_lineno
+            head = imports.block([each for _, each in found], self.package, self.width)
+            text = "".join([*source.lines[:first], head, *source.lines[last:]])
+        return laid_out(text, self.width)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of a module. A change gives a new value."""
+
+    text: str
+    tree: ast.Module = field(compare=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a module.
+
+        Raises:
+            SyntaxError: It does not parse.
+        """
+        return cls(text, python_text.parse(text))
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that Python counts, with their ends; `str.splitlines` would count form feeds, too."""
+        return StringIO(self.text, newline="").readlines()
+
+    @property
+    def newline(self) -> str:
+        """How its lines end."""
+        return "\r\n" if self.text.partition("\n")[0].endswith("\r") else "\n"
+
+    def find_class(self, name: str) -> ast.ClassDef | None:
+        """A class of the module itself."""
+        return next((node for node in self.tree.body if isinstance(node, ast.ClassDef) and node.name == name), None)
+
+    def find_function(self, name: str) -> ast.FunctionDef | None:
+        """A function of the module itself."""
+        return next((node for node in self.tree.body if isinstance(node, ast.FunctionDef) and node.name == name), None)
+
+    def imports(self) -> Iterator[tuple[ast.stmt, Import]]:
+        """The imports of the module itself that can be sorted."""
+        for node in self.tree.body:
+            found = imports.of(node)
+            if found is not None:
+                yield node, found
+
+    def aliases(self) -> Iterator[tuple[str, str, str]]:
+        """What is imported anywhere by ``from``: the module, the name, what it is called here."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ImportFrom):
+                yield from ((node.module or "", each.name, each.asname or each.name) for each in node.names)
+
+    def mentions(self, name: str) -> bool:
+        """Whether the code uses a dotted name outside of imports: called, handed on or registered in another way."""
+        used = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name | ast.Attribute))
+        return any(isinstance(node.ctx, ast.Load) and ast.unparse(node) == name for node in used)
+
+    def start(self, node: ast.ClassDef | ast.FunctionDef) -> int:
+        """The index of the first line of a class or a function, with its decorators."""
+        return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
+
+    def comments_above(self, node: ast.ClassDef | ast.FunctionDef, *, blank: bool = True) -> list[int]:
+        """The indices of the lines of comments that end at a class or a function; with those above blank lines, too."""
+        lines, at = self.lines, self.start(node)
+        found: list[int] = []
+        while at > 0 and (lines[at - 1].startswith("#") or (blank and not lines[at - 1].strip())):
+            at -= 1
+            if lines[at].strip():
+                found.append(at)
+        return found
+
+    def with_text(self, line: int, offset: int, added: str) -> Self:
+        """With a text within a line, at an offset as the syntax tree counts it."""
+        lines = self.lines
+        old = lines[line].encode()
+        lines[line] = (old[:offset] + added.encode() + old[offset:]).decode()
+        return self.parse("".join(lines))
+
+    def with_lines(self, at: int, *lines: str) -> Self:
+        """With lines in front of the one that has the index ``at``."""
+        old = self.lines
+        if 0 < at == len(old) and not old[-1].endswith("\n"):
+            old[-1] += self.newline
+        return self.parse("".join([*old[:at], *(f"{line}{self.newline}" for line in lines), *old[at:]]))
+
+    def without_line(self, at: int) -> Self:
+        """Without the line that has an index."""
+        lines = self.lines
+        return self.parse("".join([*lines[:at], *lines[at + 1 :]]))
+
+    def with_import(self, wanted: Import, style: CodeStyle, *, fallback: int | None = None) -> Self:
+        """With an import, joined to one of its module or sorted among those of its section.
+
+        Args:
+            wanted: What to import; names that are imported already are left out.
+            style: Whose package it is, and how long its lines are.
+            fallback: The index of the line that it goes in front of where there are no imports.
+        """
+        known = {(module, name) for module, name, called in self.aliases() if name == called}
+        absent = tuple(name for name in wanted.names if (wanted.module, name) not in known)
+        if wanted.names and not absent:
+            return self
+        wanted = replace(wanted, names=absent)
+        present = [*self.imports()]
+        for node, each in present:
+            if each.module == wanted.module and each.can_join and wanted.can_join and self._is_plain(node, each, style):
+                names = tuple(sorted({*each.names, *absent}, key=imports.member_key))
+                return self._with_import_at(node, fitted(Import(each.module, names).text, style.width))
+        at, is_first = self._place(wanted, present, style, fallback)
+        before, behind = (self.lines[at - 1] if at else ""), "".join(self.lines[at : at + 1])
+        above = [""] if is_first and before.strip() else []
+        below = [""] if behind.strip() and (is_first or not behind.startswith(("from ", "import "))) else []
+        return self.with_lines(at, *above, *fitted(wanted.text, style.width).split("\n"), *below)
+
+    def with_module(self, old: str, new: str, style: CodeStyle) -> Self:
+        """With the imports of one module made of another."""
+        source = self
+        for number, (_, each) in enumerate(self.imports()):
+            if each.module == old:
+                node = [*source.imports()][number][0]
+                text = "".join(source.lines[node.lineno - 1 : node.end_lineno]).replace("\r\n", "\n").rstrip("\n")
+                is_plain = source._is_plain(node, each, style)
+                wanted = fitted(replace(each, module=new).text, style.width)
+                source = source._with_import_at(node, wanted if is_plain else text.replace(old, new, 1))
+        return source
+
+    def _place(
+        self, wanted: Import, present: list[tuple[ast.stmt, Import]], style: CodeStyle, fallback: int | None
+    ) -> tuple[int, bool]:
+        """Where an import goes, and whether it is the first of its section."""
+        own = section(wanted.module, style.package)
+        key = wanted.key(style.package)
+        alike = [(node, each) for node, each in present if section(each.module, style.package) == own]
+        if alike:
+            below = next((node for node, each in alike if each.key(style.package) > key), None)
+            return (below.lineno - 1 if below else alike[-1][0].end_lineno or 0), False
+        above = [node for node, each in present if section(each.module, style.package) < own]
+        if above:
+            return above[-1].end_lineno or 0, True
+        if present:
+            return present[0][0].lineno - 1, True
+        doc = self.tree.body[0] if ast.get_docstring(self.tree) is not None else None
+        return (fallback if fallback is not None else (doc.end_lineno or 0) if doc else 0), True
+
+    def _is_plain(self, node: ast.stmt, each: Import, style: CodeStyle) -> bool:
+        """Whether an import stands there as the formatter writes it: no comments, nothing else on its lines."""
+        text = "".join(self.lines[node.lineno - 1 : node.end_lineno]).replace("\r\n", "\n").strip()
+        return text in {each.text, fitted(each.text, style.width)}
+
+    def _with_import_at(self, node: ast.stmt, text: str) -> Self:
+        lines = self.lines
+        new = "".join(f"{line}{self.newline}" for line in text.split("\n"))
+        return self.parse("".join([*lines[: node.lineno - 1], new, *lines[node.end_lineno :]]))
