@@ -23,8 +23,8 @@ from pykb.diagnostics.render import Format
 from pykb.plugins.style import Style
 
 if TYPE_CHECKING:
+    from pykb.commands.create_api import ApiPlan, NewApi
     from pykb.files.plan import Plan
-    from pykb.plugins.new_api import ApiPlan, NewApi
     from pykb.project.file import Project
     from pykb.project.resource import Resource
 
@@ -81,7 +81,7 @@ def api(
           --external-api-domain io
     """
     from pykb.cli.project import require_project
-    from pykb.plugins.new_api import NewApi, plan_api
+    from pykb.commands.create_api import NewApi, plan_api
 
     root, project = require_project(writes=not (dry_run or diff))
     if resource is None and from_version:

@@ -15,8 +15,8 @@ from pykb.cli.errors import report
 from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed
 
 if TYPE_CHECKING:
+    from pykb.commands.create_webhook import NewWebhook, WebhookPlan
     from pykb.diagnostics import Diagnostics
-    from pykb.plugins.new_webhook import NewWebhook, WebhookPlan
     from pykb.project.file import Project
 
 
@@ -64,7 +64,7 @@ def webhook(
       pykb create webhook --group core --version v1 --kind Pod --defaulting
     """
     from pykb.cli.project import require_project
-    from pykb.plugins.new_webhook import NewWebhook, plan_webhook
+    from pykb.commands.create_webhook import NewWebhook, plan_webhook
 
     root, project = require_project(writes=not (dry_run or diff))
     options = NewWebhook(

@@ -52,7 +52,7 @@ def init(
     """
     from pykb.cli.changes import carry_out
     from pykb.cli.project import settle
-    from pykb.plugins.new_project import NewProject, plan_project
+    from pykb.commands.init import NewProject, plan_project
     from pykb.scaffold.locate import WHEEL
 
     if project_version != "3":

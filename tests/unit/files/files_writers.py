@@ -9,6 +9,7 @@ from pathlib import Path
 
 from files_trees import Tree
 
+from pykb.commands.init import NewProject, plan_project
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan, plan_of
 from pykb.gen.options import GenerateOptions
@@ -18,7 +19,6 @@ from pykb.gen.run import generate
 from pykb.importer.definition import find_definitions
 from pykb.importer.plan import plan_import
 from pykb.importer.source import parse
-from pykb.plugins.new_project import NewProject, plan_project
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
 CRDS = Path(__file__).parents[3] / "testdata/import/crds"

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from pykb.commands.create_api import NewApi, plan_api
+from pykb.commands.create_webhook import NewWebhook, plan_webhook
+from pykb.commands.init import NewProject, plan_project
 from pykb.envtest import ControlPlane, get_assets
 from pykb.files.apply import apply
 from pykb.files.plan import Plan
-from pykb.plugins.new_api import NewApi, plan_api
-from pykb.plugins.new_project import NewProject, plan_project
-from pykb.plugins.new_webhook import NewWebhook, plan_webhook
 from pykb.project.file import read
 
 Grow = Callable[..., Path]

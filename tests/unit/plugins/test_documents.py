@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.plugins.new_api import NewApi
-from pykb.plugins.new_project import NewProject
+from pykb.commands.create_api import NewApi
+from pykb.commands.init import NewProject
 from tests.unit.plugins.conftest import Grow
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pykb.plugins.new_api import NewApi
-from pykb.plugins.new_project import NewProject
+from pykb.commands.create_api import NewApi
+from pykb.commands.init import NewProject
 from tests.unit.plugins.conftest import Grow
 
 PAGES = Path(__file__).parents[3] / "docs/how-to"

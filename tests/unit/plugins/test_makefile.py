@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pykb.commands.create_api import NewApi
+from pykb.commands.init import NewProject
 from pykb.envtest import ControlPlane
-from pykb.plugins.new_api import NewApi
-from pykb.plugins.new_project import NewProject
 from tests.unit.plugins.conftest import Grow, kubectl, make
 
 PACKAGES = "hack/requirements.py pykb"

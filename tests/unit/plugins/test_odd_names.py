@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.plugins.new_api import NewApi
-from pykb.plugins.new_project import NewProject
-from pykb.plugins.new_webhook import NewWebhook
+from pykb.commands.create_api import NewApi
+from pykb.commands.create_webhook import NewWebhook
+from pykb.commands.init import NewProject
 from pykb.plugins.style import Style
 from tests.unit.plugins.conftest import Grow
 

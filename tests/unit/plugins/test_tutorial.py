@@ -7,8 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pykb.plugins.new_api import NewApi
-from pykb.plugins.new_project import NewProject
+from pykb.commands.create_api import NewApi
+from pykb.commands.init import NewProject
 from tests.unit.plugins.conftest import Grow
 
 TUTORIAL = Path(__file__).parents[3] / "docs/tutorials/getting-started.md"

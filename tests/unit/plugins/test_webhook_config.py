@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
+from pykb.commands.create_api import NewApi
+from pykb.commands.create_webhook import NewWebhook
+from pykb.commands.init import NewProject
 from pykb.envtest import ControlPlane
-from pykb.plugins.new_api import NewApi
-from pykb.plugins.new_project import NewProject
-from pykb.plugins.new_webhook import NewWebhook
 from tests.unit.plugins.conftest import Grow, kubectl, make, run
 
 CERT_MANAGER = "certificates", "issuers"

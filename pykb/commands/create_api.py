@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pykb.commands import api_checks
+from pykb.commands.boilerplate import boilerplate
+from pykb.commands.builtin_kind import find_builtin, is_called_as_builtin, short_group
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
 from pykb.diagnostics.codes.create_webhook import CONVERTER_MISSING
@@ -15,9 +18,6 @@ from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
-from pykb.plugins import against_project
-from pykb.plugins.boilerplate import boilerplate
-from pykb.plugins.builtin_kind import find_builtin, is_called_as_builtin, short_group
 from pykb.plugins.registry import resolve
 from pykb.plugins.request import ApiRequest, Controller
 from pykb.plugins.style import Style
@@ -60,7 +60,7 @@ class ApiPlan:
 def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | None, Diagnostics]:
     """Plan an API. Without errors among the findings the plan may be applied."""
     found = Diagnostics()
-    against_project.check_options(options, found)
+    api_checks.check_options(options, found)
     _check_names(options, project, found)
     chain = resolve(options.plugins or project.layout, found)
     source = _source(options, project, found)
@@ -73,7 +73,7 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
     if resource is None or _failed(found):
         return None, found
     known = project.find(resource)
-    against_project.check_resource(options, resource, project, found)
+    api_checks.check_resource(options, resource, project, found)
     if _failed(found):
         return None, found
     plan = PlanBuilder(root)

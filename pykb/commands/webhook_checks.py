@@ -18,7 +18,7 @@ from pykb.project.webhooks import Webhooks
 from pykb.scaffold import naming
 
 if TYPE_CHECKING:
-    from pykb.plugins.new_webhook import NewWebhook
+    from pykb.commands.create_webhook import NewWebhook
 
 _NOTHING = ("nothing was written",)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pykb.commands.builtin_kind import is_called_as_builtin
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.names import CONTROLLER_NAME, FLAG_CONFLICT, FLAG_REQUIRED, GROUP_NAME, PLURAL_NAME
 from pykb.diagnostics.codes.project import (
@@ -15,12 +16,11 @@ from pykb.diagnostics.codes.project import (
     RESOURCE_EXISTS,
 )
 from pykb.meta.plural import undoubled
-from pykb.plugins.builtin_kind import is_called_as_builtin
 from pykb.project.file import Project
 from pykb.project.resource import Resource
 
 if TYPE_CHECKING:
-    from pykb.plugins.new_api import NewApi
+    from pykb.commands.create_api import NewApi
 
 FILE_NAME_LENGTH = 255
 """What file systems take (NAME_MAX of Linux)."""

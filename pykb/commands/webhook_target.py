@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pykb.commands.builtin_kind import find_builtin, short_group
+from pykb.commands.webhook_checks import making
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.create_webhook import API_MISSING
 from pykb.diagnostics.codes.project import RESOURCE_CONFLICT
 from pykb.diagnostics.suggest import closest
 from pykb.meta.plural import pluralize
-from pykb.plugins.against_webhooks import making
-from pykb.plugins.builtin_kind import find_builtin, short_group
 from pykb.project.file import Project
 from pykb.project.resource import BUILTIN_GROUPS, Resource
 from pykb.scaffold import naming
 
 if TYPE_CHECKING:
-    from pykb.plugins.new_webhook import NewWebhook
+    from pykb.commands.create_webhook import NewWebhook
 
 _NOTHING = ("nothing was written",)
 

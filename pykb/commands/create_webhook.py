@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pykb.commands import webhook_checks
+from pykb.commands.boilerplate import boilerplate
+from pykb.commands.webhook_target import find_target
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.create_webhook import CORE_WEBHOOK
 from pykb.files.plan import Plan
-from pykb.plugins import against_webhooks
-from pykb.plugins.boilerplate import boilerplate
 from pykb.plugins.plugin import WebhookPlugin
 from pykb.plugins.registry import resolve
 from pykb.plugins.request import WebhookRequest
-from pykb.plugins.webhook_target import find_target
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import Resource, merge
@@ -71,7 +71,7 @@ class WebhookPlan:
 def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[WebhookPlan | None, Diagnostics]:
     """Plan the webhooks of a kind. Without errors among the findings the plan may be applied."""
     found = check_words(options)
-    against_webhooks.check_options(options, found)
+    webhook_checks.check_options(options, found)
     chain = resolve(options.plugins or project.layout, found)
     if _failed(found):
         return None, found
@@ -80,7 +80,7 @@ def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[Web
         return None, found
     known = project.find(resource)
     wanted = _wanted(options, resource, project)
-    against_webhooks.check(options, wanted, resource, project, found)
+    webhook_checks.check(options, wanted, resource, project, found)
     if _failed(found):
         return None, found
     plan = PlanBuilder(root)
@@ -119,7 +119,7 @@ def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhoo
     if options.conversion and not spokes:
         known = project.find(resource)
         converted = known.webhooks.spoke if known and known.webhooks and not options.force else ()
-        versions = against_webhooks.versions(resource, project)
+        versions = webhook_checks.versions(resource, project)
         spokes = tuple(v for v in versions if v != resource.version and v not in converted)
     return Webhooks(
         defaulting=options.defaulting,

@@ -1,0 +1,1 @@
+"""The commands that scaffold, as plans: checked against the project, filled by plugins."""
