@@ -11,17 +11,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeAlias
-
-from aiohttp import web
+from typing import Any
 
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.serving import Handler, HttpError, HttpRequest, HttpResponse
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +32,7 @@ REMEMBERED = 1024
 ASKED_AT_ONCE = 4
 """Questions to the API server at the same time. Anybody can send tokens, and controllers share the connections."""
 
-Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +56,21 @@ class ApiAuthorizer:
         self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
         self._verdicts: dict[tuple[User, str, str], tuple[float, bool]] = {}
 
-    @web.middleware
-    async def middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def middleware(self, request: HttpRequest, handler: Handler) -> HttpResponse:
         """Answer 401 without a valid token, 403 without permission, 500 when it cannot be found out."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
-            raise web.HTTPUnauthorized(text="a bearer token is needed\n", headers={"WWW-Authenticate": "Bearer"})
+            raise HttpError(401, "a bearer token is needed\n", _CHALLENGE)
         try:
             user = await self.authenticate(token.strip())
             if user is None:
-                raise web.HTTPUnauthorized(text="the token is not valid\n", headers={"WWW-Authenticate": "Bearer"})
+                raise HttpError(401, "the token is not valid\n", _CHALLENGE)
             allowed = await self.authorize(user, path=request.path, verb=request.method.lower())
         except PykbError as error:
             logger.warning("cannot authorise", extra={"path": request.path, "error": str(error)})
-            raise web.HTTPInternalServerError(text="authorisation failed\n") from error
+            raise HttpError(500, "authorisation failed\n") from error
         if not allowed:
-            raise web.HTTPForbidden(text=f"`{user.name}` may not {request.method.lower()} `{request.path}`\n")
+            raise HttpError(403, f"`{user.name}` may not {request.method.lower()} `{request.path}`\n")
         return await handler(request)
 
     async def authenticate(self, token: str) -> User | None:

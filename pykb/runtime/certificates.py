@@ -16,7 +16,7 @@ from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.options import CertificateOptions, TlsOptions
 from pykb.runtime.secret_file import secret_file
 from pykb.runtime.self_signed import made_elsewhere
-from pykb.runtime.serving_tls import check_client_ca, demand_client_certificate, server_context
+from pykb.runtime.serving.tls import check_client_ca, demand_client_certificate, server_context
 
 if TYPE_CHECKING:
     from pykb.runtime.metrics import Metrics

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import TypeAlias
 
-from aiohttp import web
+from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse, Routes
 
 logger = logging.getLogger(__name__)
 
@@ -51,13 +51,13 @@ class Checks:
             raise ValueError(f"`{name}` is no name for a check: it becomes part of a path")
         self._checks[name] = check
 
-    def add_routes(self, router: web.UrlDispatcher) -> None:
+    def add_to(self, routes: Routes) -> None:
         """Serve all checks at the path and each at its name below it."""
-        router.add_get(self.path, self._all)
-        router.add_get(self.path + "/{check}", self._one)
+        routes.add(self.path, self._all)
+        routes.add(self.path + "/*", self._one)
 
-    async def _all(self, request: web.Request) -> web.Response:
-        excluded = set(request.query.getall("exclude", []))
+    async def _all(self, request: HttpRequest) -> HttpResponse:
+        excluded = set(request.query.get("exclude", ()))
         lines, healthy = [], True
         for name, check in sorted((self._checks or {"ping": ping}).items()):
             if name in excluded:
@@ -68,17 +68,17 @@ class Checks:
             lines.append(f"[+]{name} ok" if passed else f"[-]{name} failed: reason withheld")
         verdict = f"{self.path.lstrip('/')} check {'passed' if healthy else 'failed'}"
         if healthy and "verbose" not in request.query:
-            return web.Response(text="ok")
-        return web.Response(text="\n".join([*lines, verdict]) + "\n", status=200 if healthy else 500)
+            return HttpResponse.text("ok")
+        return HttpResponse.text("\n".join([*lines, verdict]) + "\n", 200 if healthy else 500)
 
-    async def _one(self, request: web.Request) -> web.Response:
-        name = request.match_info["check"]
+    async def _one(self, request: HttpRequest) -> HttpResponse:
+        name = request.path.rpartition("/")[2]
         check = self._checks.get(name) or ({"ping": ping}.get(name) if not self._checks else None)
         if check is None:
-            raise web.HTTPNotFound(text=f"no check `{name}`\n")
+            raise HttpError(404, f"no check `{name}`\n")
         if await self._passes(name, check):
-            return web.Response(text="ok")
-        return web.Response(text=f"{name} failed: reason withheld\n", status=500)
+            return HttpResponse.text("ok")
+        return HttpResponse.text(f"{name} failed: reason withheld\n", 500)
 
     async def _passes(self, name: str, check: Check) -> bool:
         # The reason goes to the log only: anybody in the cluster may read the probe.

@@ -7,9 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import web
-from aiohttp.typedefs import Middleware
-
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CLIENT_CA
 from pykb.runtime.bind import BindAddress
@@ -19,12 +16,12 @@ from pykb.runtime.health import Checks
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import ManagerOptions
 from pykb.runtime.runnables import RunnableGroup
-from pykb.runtime.serving import HttpServer, health_app, metrics_app
+from pykb.runtime.serving import Handler, HttpRequest, HttpResponse, HttpServer, Middleware, Routes
 
 if TYPE_CHECKING:
     from pykb.runtime.controller import Controller
 
-AppWith = Callable[[Sequence[Middleware]], web.Application]
+HandlerWith = Callable[[Sequence[Middleware]], Handler]
 
 
 class Servers:
@@ -64,7 +61,7 @@ class Servers:
         """Have the servers run with a group."""
         probes = BindAddress.parse(self._options.health_probe_bind_address)
         if probes is not None:
-            self.probes = HttpServer("health-probe", probes, health_app(*self._checks), clock=self._clock)
+            self.probes = HttpServer("health-probe", probes, health_routes(*self._checks), clock=self._clock)
             group.add(self.probes.run, name="probes")
         metrics = BindAddress.parse(self._options.metrics_bind_address)
         if metrics is not None:
@@ -74,7 +71,7 @@ class Servers:
             group.add(partial(self._serve_pprof, pprof), name="pprof")
 
     async def _serve_metrics(self, address: BindAddress) -> None:
-        app = partial(metrics_app, self._metrics)
+        app = partial(metrics_routes, self._metrics)
         if self._options.metrics_secure:
             await self._serve_secured("metrics", address, app)
             return
@@ -106,11 +103,11 @@ class Servers:
         self.pprof = HttpServer("pprof", address, app, limits=LIMITS, clock=self._clock)
         await self.pprof.run()
 
-    async def _serve_secured(self, name: str, address: BindAddress, app: AppWith) -> None:
+    async def _serve_secured(self, name: str, address: BindAddress, app: HandlerWith) -> None:
         """Serve by TLS, to those whom the API server lets read the path."""
         from pykb.runtime.authorization import ApiAuthorizer
         from pykb.runtime.certificates import make_certificate
-        from pykb.runtime.serving_tls import client_checks
+        from pykb.runtime.serving.tls import client_checks
 
         files = self._options.metrics_certificate
         certificate = await make_certificate(
@@ -123,3 +120,23 @@ class Servers:
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(certificate.run())
             tasks.create_task(server.run())
+
+
+def health_routes(*checks: Checks) -> Handler:
+    """The probes."""
+    routes = Routes()
+    for each in checks:
+        each.add_to(routes)
+    return routes
+
+
+def metrics_routes(metrics: Metrics, middlewares: Sequence[Middleware] = ()) -> Handler:
+    """``/metrics``."""
+
+    async def scrape(_: HttpRequest) -> HttpResponse:
+        text, content_type = metrics.render()
+        return HttpResponse(text, content_type=content_type)
+
+    routes = Routes(middlewares)
+    routes.add("/metrics", scrape)
+    return routes

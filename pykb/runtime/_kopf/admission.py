@@ -6,10 +6,9 @@ import base64
 from collections.abc import AsyncIterator, Collection
 from typing import TYPE_CHECKING, Any
 
-from aiohttp import web
-
 from pykb.reading import json_text
 from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
+from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse
 
 if TYPE_CHECKING:
     from pykb.runtime.webhook.server import WebhookServer
@@ -54,17 +53,17 @@ class _Endpoint:
         self._handler = handler
         self._steps = steps
 
-    async def answer(self, body: bytes, request: web.Request) -> web.Response:
+    async def answer(self, request: HttpRequest) -> HttpResponse:
         """What kopf answers."""
-        peer = request.transport.get_extra_info("peercert") if request.transport is not None else None
-        headers = dict(request.headers)
+        peer = request.peer_certificate or None
+        headers = {name.title(): value for name, value in request.headers.items()}
         try:
-            asking = self._ask(json_text.loads(body), webhook=self._handler, sslpeer=peer, headers=headers)
+            asking = self._ask(json_text.loads(request.body), webhook=self._handler, sslpeer=peer, headers=headers)
             answer = await self._steps.follow(asking, self._handler)
         except AmbiguousResourceError as error:
-            raise web.HTTPConflict(text=f"{error}\n") from None
+            raise HttpError(409, f"{error}\n") from None
         except UnknownResourceError as error:
-            raise web.HTTPNotFound(text=f"{error}\n") from None
+            raise HttpError(404, f"{error}\n") from None
         except (WebhookError, ValueError) as error:
-            raise web.HTTPBadRequest(text=f"{error}\n") from None
-        return web.json_response(answer)
+            raise HttpError(400, f"{error}\n") from None
+        return HttpResponse.json(answer)

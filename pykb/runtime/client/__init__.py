@@ -1,4 +1,4 @@
-"""The client: typed reads and writes of an API server, on aiohttp, with or without a manager."""
+"""The client: typed reads and writes of an API server, with or without a manager."""
 
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.connection import Call, Connection

@@ -10,20 +10,17 @@ import asyncio
 import json
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
-
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.connections import Limits
 from pykb.runtime.debug.measure import Measurement, Profile, heap_growth, started
 from pykb.runtime.debug.report import controllers_text, groups_text, memory_text, task_groups, thread_groups
 from pykb.runtime.logging import log_levels, set_log_level
+from pykb.runtime.serving import Handler, HttpError, HttpRequest, HttpResponse, Limits, Middleware, Routes
 
 if TYPE_CHECKING:
     from pykb.runtime.controller import Controller
@@ -63,9 +60,9 @@ class DebugEndpoints:
         self._clock: Clock = clock or SystemClock()
         self._measuring = threading.Lock()
 
-    def app(self, middlewares: Sequence[Middleware] = ()) -> web.Application:
+    def app(self, middlewares: Sequence[Middleware] = ()) -> Handler:
         """The paths."""
-        app = web.Application(middlewares=middlewares, client_max_size=BODY_LIMIT)
+        routes = Routes(middlewares)
         pages: dict[str, Callable[[], str]] = {
             "": lambda: _INDEX,
             "controllers": lambda: controllers_text(self._controllers()),
@@ -74,24 +71,24 @@ class DebugEndpoints:
             "memory": memory_text,
         }
         for name, text in pages.items():
-            app.router.add_get(ROOT + name, _page(text))
-        app.router.add_get(ROOT + "profile", self._profile)
-        app.router.add_get(ROOT + "heap", self._heap)
-        app.router.add_get("/loglevel", _log_level)
-        app.router.add_put("/loglevel", _change_log_level)
-        return app
+            routes.add(ROOT + name, _page(text))
+        routes.add(ROOT + "profile", self._profile)
+        routes.add(ROOT + "heap", self._heap)
+        routes.add("/loglevel", _log_level)
+        routes.add("/loglevel", _change_log_level, method="PUT")
+        return routes
 
-    async def _profile(self, request: web.Request) -> web.Response:
-        wall = request.query.get("wall", "false") == "true"
+    async def _profile(self, request: HttpRequest) -> HttpResponse:
+        wall = request.first("wall", "false") == "true"
         return await self._measured(request, Profile(wall=wall, clock=self._clock))
 
-    async def _heap(self, request: web.Request) -> web.Response:
+    async def _heap(self, request: HttpRequest) -> HttpResponse:
         return await self._measured(request, heap_growth)
 
-    async def _measured(self, request: web.Request, measurement: Measurement) -> web.Response:
+    async def _measured(self, request: HttpRequest, measurement: Measurement) -> HttpResponse:
         seconds = _seconds(request)
         if not self._measuring.acquire(blocking=False):
-            raise web.HTTPConflict(text="another measurement is running; ask again when it is done\n")
+            raise HttpError(409, "another measurement is running; ask again when it is done\n")
         ended = threading.Event()
         future = started(measurement, ended)
         # Also when nobody waits any more: two at once would measure each other.
@@ -101,50 +98,49 @@ class DebugEndpoints:
         finally:
             ended.set()
         text: str = await asyncio.wrap_future(future)
-        return web.Response(text=text)
+        return HttpResponse.text(text)
 
 
-@web.middleware
-async def only_from_here(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def only_from_here(request: HttpRequest, handler: Handler) -> HttpResponse:
     """Refuse requests to other names: a page in a browser could have its own resolve to this machine."""
     try:
-        local = BindAddress(request.url.host, 0).is_loopback
+        local = BindAddress(request.host, 0).is_loopback
     except ValueError:
         local = False
     if not local:
-        raise web.HTTPForbidden(text="ask for it as `localhost`\n")
+        raise HttpError(403, "ask for it as `localhost`\n")
     return await handler(request)
 
 
-def _page(text: Callable[[], str]) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
-    async def answer(_: web.Request) -> web.Response:
-        return web.Response(text=text())
+def _page(text: Callable[[], str]) -> Handler:
+    async def answer(_: HttpRequest) -> HttpResponse:
+        return HttpResponse.text(text())
 
     return answer
 
 
-def _seconds(request: web.Request) -> float:
-    text = request.query.get("seconds", f"{SECONDS:g}")
+def _seconds(request: HttpRequest) -> float:
+    text = request.first("seconds", f"{SECONDS:g}")
     try:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
     if not 0 < seconds <= MOST_SECONDS:  # no number is neither
-        raise web.HTTPBadRequest(text=f"seconds: `{text}` is not a number above 0 and up to {MOST_SECONDS:g}\n")
+        raise HttpError(400, f"seconds: `{text}` is not a number above 0 and up to {MOST_SECONDS:g}\n")
     return seconds
 
 
-async def _log_level(_: web.Request) -> web.Response:
+async def _log_level(_: HttpRequest) -> HttpResponse:
     levels = log_levels()
-    return web.json_response({"level": levels.pop(""), "loggers": levels})
+    return HttpResponse.json({"level": levels.pop(""), "loggers": levels})
 
 
-async def _change_log_level(request: web.Request) -> web.Response:
+async def _change_log_level(request: HttpRequest) -> HttpResponse:
     try:
-        asked = _asked(await request.text())
+        asked = _asked(request.body.decode("utf-8", "replace"))
         set_log_level(asked.get("level", ""), asked.get("logger", ""))
     except ValueError as error:
-        raise web.HTTPBadRequest(text=f"{error}\n") from None
+        raise HttpError(400, f"{error}\n") from None
     logger.info("log level changed", extra={"to": asked["level"], "of": asked.get("logger") or "all"})
     return await _log_level(request)
 

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from aiohttp import web
 
 from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
@@ -23,6 +22,7 @@ from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedN
 from pykb.runtime.client.codec import from_wire
 from pykb.runtime.logging import current_call
 from pykb.runtime.metrics import Metrics
+from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
 from pykb.runtime.webhook.call import CONVERSION, in_thread
 from pykb.runtime.webhook.failure import without_values
 
@@ -77,22 +77,22 @@ class Conversions:
             )
         self._spokes[spoke] = converter
 
-    async def answer(self, body: bytes, request: web.Request) -> web.Response:
+    async def answer(self, request: HttpRequest) -> HttpResponse:
         """The review with the converted objects, or with why there are none."""
         try:
-            review = orjson.loads(body)
+            review = orjson.loads(request.body)
             if (review["apiVersion"], review["kind"]) != (API_VERSION, KIND):
                 raise ValueError("another review")  # noqa: TRY301 - one answer to all that is no such review
             asked = review["request"]
             uid, desired, objects = str(asked["uid"]), str(asked["desiredAPIVersion"]), list(asked["objects"])
         except (ValueError, TypeError, KeyError):
-            return web.Response(text=f"expected a `{KIND}` of {API_VERSION} with a request\n", status=400)
+            return HttpResponse.text(f"expected a `{KIND}` of {API_VERSION} with a request\n", 400)
         token = current_call.set({"webhook": request.path, "version": desired, "uid": uid})
         try:
             written = await in_thread(lambda: self._answered(uid, objects, desired), CONVERSION)
         finally:
             current_call.reset(token)
-        return web.Response(body=written, content_type="application/json")
+        return HttpResponse(written, content_type=JSON)
 
     def _answered(self, uid: str, objects: list[Any], desired: str) -> bytes:
         try:

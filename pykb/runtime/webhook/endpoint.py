@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import orjson
-from aiohttp import web
 
 from pykb.runtime.metrics import Metrics
+from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
 from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, answering
 from pykb.runtime.webhook.failure import answer_to
 from pykb.runtime.webhook.response import errored
@@ -36,11 +36,10 @@ class AdmissionEndpoint:
         self._metrics = metrics
         self._steps = steps
 
-    async def answer(self, body: bytes, request: web.Request) -> web.Response:
+    async def answer(self, request: HttpRequest) -> HttpResponse:
         """The review with the answer."""
-        del request
         try:
-            review = orjson.loads(body)
+            review = orjson.loads(request.body)
             asked = read_request(review if isinstance(review, dict) else {})
         except ValueError as error:
             review = None if isinstance(error, orjson.JSONDecodeError) else review
@@ -73,5 +72,5 @@ class AdmissionEndpoint:
         return response
 
 
-def _written(uid: str, response: AdmissionResponse, *, status: int = 200) -> web.Response:
-    return web.Response(body=write_response(uid, response), status=status, content_type="application/json")
+def _written(uid: str, response: AdmissionResponse, *, status: int = 200) -> HttpResponse:
+    return HttpResponse(write_response(uid, response), status, JSON)

@@ -11,9 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol, TypeAlias
-from urllib.parse import parse_qsl
 
-from aiohttp import web
 from prometheus_client import Counter
 
 from pykb.api.time import parse_duration
@@ -23,11 +21,10 @@ from pykb.meta.gvk import GroupKind
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.certificates import ServingCertificate, make_certificate
 from pykb.runtime.clock import Clock
-from pykb.runtime.connections import Limits
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import ManagerOptions
-from pykb.runtime.serving import HttpServer
-from pykb.runtime.serving_tls import client_checks
+from pykb.runtime.serving import JSON, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
+from pykb.runtime.serving.tls import client_checks
 from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse
 from pykb.runtime.webhook.endpoint import AdmissionEndpoint
 from pykb.runtime.webhook.leaving import Leaving
@@ -53,11 +50,11 @@ AdmissionHandler: TypeAlias = Callable[[AdmissionRequest], Awaitable[AdmissionRe
 class Endpoint(Protocol):
     """What answers at one path."""
 
-    async def answer(self, body: bytes, request: web.Request) -> web.Response:
+    async def answer(self, request: HttpRequest) -> HttpResponse:
         """The answer to one question.
 
         Raises:
-            aiohttp.web.HTTPException: There is none; the API server then goes by the webhook's ``failurePolicy``.
+            HttpError: There is none; the API server then goes by the webhook's ``failurePolicy``.
         """
         ...
 
@@ -216,16 +213,15 @@ class WebhookServer:
             clock=self._clock,
             host=options.webhook_bind_host,
         )
-        app = web.Application(client_max_size=BODY_LIMIT, middlewares=client_checks(files.client_names))
-        app.router.add_route("*", "/{path:.*}", self._serve)
         server = HttpServer(
             "webhook",
             BindAddress(options.webhook_bind_host or None, options.webhook_port),
-            app,
+            passing(client_checks(files.client_names), self._serve),
             tls=lambda: certificate.context,
             remedy="choose another port or address: `--webhook-port`, `--webhook-bind-host`",
             drain=options.graceful_shutdown_timeout,
             limits=LIMITS,
+            body_limit=BODY_LIMIT,
             clock=self._clock,
         )
         self._certificate, self._server = certificate, server
@@ -260,7 +256,7 @@ class WebhookServer:
             )
         logger.info("serving webhooks", extra={"port": server.port, "paths": ", ".join(sorted(self.paths))})
 
-    async def _serve(self, request: web.Request) -> web.Response:
+    async def _serve(self, request: HttpRequest) -> HttpResponse:
         path = request.path
         endpoint = self._endpoints.get(path)
         # Anybody may ask for any path; metrics know those that exist.
@@ -272,11 +268,11 @@ class WebhookServer:
         try:
             response = await self._answer(endpoint, request)
             code = response.status
-        except web.HTTPException as error:
+        except HttpError as error:
             code = error.status
             raise
         except asyncio.CancelledError:
-            if request.transport is None:  # the caller waits no longer
+            if request.is_abandoned:  # the caller waits no longer
                 code = 504
             raise
         finally:
@@ -284,7 +280,7 @@ class WebhookServer:
             counts.seconds.observe(self._clock.now() - started)
             counts.code(code).inc()
         if self._leaving.begun:
-            response.force_close()
+            response.closes = True
         return response
 
     def _counts_of(self, webhook: str) -> _Counts:
@@ -293,32 +289,29 @@ class WebhookServer:
             counts = self._counts[webhook] = _Counts(self._metrics, webhook)
         return counts
 
-    async def _answer(self, endpoint: Endpoint | None, request: web.Request) -> web.Response:
+    async def _answer(self, endpoint: Endpoint | None, request: HttpRequest) -> HttpResponse:
         if endpoint is None:
-            raise web.HTTPNotFound(text=f"there is no webhook at {request.path}\n")
+            raise HttpError(404, f"there is no webhook at {request.path}\n")
         if request.method != "POST":
-            raise web.HTTPMethodNotAllowed(request.method, ["POST"], text="webhooks are asked by POST\n")
-        if request.content_type != "application/json":
-            raise web.HTTPUnsupportedMediaType(
-                text=f"expected the content type application/json, found {request.content_type}\n"
-            )
-        encoding = request.headers.get("Content-Encoding", "identity")
+            raise HttpError(405, "webhooks are asked by POST\n", {"Allow": "POST"})
+        if request.media_type != JSON:
+            raise HttpError(415, f"expected the content type {JSON}, found {request.media_type or 'none'}\n")
+        encoding = request.headers.get("content-encoding", "identity")
         if encoding != "identity":  # nothing is unpacked here: a few bytes may become gigabytes
-            raise web.HTTPBadRequest(text=f"the body must not be encoded, found {encoding}\n")
-        limit = _limit(request.rel_url.raw_query_string)
+            raise HttpError(400, f"the body must not be encoded, found {encoding}\n")
+        limit = _limit(request.first("timeout"))
         try:
             async with asyncio.timeout(limit) as timeout:
-                body = await request.read()  # more than the limit is answered with 413
-                return await self._in_time(endpoint, body, request, limit)
+                return await self._in_time(endpoint, request, limit)
         except TimeoutError:
             if not timeout.expired():
                 raise
-            raise web.HTTPGatewayTimeout(text=f"not done within {limit:g} s\n") from None
+            raise HttpError(504, f"not done within {limit:g} s\n") from None
 
-    async def _in_time(self, endpoint: Endpoint, body: bytes, request: web.Request, limit: float) -> web.Response:
+    async def _in_time(self, endpoint: Endpoint, request: HttpRequest, limit: float) -> HttpResponse:
         """Log it when an answer is broken off: by our clock, or by the caller, whose clock began a moment before."""
         try:
-            return await endpoint.answer(body, request)
+            return await endpoint.answer(request)
         except asyncio.CancelledError:
             logger.warning("webhook not done in time", extra={"webhook": request.path, "timeout": f"{limit:g} s"})
             raise
@@ -343,11 +336,10 @@ class _Counts:
 
 
 @lru_cache(maxsize=64)
-def _limit(query: str) -> float:
+def _limit(text: str) -> float:
     """How many seconds the API server waits, which it says in the URL: mostly the same."""
-    text = next((value for name, value in parse_qsl(query) if name == "timeout"), "")
     try:
         limit = parse_duration(text) if text else LONGEST
     except ValueError as error:
-        raise web.HTTPBadRequest(text=f"timeout: {error}\n") from None
+        raise HttpError(400, f"timeout: {error}\n") from None
     return (limit if timedelta() < limit < LONGEST else LONGEST).total_seconds()

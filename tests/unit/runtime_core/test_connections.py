@@ -9,15 +9,15 @@ from datetime import timedelta
 
 import aiohttp
 import pytest
-from aiohttp import web
 
 from benchmarks import flood
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.certificates import ServingCertificate
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.connections import AHEAD, IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
 from pykb.runtime.options import CertificateOptions
-from pykb.runtime.serving import HEADERS, HttpServer
+from pykb.runtime.serving import HttpResponse, HttpServer
+from pykb.runtime.serving.connections import AHEAD, IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
+from pykb.runtime.serving.protocol import HEAD, HEADERS
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 
@@ -165,9 +165,7 @@ async def serve(running):
     """Serve something at `/`, and give the server."""
 
     async def start(handler, **options):
-        app = web.Application(client_max_size=1 << 22)
-        app.router.add_route("*", "/", handler)
-        server = HttpServer("test", LOOPBACK, app, **options)
+        server = HttpServer("test", LOOPBACK, handler, body_limit=1 << 22, **options)
         running(server.run())
         await asyncio.wait_for(server.listening(), 5)
         return server
@@ -177,8 +175,8 @@ async def serve(running):
 
 async def ok(request):
     """Read and answer."""
-    await request.read()
-    return web.Response(text="ok")
+    assert request.body is not None
+    return HttpResponse.text("ok")
 
 
 @pytest.fixture
@@ -261,31 +259,35 @@ async def test_an_idle_connection_is_kept_for_its_time(serve, sent):
     await ended(reader)
 
 
-async def test_what_is_refused_before_its_body_is_there_frees_its_place(serve, sent):
-    """The rest of the body is nobody's request."""
-
-    async def refuse(request):
-        raise web.HTTPNotFound
-
-    server = await serve(refuse)
-    reader, writer = await sent(server, HALVES["body"])
-    assert b"404" in await reader.readuntil(b"404: Not Found")
-    writer.write(b"x" * 96)
-    writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-    assert b"404" in await reader.readuntil(b"404: Not Found")
+async def test_a_body_that_is_too_large_is_refused_before_it_is_there(serve, sent):
+    """The client hears it at once, and its place is that of one who has been answered."""
+    server = await serve(ok)
+    reader, _ = await sent(server, b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\nhalf")
+    assert b"413" in await reader.readuntil(b"the body may have 4194304 bytes\n")
     assert (len(server._connections), len(server._connections._idle)) == (1, 1)
+
+
+async def test_a_body_of_unknown_length_is_refused_where_it_becomes_too_large(serve, sent):
+    """In chunks, it says no length."""
+    server = await serve(ok, limits=Limits(received=1 << 24))
+    reader, writer = await sent(server, b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    chunk = b"100000\r\n" + b"x" * 0x100000 + b"\r\n"
+    for _ in range(5):
+        writer.write(chunk)
+        await writer.drain()
+    assert b"413" in await reader.readuntil(b"the body may have 4194304 bytes\n")
 
 
 @pytest.mark.parametrize(
     "header",
-    ["".join(f"X-{number}: x\r\n" for number in range(HEADERS + 1)), f"X: {'x' * 8200}\r\n"],
-    ids=["too many fields", "a long field"],
+    ["".join(f"X-{number}: x\r\n" for number in range(HEADERS + 1)), f"X: {'x' * HEAD}", f"X: {'x' * HEAD}\r\n\r\n"],
+    ids=["too many fields", "a long field that does not end", "a long field"],
 )
-async def test_a_header_has_bounds(serve, sent, header, caplog):
-    """400, and the connection is closed. The log has no line of it, which anybody could fill."""
+async def test_a_head_has_bounds(serve, sent, header, caplog):
+    """431, and the connection is closed. The log has no line of it, which anybody could fill."""
     server = await serve(ok)
     reader, _ = await sent(server, f"GET / HTTP/1.1\r\nHost: x\r\n{header}\r\n".encode())
-    assert b" 400 Bad Request" in await asyncio.wait_for(reader.read(), 10)
+    assert b" 431 Request Header Fields Too Large" in await asyncio.wait_for(reader.read(), 10)
     assert caplog.records == []
 
 
@@ -311,21 +313,18 @@ def test_memory_of_connections_that_were_cut_is_free_at_once():
     """Nothing waits for the garbage collector, which does not see how large the buffers of TLS are."""
     program = """
 import asyncio, gc, ssl, uvloop
-from aiohttp import web
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.certificates import ServingCertificate
-from pykb.runtime.connections import Limits
 from pykb.runtime.options import CertificateOptions
-from pykb.runtime.serving import HttpServer, _Handler
+from pykb.runtime.serving import HttpServer, Limits
+from pykb.runtime.serving.protocol import ServerProtocol
 
 async def main():
     certificate = ServingCertificate(CertificateOptions())
     trust = ssl.create_default_context(cadata=certificate.authority.decode())
     async def read(request):
-        await request.read()
-    app = web.Application()
-    app.router.add_post("/", read)
-    server = HttpServer("test", BindAddress("127.0.0.1", 0), app, tls=lambda: certificate.context, limits=Limits(incomplete=4))
+        raise AssertionError
+    server = HttpServer("test", BindAddress("127.0.0.1", 0), read, tls=lambda: certificate.context, limits=Limits(incomplete=4))
     serving = asyncio.create_task(server.run())
     await server.listening()
     gc.collect()
@@ -336,7 +335,7 @@ async def main():
         writer.write(b"POST / HTTP/1.1\\r\\nHost: x\\r\\nContent-Length: 100\\r\\n\\r\\nhalf")
         clients.append(writer)
     await asyncio.sleep(0.5)
-    print(sum(isinstance(each, _Handler) for each in gc.get_objects()))
+    print(sum(isinstance(each, ServerProtocol) for each in gc.get_objects()))
     for each in clients:
         each.transport.abort()
     serving.cancel()

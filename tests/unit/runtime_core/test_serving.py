@@ -22,7 +22,8 @@ from pykb.runtime.health import Checks, ping
 from pykb.runtime.metrics import Metrics
 from pykb.runtime.options import CertificateOptions
 from pykb.runtime.self_signed import self_signed
-from pykb.runtime.serving import HttpServer, health_app, metrics_app
+from pykb.runtime.servers import health_routes, metrics_routes
+from pykb.runtime.serving import HttpServer
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 
@@ -73,7 +74,7 @@ def checks():
 
 async def test_one_failing_check_fails_the_whole_and_names_itself(serve, checks, caplog):
     """The answer lists the checks without reasons; the reason is in the log."""
-    get = await serve(health_app(checks))
+    get = await serve(health_routes(checks))
     status, text = await get("/readyz")
     assert (status, text) == (
         500,
@@ -84,7 +85,7 @@ async def test_one_failing_check_fails_the_whole_and_names_itself(serve, checks,
 
 async def test_checks_are_asked_one_by_one_or_left_out(serve, checks):
     """`/readyz/<name>` and `?exclude=<name>`, as at the API server."""
-    get = await serve(health_app(checks))
+    get = await serve(health_routes(checks))
     assert await get("/readyz/ping") == (200, "ok")
     assert (await get("/readyz/bad"))[0] == 500
     assert (await get("/readyz/unknown"))[0] == 404
@@ -94,7 +95,7 @@ async def test_checks_are_asked_one_by_one_or_left_out(serve, checks):
 
 async def test_without_checks_the_process_is_healthy(serve):
     """It answers."""
-    get = await serve(health_app(Checks("/healthz")))
+    get = await serve(health_routes(Checks("/healthz")))
     assert await get("/healthz") == (200, "ok")
     assert await get("/healthz/ping") == (200, "ok")
 
@@ -108,10 +109,10 @@ def test_names_of_checks_are_parts_of_a_path_and_unique(checks, name):
 
 async def test_a_taken_address_is_told_with_the_flag_to_change(serve):
     """Not a stack trace."""
-    server = HttpServer("metrics", LOOPBACK, metrics_app(Metrics()))
+    server = HttpServer("metrics", LOOPBACK, metrics_routes(Metrics()))
     task = asyncio.ensure_future(server.run())
     await server.listening()
-    second = HttpServer("metrics", BindAddress("127.0.0.1", server.port), metrics_app(Metrics()))
+    second = HttpServer("metrics", BindAddress("127.0.0.1", server.port), metrics_routes(Metrics()))
     with pytest.raises(EnvironmentProblem, match="the metrics server cannot listen on"):
         await second.run()
     task.cancel()
@@ -152,7 +153,7 @@ class Reviews:
 async def test_metrics_are_for_those_whom_the_api_server_lets_read_them(serve, headers, status):
     """No token or a bad one: 401; no permission: 403."""
     authorizer = ApiAuthorizer(Reviews())
-    get = await serve(metrics_app(Metrics(), middlewares=[authorizer.middleware]))
+    get = await serve(metrics_routes(Metrics(), middlewares=[authorizer.middleware]))
     assert (await get("/metrics", **headers))[0] == status
 
 
@@ -219,7 +220,7 @@ async def test_a_self_signed_certificate_serves_tls_that_a_strict_client_accepts
     serving = ServingCertificate(CertificateOptions(tmp_path))
     trust = ssl.create_default_context(cadata=certificate.decode())
     trust.verify_flags |= ssl.VERIFY_X509_STRICT
-    get = await serve(health_app(Checks("/healthz")), tls=lambda: serving.context, trust=trust)
+    get = await serve(health_routes(Checks("/healthz")), tls=lambda: serving.context, trust=trust)
     assert await get("/healthz") == (200, "ok")
 
 
@@ -279,7 +280,7 @@ async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(serve, 
         clock.advance(timedelta(seconds=10))
         await turn()
     trust = ssl.create_default_context(cadata=renewed[0].decode())
-    get = await serve(health_app(Checks("/healthz")), tls=lambda: serving.context, trust=trust)
+    get = await serve(health_routes(Checks("/healthz")), tls=lambda: serving.context, trust=trust)
     assert await get("/healthz") == (200, "ok")
     value = metrics.registry.get_sample_value
     assert value("certwatcher_read_certificate_total") == 2
@@ -314,7 +315,7 @@ async def test_a_check_that_hangs_fails_and_is_broken_off(serve, monkeypatch, ca
     checks = Checks("/healthz")
     checks.add("hangs", hangs)
     checks.add("gives-up", gives_up)
-    get = await serve(health_app(checks))
+    get = await serve(health_routes(checks))
     assert (await get("/healthz/hangs"))[0] == 500
     assert ended == [True]
     assert (await get("/healthz/gives-up"))[0] == 500
@@ -334,7 +335,7 @@ def test_connections_are_closed_when_the_server_has_ended():
         return client.recv(1000)
 
     async def main():
-        server = HttpServer("test", LOOPBACK, health_app(Checks("/healthz")), tls=lambda: certificate.context)
+        server = HttpServer("test", LOOPBACK, health_routes(Checks("/healthz")), tls=lambda: certificate.context)
         serving = asyncio.create_task(server.run())
         await server.listening()
         assert b"200 OK" in await asyncio.to_thread(ask, server.port)

@@ -21,8 +21,9 @@ from pykb.runtime.clock import VirtualClock
 from pykb.runtime.fake import fake_client
 from pykb.runtime.health import Checks
 from pykb.runtime.options import CertificateOptions, TlsOptions
-from pykb.runtime.serving import HttpServer, health_app
-from pykb.runtime.serving_tls import client_checks
+from pykb.runtime.servers import health_routes
+from pykb.runtime.serving import HttpServer, passing
+from pykb.runtime.serving.tls import client_checks
 from pykb.runtime.webhook import allowed
 from pykb.testing import eventually
 from pykb.testing import running as managed
@@ -83,8 +84,7 @@ def ca_file(authorities, tmp_path):
 
 async def serve(running, certificate, names=()):
     """Serve a probe; gives a function that asks with a client's context and tells what came: a status or a refusal."""
-    app = health_app(Checks("/healthz"))
-    app.middlewares.extend(client_checks(names))
+    app = passing(client_checks(names), health_routes(Checks("/healthz")))
     server = HttpServer("webhook", BindAddress("127.0.0.1", 0), app, tls=lambda: certificate.context)
     running(server.run())
     await server.listening()

@@ -4,11 +4,11 @@ import copy
 import json
 import os
 import random
-from types import SimpleNamespace
 
 from pykb.api import Converter, CustomResource, Field, carry_over
 from pykb.runtime import Defaulter, Validator
 from pykb.runtime.metrics import Metrics
+from pykb.runtime.serving import HttpRequest
 from pykb.runtime.webhook.conversion import Conversions
 from pykb.runtime.webhook.defaulter import DefaulterHandler
 from pykb.runtime.webhook.endpoint import AdmissionEndpoint
@@ -93,7 +93,7 @@ async def test_every_admission_review_is_answered():
         question = review(wire(cpu=1, disks=[disk]), wire(zones=["b"]), chance.choice(["CREATE", "UPDATE", "DELETE"]))
         body = json.dumps(bent(chance, question)).encode()
         for endpoint in endpoints:
-            answer = await endpoint.answer(body, None)
+            answer = await endpoint.answer(HttpRequest("POST", "/x", content=body))
             said = json.loads(answer.body)["response"]
             assert answer.status in {200, 400}, body
             assert said.get("status", {}).get("code") != 500, (body, said)
@@ -112,5 +112,5 @@ async def test_every_conversion_review_is_answered():
             "request": {"uid": "u", "desiredAPIVersion": V2.api_version, "objects": [wire(cpu=2), listed]},
         }
         body = json.dumps(bent(chance, question)).encode()
-        answer = await conversions.answer(body, SimpleNamespace(path="/convert"))
+        answer = await conversions.answer(HttpRequest("POST", "/convert", content=body))
         assert answer.status in {200, 400}, body

@@ -11,11 +11,10 @@ import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
-from aiohttp import web
-from aiohttp.typedefs import Handler, Middleware
-
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CLIENT_CA, TLS_OPTION
+from pykb.runtime.serving.message import Handler, HttpError, HttpRequest, HttpResponse
+from pykb.runtime.serving.routes import Middleware
 
 MIN_VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
 """Kubernetes clients speak 1.2 at least."""
@@ -114,16 +113,14 @@ def client_checks(names: Sequence[str]) -> tuple[Middleware, ...]:
     if not names:
         return ()
 
-    @web.middleware
-    async def only_these(request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def only_these(request: HttpRequest, handler: Handler) -> HttpResponse:
         if _common_name(request) not in names:
-            raise web.HTTPForbidden(text="the certificate is not that of an expected client\n")
+            raise HttpError(403, "the certificate is not that of an expected client\n")
         return await handler(request)
 
     return (only_these,)
 
 
-def _common_name(request: web.Request) -> str | None:
-    certificate = request.get_extra_info("peercert") or {}
-    parts = (part for relative in certificate.get("subject", ()) for part in relative)
+def _common_name(request: HttpRequest) -> str | None:
+    parts = (part for relative in request.peer_certificate.get("subject", ()) for part in relative)
     return next((value for name, value in parts if name == "commonName"), None)

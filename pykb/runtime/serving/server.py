@@ -1,4 +1,4 @@
-"""The manager's small HTTP servers: probes and metrics."""
+"""One server: it listens, shakes hands, and hands each connection to its protocol."""
 
 from __future__ import annotations
 
@@ -8,22 +8,18 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from functools import partial
 from typing import Any
-
-from aiohttp import web
-from aiohttp.http import HttpProcessingError
-from aiohttp.typedefs import Handler, Middleware
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN
 from pykb.runtime.bind import BindAddress
 from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.connections import IDLE, Connection, Connections, Limits
-from pykb.runtime.health import Checks
-from pykb.runtime.metrics import Metrics
+from pykb.runtime.serving.connections import Connection, Connections, Limits
+from pykb.runtime.serving.message import Handler
+from pykb.runtime.serving.protocol import BODY, ServerProtocol
 
 logger = logging.getLogger(__name__)
 
@@ -36,26 +32,24 @@ BACKLOG = 1024
 AT_ONCE = 16
 """How many connections are accepted before the others have their turn: far fewer than may be incomplete."""
 
-HEADERS = 64
-"""Fields of a request. The API server, the kubelet and Prometheus send about ten; each may have 8190 bytes."""
-
 PAUSE = timedelta(seconds=1)
 """After the system had no file descriptor or memory for a connection."""
 
 
 class HttpServer:
-    """Serves one application at one address, until cancelled."""
+    """Has requests at one address answered, until cancelled."""
 
     def __init__(
         self,
         name: str,
         address: BindAddress,
-        app: web.Application,
+        handler: Handler,
         *,
         tls: Callable[[], ssl.SSLContext] | None = None,
         remedy: str = "",
         drain: timedelta = timedelta(seconds=2),
         limits: Limits | None = None,
+        body_limit: int = BODY,
         clock: Clock | None = None,
     ) -> None:
         """Remember what to serve.
@@ -63,12 +57,13 @@ class HttpServer:
         Args:
             name: What the server is called in messages.
             address: Where it listens.
-            app: What answers.
+            handler: What answers.
             tls: Gives the present context for each connection; plain HTTP when ``None``.
             remedy: What to do when it cannot listen; to give another address by the flag named after the server if
                 empty.
             drain: How long running requests may take at the end.
             limits: What it keeps at once.
+            body_limit: Bytes of a request's body.
             clock: What deadlines of connections go by.
         """
         self.name = name
@@ -80,10 +75,10 @@ class HttpServer:
         self._clock: Clock = clock or SystemClock()
         self._connections = Connections(name, limits or Limits(), self._clock)
         self._opening: set[asyncio.Task[None]] = set()
-        app.middlewares.insert(0, _note_progress)
-        self._runner = web.AppRunner(
-            app, handle_signals=False, handler_cancellation=True, shutdown_timeout=drain.total_seconds()
-        )
+        self._handler = handler
+        self._body_limit = body_limit
+        self._drain = drain
+        self._open_ones: set[ServerProtocol] = set()
         self._listening = asyncio.Event()
 
     async def listening(self) -> None:
@@ -96,7 +91,6 @@ class HttpServer:
         Raises:
             EnvironmentProblem: The address cannot be listened on.
         """
-        await self._runner.setup()
         try:
             with contextlib.ExitStack() as stack:
                 listeners = [stack.enter_context(each) for each in self._listen()]
@@ -107,12 +101,24 @@ class HttpServer:
                     for each in listeners:
                         tasks.create_task(self._accept(each))
         finally:
-            connections = _open_ones(self._runner)
             for task in self._opening:
                 task.cancel()
             await asyncio.gather(*self._opening, return_exceptions=True)
-            await self._runner.cleanup()
-            await _closed(connections)
+            await self._finish()
+
+    async def _finish(self) -> None:
+        """Have what runs answered within the time there is, and close every connection."""
+        protocols = tuple(self._open_ones)
+        connections = _sockets(protocols)
+        for protocol in protocols:
+            protocol.close_when_answered()
+        running = [protocol.task for protocol in protocols if protocol.task is not None]
+        if running:
+            await asyncio.wait(running, timeout=self._drain.total_seconds())
+            for task in running:
+                task.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+        await _closed(connections)
 
     def _listen(self) -> list[socket.socket]:
         host, port = self.address.host, self.address.port
@@ -161,11 +167,13 @@ class HttpServer:
         """
         await _readable(accepted)
         self._connections.begun(connection)
-        assert self._runner.server is not None  # noqa: S101 - it is set up
-        handler = _Handler(self._runner.server, self._connections, connection)
+        protocol = ServerProtocol(
+            self._handler, self._connections, connection, body_limit=self._body_limit, open_ones=self._open_ones
+        )
         loop = asyncio.get_running_loop()
-        tls = None if self._tls is None else self._tls()
-        transport, _ = await loop.connect_accepted_socket(lambda: handler, accepted, ssl=tls)
+        transport, _ = await loop.connect_accepted_socket(
+            lambda: protocol, accepted, ssl=self._tls() if self._tls else None
+        )
         connection.cut = transport.abort
 
     def _opened(self, accepted: socket.socket, connection: Connection, opening: asyncio.Task[None]) -> None:
@@ -174,56 +182,6 @@ class HttpServer:
         if opening.cancelled() or opening.exception() is not None:
             self._connections.remove(connection)
             accepted.close()
-
-
-class _Handler(web.RequestHandler):
-    """aiohttp's side of a connection, which tells what arrives and when it is closed."""
-
-    __slots__ = ("connection", "connections")
-
-    def __init__(self, server: web.Server, connections: Connections, connection: Connection) -> None:
-        super().__init__(
-            server,
-            loop=asyncio.get_running_loop(),
-            access_log=None,  # type: ignore[arg-type]
-            keepalive_timeout=IDLE.total_seconds(),
-            max_headers=HEADERS,
-            auto_decompress=False,
-        )
-        self.connections = connections
-        self.connection = connection
-
-    def data_received(self, data: bytes) -> None:
-        self.connections.received(self.connection, len(data))
-        super().data_received(data)
-
-    def log_exception(self, *args: Any, **kw: Any) -> None:
-        if not isinstance(kw.get("exc_info"), HttpProcessingError):  # who sends what is no HTTP fills no log
-            super().log_exception(*args, **kw)
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        self.connections.remove(self.connection)
-        super().connection_lost(exc)
-
-
-@web.middleware
-async def _note_progress(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Tell how far a request is: complete, answered."""
-    protocol = request.protocol
-    if not isinstance(protocol, _Handler):
-        return await handler(request)
-    connections, connection, answered = protocol.connections, protocol.connection, False
-
-    def complete() -> None:
-        if not answered:  # what is left of a refused body comes later
-            connections.complete(connection)
-
-    request.content.on_eof(complete)
-    try:
-        return await handler(request)
-    finally:
-        answered = True
-        connections.answered(connection)
 
 
 async def _readable(open_one: socket.socket) -> None:
@@ -237,10 +195,9 @@ async def _readable(open_one: socket.socket) -> None:
         loop.remove_reader(open_one)
 
 
-def _open_ones(runner: web.AppRunner) -> list[tuple[asyncio.Transport, socket.socket]]:
+def _sockets(protocols: Iterable[ServerProtocol]) -> list[tuple[asyncio.Transport, socket.socket]]:
     """The open connections, each with its socket, which its transport forgets when it closes."""
-    handlers = runner.server.connections if runner.server is not None else []
-    transports = [handler.transport for handler in handlers if handler.transport is not None]
+    transports = [protocol.transport for protocol in protocols if protocol.transport is not None]
     found = ((transport, transport.get_extra_info("socket")) for transport in transports)
     return [(transport, open_one) for transport, open_one in found if open_one is not None]
 
@@ -285,23 +242,3 @@ def _listener(family: socket.AddressFamily, address: tuple[Any, ...], *, dualsta
     made = socket.create_server(address, family=family, backlog=BACKLOG, dualstack_ipv6=dualstack)
     made.setblocking(False)
     return made
-
-
-def health_app(*checks: Checks) -> web.Application:
-    """The probes."""
-    app = web.Application()
-    for each in checks:
-        each.add_routes(app.router)
-    return app
-
-
-def metrics_app(metrics: Metrics, middlewares: Sequence[Middleware] = ()) -> web.Application:
-    """``/metrics``."""
-
-    async def scrape(_: web.Request) -> web.Response:
-        text, content_type = metrics.render()
-        return web.Response(body=text, headers={"Content-Type": content_type})
-
-    app = web.Application(middlewares=middlewares)
-    app.router.add_get("/metrics", scrape)
-    return app

@@ -1,0 +1,23 @@
+"""Serving HTTP/1.1 in a manager: probes, metrics, webhooks, what engineers look at.
+
+Parsing is httptools', TLS is the event loop's. A web framework would bring routes, sessions and streams that nobody
+here needs; aiohttp's took 10 MiB of every manager, and most of the CPU time of a webhook.
+"""
+
+from pykb.runtime.serving.connections import Limits
+from pykb.runtime.serving.message import JSON, Handler, HttpError, HttpRequest, HttpResponse
+from pykb.runtime.serving.routes import Middleware, Routes, passing
+from pykb.runtime.serving.server import HttpServer
+
+__all__ = [
+    "JSON",
+    "Handler",
+    "HttpError",
+    "HttpRequest",
+    "HttpResponse",
+    "HttpServer",
+    "Limits",
+    "Middleware",
+    "Routes",
+    "passing",
+]

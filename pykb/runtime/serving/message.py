@@ -1,0 +1,148 @@
+"""A request, and what answers it.
+
+Source: RFC 9110.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from email.utils import formatdate
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any, TypeAlias
+
+import orjson
+
+TEXT = "text/plain; charset=utf-8"
+JSON = "application/json"
+
+
+@dataclass(slots=True)
+class HttpRequest:
+    """One request, read to its end, or to where its body became too large.
+
+    Attributes:
+        method: The verb.
+        path: The path, decoded.
+        query: The values of each name in the query.
+        headers: By name in lower case; several values of one name are joined by commas.
+        content: The body, as it was sent; ``None`` where it is larger than the server takes.
+        transport: The connection that it came by.
+        body_limit: Bytes of a body that the server takes.
+    """
+
+    method: str
+    path: str
+    query: Mapping[str, list[str]] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    content: bytes | None = b""
+    transport: asyncio.BaseTransport | None = None
+    body_limit: int = 0
+
+    @property
+    def body(self) -> bytes:
+        """The body, as it was sent.
+
+        Raises:
+            HttpError: It is larger than the server takes.
+        """
+        if self.content is None:
+            raise HttpError(413, f"the body may have {self.body_limit} bytes\n")
+        return self.content
+
+    @property
+    def media_type(self) -> str:
+        """The media type of the body, without its parameters."""
+        return self.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+    @property
+    def host(self) -> str:
+        """The host that was asked for, without its port."""
+        host = self.headers.get("host", "")
+        if host.startswith("["):
+            return host[1:].partition("]")[0]
+        return host.partition(":")[0]
+
+    @property
+    def peer_certificate(self) -> Mapping[str, Any]:
+        """The caller's certificate, as :meth:`ssl.SSLSocket.getpeercert` has it; empty without one."""
+        return (self.transport.get_extra_info("peercert") if self.transport is not None else None) or {}
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the caller has gone."""
+        return self.transport is None or self.transport.is_closing()
+
+    def first(self, name: str, default: str = "") -> str:
+        """The first value of a name in the query."""
+        return self.query.get(name, [default])[0]
+
+
+@dataclass(slots=True)
+class HttpResponse:
+    """An answer.
+
+    Attributes:
+        body: All of it.
+        status: The code.
+        content_type: Of the body.
+        headers: What else is said.
+        closes: Whether the connection ends with it.
+    """
+
+    body: bytes = b""
+    status: int = 200
+    content_type: str = TEXT
+    headers: Mapping[str, str] = field(default_factory=dict)
+    closes: bool = False
+
+    @classmethod
+    def text(cls, text: str, status: int = 200) -> HttpResponse:
+        """Plain text."""
+        return cls(text.encode(), status)
+
+    @classmethod
+    def json(cls, value: Any, status: int = 200) -> HttpResponse:
+        """A value as JSON."""
+        return cls(orjson.dumps(value), status, JSON)
+
+    def encoded(self, *, closes: bool, has_body: bool = True) -> bytes:
+        """As it goes over the wire."""
+        lines = [
+            f"HTTP/1.1 {self.status} {_phrase(self.status)}",
+            f"Content-Type: {self.content_type}",
+            f"Content-Length: {len(self.body)}",
+            f"Date: {_date(int(time.time()))}",
+            *(f"{name}: {value}" for name, value in self.headers.items()),
+        ]
+        if closes:
+            lines.append("Connection: close")
+        head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+        return head + self.body if has_body else head
+
+
+class HttpError(Exception):
+    """Ends a request with an answer that says what is wrong with it."""
+
+    def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
+        """Answer with a code, a text for a person, and headers."""
+        super().__init__(f"{status}: {text.strip()}")
+        self.status = status
+        self.response = HttpResponse(text.encode(), status, headers=headers or {})
+
+
+Handler: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponse]]
+"""Answers requests; raises :class:`HttpError` where it cannot."""
+
+
+@lru_cache(maxsize=64)
+def _phrase(status: int) -> str:
+    return HTTPStatus(status).phrase
+
+
+@lru_cache(maxsize=1)
+def _date(second: int) -> str:
+    return formatdate(second, usegmt=True)

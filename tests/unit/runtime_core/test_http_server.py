@@ -1,0 +1,207 @@
+"""What goes over a connection of a server, byte by byte."""
+
+import asyncio
+import contextlib
+from datetime import timedelta
+
+import pytest
+
+from pykb.runtime.bind import BindAddress
+from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse, HttpServer, Routes
+from pykb.testing import eventually
+
+LOOPBACK = BindAddress("127.0.0.1", 0)
+
+
+class Echo:
+    """Answers with what it was asked, and can be held up."""
+
+    def __init__(self):
+        self.asked: list[HttpRequest] = []
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+
+    async def __call__(self, request):
+        self.asked.append(request)
+        await self.go_on.wait()
+        if request.path == "/bug":
+            raise KeyError("secret")
+        if request.path == "/teapot":
+            raise HttpError(418, "short and stout\n", {"X-Spout": "yes"})
+        return HttpResponse(request.body or request.path.encode())
+
+
+@pytest.fixture
+def echo():
+    """A handler."""
+    return Echo()
+
+
+@pytest.fixture
+async def talk(echo, running):
+    """Sends bytes to a server on a connection of their own; gives all that comes until the connection ends."""
+    server = HttpServer("test", LOOPBACK, echo, body_limit=1000)
+    running(server.run())
+    await server.listening()
+
+    async def send(*pieces):
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        for piece in pieces:
+            writer.write(piece.encode("latin-1"))
+            with contextlib.suppress(ConnectionError):
+                await writer.drain()
+            await asyncio.sleep(0.005)
+        answer = (await asyncio.wait_for(reader.read(), 10)).decode("latin-1")
+        writer.close()
+        return answer
+
+    return send
+
+
+END = "GET /end HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+async def test_requests_on_one_connection_are_answered_in_order(talk, echo):
+    """Also those that are sent before the answer to the one before."""
+    one = "POST /a%20b?x=1&x=2&y HTTP/1.1\r\nHost: x:80\r\nContent-Length: 3\r\n\r\none"
+    answer = await talk(one + one.replace("one", "two"), END)
+    assert [part.rpartition("\r\n\r\n")[2] for part in answer.split("HTTP/1.1 200 OK")[1:]] == ["one", "two", "/end"]
+    first = echo.asked[0]
+    assert (first.method, first.path, first.host) == ("POST", "/a b", "x")
+    assert first.query == {"x": ["1", "2"], "y": [""]}
+    assert answer.count("Connection: close") == 1
+
+
+async def test_a_request_may_come_byte_by_byte_and_in_chunks(talk):
+    """The head in pieces, the body in chunks of its own."""
+    head = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    answer = await talk(*head, "3\r\nabc\r\n", "2\r\nde\r\n0\r\n\r\n")
+    assert answer.endswith("\r\n\r\nabcde")
+
+
+@pytest.mark.parametrize(
+    "request_line",
+    ["HEAD / HTTP/1.1\r\nHost: x\r\nConnection: close", "HEAD / HTTP/1.0"],
+)
+async def test_an_answer_to_head_has_no_body(talk, request_line):
+    """It says how long the body would be."""
+    answer = await talk(f"{request_line}\r\n\r\n")
+    assert "Content-Length: 1\r\n" in answer
+    assert answer.endswith("\r\n\r\n")
+
+
+async def test_the_connection_of_an_old_client_ends_with_the_answer(talk):
+    """HTTP/1.0 knows no other."""
+    assert (await talk("GET /x HTTP/1.0\r\n\r\n")).endswith("Connection: close\r\n\r\n/x")
+
+
+async def test_who_waits_for_leave_to_send_a_body_gets_it(talk):
+    """`Expect: 100-continue`, as curl sends it."""
+    head = "PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n"
+    answer = await talk(head, "ok")
+    assert answer.startswith("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n")
+
+
+async def test_a_handler_that_fails_is_answered_for_and_logged(talk, caplog):
+    """The client learns nothing of it."""
+    answer = await talk("GET /bug HTTP/1.1\r\nHost: x\r\n\r\n", END)
+    assert "500 Internal Server Error" in answer
+    assert "secret" not in answer
+    assert [record.getMessage() for record in caplog.records] == ["request failed"]
+
+
+async def test_a_refusal_has_its_text_and_headers(talk):
+    """And the connection stays."""
+    answer = await talk("GET /teapot HTTP/1.1\r\nHost: x\r\n\r\n", END)
+    assert "HTTP/1.1 418 I'm a Teapot\r\n" in answer
+    assert "X-Spout: yes\r\n" in answer
+    assert "short and stout\n" in answer
+    assert answer.endswith("/end")
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + "\x00" * 40,
+        "NONSENSE\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\n broken\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+        "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        "CONNECT x:80 HTTP/1.1\r\nHost: x\r\n\r\n",
+        f"GET /?{'&'.join(f'a{n}=1' for n in range(100))} HTTP/1.1\r\nHost: x\r\n\r\n",
+    ],
+)
+async def test_what_is_no_request_is_refused_and_ends_the_connection(talk, echo, sent, caplog):
+    """Above all what two parsers could read differently. The log has no line of it."""
+    answer = await talk(sent)
+    assert answer.startswith("HTTP/1.1 400 Bad Request\r\n")
+    assert echo.asked == []
+    assert caplog.records == []
+
+
+async def test_no_other_protocol_is_spoken(talk):
+    """A client that would rather have another gets its answer in this one, and nothing after it."""
+    upgrade = "GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+    answer = await talk(upgrade + END)
+    assert answer.endswith("/x")
+    assert "Connection: close\r\n" in answer
+
+
+async def test_running_requests_are_finished_at_the_end_and_new_ones_not_begun(echo):
+    """Idle connections are closed at once."""
+    server = HttpServer("test", LOOPBACK, echo, drain=timedelta(seconds=5))
+    serving = asyncio.create_task(server.run())
+    await server.listening()
+    idle, idle_writer = await asyncio.open_connection("127.0.0.1", server.port)
+    idle_writer.write(b"GET /idle HTTP/1.1\r\nHost: x\r\n\r\n")
+    await idle.readuntil(b"/idle")
+    echo.go_on.clear()
+    busy, busy_writer = await asyncio.open_connection("127.0.0.1", server.port)
+    busy_writer.write(b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n" * 2)
+    await eventually(lambda: len(echo.asked) == 2)
+    serving.cancel()
+    assert await asyncio.wait_for(idle.read(), 5) == b""
+    echo.go_on.set()
+    answer = (await asyncio.wait_for(busy.read(), 5)).decode()
+    assert answer.endswith("Connection: close\r\n\r\n/busy")
+    assert answer.count("200 OK") == 1
+    await asyncio.gather(serving, return_exceptions=True)
+    for writer in (idle_writer, busy_writer):
+        writer.close()
+
+
+async def test_a_request_that_takes_too_long_at_the_end_is_broken_off(echo):
+    """The process must end."""
+    echo.go_on.clear()
+    server = HttpServer("test", LOOPBACK, echo, drain=timedelta(milliseconds=20))
+    serving = asyncio.create_task(server.run())
+    await server.listening()
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(b"GET /busy HTTP/1.1\r\nHost: x\r\n\r\n")
+    await eventually(lambda: bool(echo.asked))
+    serving.cancel()
+    assert await asyncio.wait_for(reader.read(), 5) == b""
+    await asyncio.gather(serving, return_exceptions=True)
+    writer.close()
+
+
+async def test_paths_and_methods_lead_to_handlers():
+    """What is not there is 404, and what cannot be done there 405 with what can."""
+
+    async def answer(request):
+        return HttpResponse.text(request.path)
+
+    routes = Routes()
+    routes.add("/a", answer)
+    routes.add("/a", answer, method="PUT")
+    routes.add("/below/*", answer)
+    for path in ("/a", "/below/x"):
+        assert (await routes(HttpRequest("GET", path))).body == path.encode()
+    assert (await routes(HttpRequest("HEAD", "/a"))).status == 200
+    for method, path, status in (("GET", "/b", 404), ("GET", "/below/x/y", 404), ("POST", "/a", 405)):
+        with pytest.raises(HttpError) as refused:
+            await routes(HttpRequest(method, path))
+        assert refused.value.status == status
+    assert refused.value.response.headers == {"Allow": "GET, PUT"}
