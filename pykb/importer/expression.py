@@ -1,13 +1,11 @@
-"""Python expressions as trees, and their text laid out as Ruff's formatter would."""
+"""Python expressions as trees, from which their text and their imports follow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from unicodedata import east_asian_width
 
-WIDTH = 120
-_INDENT = 4
+from pykb.python_source import layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,26 +116,11 @@ def _printable(char: str) -> str:
 
 def flat(expression: Expression) -> str:
     """The text on one line."""
-    match expression:
-        case Atom(text):
-            return text
-        case Name(text):
-            return text
-        case Labelled(label, value):
-            return label + flat(value)
-        case Either(parts):
-            return " | ".join(flat(part) for part in parts)
-        case Bracketed(head, parts, brackets):
-            return f"{flat(head)}{brackets[0]}{', '.join(flat(part) for part in parts)}{brackets[1]}"
+    return layout.flat(_nodes(expression))
 
 
-def width(text: str) -> int:
-    """The columns that a text takes: two for each wide character, as of Chinese."""
-    return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
-
-
-def layout(expression: Expression, *, indent: int, column: int, tail: int = 0) -> str:
-    """The text, broken where it does not fit.
+def laid(expression: Expression, *, indent: int, column: int, tail: int = 0) -> str:
+    """The text, broken where it does not fit: each part between brackets has a line of its own then.
 
     Args:
         expression: What to write.
@@ -145,27 +128,21 @@ def layout(expression: Expression, *, indent: int, column: int, tail: int = 0) -
         column: Where on that line it begins.
         tail: The length of what follows its last line.
     """
-    text = flat(expression)
-    if column + width(text) + tail <= WIDTH:
-        return text
+    return layout.broken(_nodes(expression), indent=indent, column=column, tail=tail)
+
+
+def _nodes(expression: Expression) -> layout.Nodes:
     match expression:
-        case Either(parts):
-            # One operand a line; whoever is not between brackets already puts parentheses around it.
-            last = len(parts) - 1
-            laid = [
-                layout(part, indent=indent, column=indent + (2 if at else 0), tail=tail if at == last else 0)
-                for at, part in enumerate(parts)
-            ]
-            return f"\n{' ' * indent}| ".join(laid)
+        case Atom(text) | Name(text):
+            return (text,)
         case Labelled(label, value):
-            return label + layout(value, indent=indent, column=column + len(label), tail=tail)
-        case Bracketed(head, parts, brackets) if parts:
-            inner = indent + _INDENT
+            return (label, *_nodes(value))
+        case Either(parts):
+            return tuple(node for part in parts for node in (layout.OR, *_nodes(part)))[1:]
+        case Bracketed(head, parts, brackets):
             # One part in square brackets behind a name is a subscript, where a comma would make a tuple.
             comma = "" if brackets == "[]" and len(parts) == 1 and head != NOTHING else ","
-            lines = [" " * inner + layout(part, indent=inner, column=inner, tail=len(comma)) + comma for part in parts]
-            return "\n".join([f"{flat(head)}{brackets[0]}", *lines, " " * indent + brackets[1]])
-    return text
+            return (*_nodes(head), layout.Brackets(brackets, tuple(_nodes(part) for part in parts), comma))
 
 
 def names(expression: Expression) -> Iterator[Name]:

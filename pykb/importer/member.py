@@ -9,24 +9,23 @@ from pykb.gen.lower.scalars import QUANTITY_PATTERN
 from pykb.importer.docs import docstring, survives
 from pykb.importer.expression import (
     NONE,
-    WIDTH,
     Atom,
     Either,
     Expression,
     Name,
     call,
     flat,
-    layout,
+    laid,
     literal,
     names,
     optional,
-    width,
 )
 from pykb.importer.fingerprint import Schema
 from pykb.importer.naming import needs_wire
 from pykb.importer.scalar import annotated, api
 from pykb.importer.shape import is_struct
 from pykb.importer.spelling import Speller
+from pykb.python_source.layout import WIDTH, columns
 
 _INDENT = 4
 
@@ -58,10 +57,10 @@ class Member:
         head = f"{pad}{self.attribute}: "
         default = "" if self.default is None else f" = {flat(self.default)}"
         out = [pad + marker for marker in self.markers]
-        if isinstance(self.annotation, Either) and len(head) + width(flat(self.annotation)) + len(default) > WIDTH:
+        if isinstance(self.annotation, Either) and len(head) + columns(flat(self.annotation)) + len(default) > WIDTH:
             text = self._parenthesised(head, pad)
         else:
-            text = head + layout(self.annotation, indent=_INDENT, column=len(head), tail=len(default)) + default
+            text = head + laid(self.annotation, indent=_INDENT, column=len(head), tail=len(default)) + default
         out += text.split("\n")
         if self.doc:
             out += docstring(self.doc, _INDENT).split("\n")
@@ -70,11 +69,11 @@ class Member:
     def _parenthesised(self, head: str, pad: str) -> str:
         inner = 2 * _INDENT
         start = head + flat(self.annotation) + " = ("
-        if self.default is not None and width(start) <= WIDTH:
+        if self.default is not None and columns(start) <= WIDTH:
             return f"{start}\n{' ' * inner}{flat(self.default)}\n{pad})"
-        laid = layout(self.annotation, indent=inner, column=inner)
+        text = laid(self.annotation, indent=inner, column=inner)
         default = "" if self.default is None else f" = {flat(self.default)}"
-        return f"{head}(\n{' ' * inner}{laid}\n{pad}){default}"
+        return f"{head}(\n{' ' * inner}{text}\n{pad}){default}"
 
     def names(self) -> list[Name]:
         """What has to be imported for it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +9,14 @@ from typing import Any
 from pykb.importer.builtin import BuiltinTypes
 from pykb.importer.definition import Definition, Version
 from pykb.importer.docs import docstring, survives
-from pykb.importer.expression import Expression, Name, call, layout, literal, names
+from pykb.importer.expression import Expression, Name, call, laid, literal, names
 from pykb.importer.kind_markers import kind_markers
 from pykb.importer.member import Member, spell_member
 from pykb.importer.naming import attribute_name
 from pykb.importer.scalar import api
 from pykb.importer.shape import Shapes, children, kind_class
 from pykb.importer.spelling import Speller
+from pykb.python_source.imports import Import, block
 
 GROUP_VERSION = "GROUP_VERSION"
 _OF_EVERY_KIND = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
@@ -37,7 +37,7 @@ class Class:
         """Its source."""
         out = list(self.markers)
         if self.annotations:
-            out += layout(call(Name("@annotate"), *self.annotations), indent=0, column=0).split("\n")
+            out += laid(call(Name("@annotate"), *self.annotations), indent=0, column=0).split("\n")
         out.append(self.head)
         if self.doc:
             out += [*docstring(self.doc, 4).split("\n"), ""]
@@ -78,8 +78,8 @@ def module_text(group: str, version: str, kinds: Sequence[tuple[Definition, Vers
     needed = [name for one in classes for name in one.names()]
     needed += [api("CustomResource"), api("GroupVersion"), *([api("Struct")] if shapes.ordered else [])]
     head = docstring(f"Types of {group}/{version}: {', '.join(d.kind for d, _ in kinds)}.", 0).split("\n")
-    constant = f"{GROUP_VERSION} = GroupVersion({layout(literal(group), indent=0, column=0)}, "
-    lines = [*head, "", *_imports(needed), "", f"{constant}{layout(literal(version), indent=0, column=0)})"]
+    constant = f"{GROUP_VERSION} = GroupVersion({laid(literal(group), indent=0, column=0)}, "
+    lines = [*head, "", _imports(needed), f"{constant}{laid(literal(version), indent=0, column=0)})"]
     for one in classes:
         lines += ["", "", *one.lines()]
     return "\n".join(lines) + "\n"
@@ -125,7 +125,7 @@ def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
     if text and doc is None:
         annotations.append(call(api("SchemaPatch"), literal({"description": text})))
     name = kind_class(definition.kind)
-    kind = "" if name == definition.kind else f", kind={layout(literal(definition.kind), indent=0, column=0)}"
+    kind = "" if name == definition.kind else f", kind={laid(literal(definition.kind), indent=0, column=0)}"
     head = f"class {name}(CustomResource, group_version={GROUP_VERSION}{kind}):"
     markers = kind_markers(definition, version, is_first=version is definition.versions[0])
     members = [_status(member, speller, schema) for member in members]
@@ -145,33 +145,9 @@ def _status(member: Member, speller: Speller, schema: Mapping[str, Any]) -> Memb
     return member.made_by(call(api("Field"), default_factory=Name(shape.name)))
 
 
-def _imports(needed: Iterable[Name]) -> list[str]:
-    """Sorted as Ruff's isort rules have it."""
-    by_module: dict[str, set[str]] = {}
-    for name in needed:
-        if name.module:
-            by_module.setdefault(name.module, set()).add(name.name)
-    blocks: list[list[str]] = []
-    for own in (False, True):
-        block: list[str] = []
-        for module in sorted(m for m in by_module if m.startswith("pykb") is own):
-            block += _import(module, sorted(by_module[module], key=_order))
-        if block:
-            blocks.append(block)
-    return [line for number, block in enumerate(blocks) for line in (["", *block] if number else block)]
-
-
-def _import(module: str, names_: list[str]) -> list[str]:
-    line = f"from {module} import {', '.join(names_)}"
-    return [line] if len(line) <= _SHORTEST else [f"from {module} import (", *(f"    {name}," for name in names_), ")"]
+def _imports(needed: Iterable[Name]) -> str:
+    return block((Import(name.module, (name.name,)) for name in needed if name.module), width=_SHORTEST)
 
 
 _SHORTEST = 79
-"""Lines up to it stand in any project; longer ones are laid out so that no formatter or sorter joins them."""
-
-
-def _order(name: str) -> tuple[int, list[tuple[int, int, str]], str]:
-    """Constants, then classes, then the rest; each in natural order, whatever the case."""
-    group = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
-    parts = re.findall(r"\d+|\D+", name.lower())
-    return group, [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts], name
+"""Imports up to it stand on one line in any project; longer ones are laid out so that no sorter joins them."""
