@@ -205,13 +205,13 @@ def _first_changed(plan: Plan) -> Diagnostic | None:
         except OutsideError as error:
             return error.diagnostic
         if place != change.snapshot.target or content_of(place) != change.snapshot.content:
-            return FILE_CHANGED.at(
-                None,
-                f"`{change.path}` changed while the command ran",
-                notes=("nothing was written",),
-                help=("run the command again",),
-            )
+            return _changed(change.path, "nothing was written")
     return None
+
+
+def _changed(path: str, note: str) -> Diagnostic:
+    message = f"`{path}` changed while the command ran"
+    return FILE_CHANGED.at(None, message, notes=(note,), help=("run the command again",))
 
 
 def _forward_or_undo(root: Path, state: Path, steps: list[Step]) -> None:
@@ -233,14 +233,7 @@ def _forward(root: Path, staged: Path, step: Step) -> None:
     if now == step.after:
         return
     if now != step.before:
-        raise OutsideError(
-            FILE_CHANGED.at(
-                None,
-                f"`{step.path}` changed while the command ran",
-                notes=("everything that had been written was undone",),
-                help=("run the command again",),
-            )
-        )
+        raise OutsideError(_changed(step.path, "everything that had been written was undone"))
     try:
         if step.after:
             durable.move_below(root, staged, target)

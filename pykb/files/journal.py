@@ -133,6 +133,3 @@ def _staged(root: Path, number: int, step: Step) -> Iterator[tuple[str, str, boo
     not_done = digest(content_of(root / step.path)) == step.before
     yield f"{number}.after", step.after, not_done and bool(step.after)
     yield f"{number}.before", step.before, bool(step.before)
-
-
-__all__ = ["UNDO", "Step", "content_of", "digest", "read", "write"]

@@ -126,11 +126,6 @@ class Resource:
         return str(self.gvk)
 
 
-def builtin_domain(group: str) -> str | None:
-    """The domain behind a built-in group's short name; ``None`` when there is no such group."""
-    return BUILTIN_GROUPS.get(group)
-
-
 def sample_name(resource: Resource) -> str:
     """The file of a version's sample in `config/samples`, as kubebuilder names it."""
     return "_".join(part for part in (resource.group, resource.version, resource.singular) if part) + ".yaml"
