@@ -90,7 +90,7 @@ def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
 def _check_plural(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
     """Some acronyms are repeated in the plural that controller-gen makes: a word to choose, since it never changes."""
     proposed = undoubled(resource.kind)
-    if options.plural or proposed == resource.plural or any(_same_kind(r, resource) for r in project.resources):
+    if options.plural or proposed == resource.plural or any(r.is_same_kind(resource) for r in project.resources):
         return
     message = f"the plural of `{resource.kind}` would be `{resource.plural}`, as controller-gen forms it"
     helps = (f"`--plural {proposed}`", f"to have it all the same: `--plural {resource.plural}`")
@@ -181,7 +181,7 @@ def _check_controller(
     options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
 ) -> None:
     name = options.controller_name
-    holder = next((r for r in project.resources if _same_kind(r, resource) and r.has_controller), None)
+    holder = next((r for r in project.resources if r.is_same_kind(resource) and r.has_controller), None)
     is_reported = options.resource and known is not None and known.api
     if holder is not None and not name and not options.force and not is_reported:
         helps = [f"for another one: `--controller-name {resource.singular}-other`"]
@@ -204,10 +204,6 @@ def _check_controller(
                     project.span(other), message, notes=_NOTHING, help=(f"`--controller-name {name}-2`",)
                 )
             )
-
-
-def _same_kind(one: Resource, other: Resource) -> bool:
-    return (one.api_group, one.kind) == (other.api_group, other.kind)
 
 
 def _controller_names(resource: Resource) -> Iterator[str]:

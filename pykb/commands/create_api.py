@@ -232,7 +232,7 @@ def _say_builtin(options: NewApi, found: Diagnostics) -> None:
 
 def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -> None:
     """Another version of a kind whose versions are converted: it needs a converter, too."""
-    alike = (r for r in project.resources if (r.api_group, r.kind) == (resource.api_group, resource.kind))
+    alike = (r for r in project.resources if r.is_same_kind(resource))
     hub = next((r for r in alike if r.webhooks and r.webhooks.conversion), None)
     if hub is None:
         return

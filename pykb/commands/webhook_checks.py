@@ -25,7 +25,7 @@ _NOTHING = ("nothing was written",)
 
 def versions(resource: Resource, project: Project) -> list[str]:
     """The versions of a kind that the project has types of, in the order of creation."""
-    return [r.version for r in project.resources if r.api and _same_kind(r, resource)]
+    return [r.version for r in project.resources if r.api and r.is_same_kind(resource)]
 
 
 def making(like: Resource, version: str) -> str:
@@ -120,7 +120,9 @@ def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, fo
         found.add(FLAG_CONFLICT.at(None, message, notes=_NOTHING, help=("leave `--conversion` out",)))
         return
     have = versions(resource, project)
-    hub = next((r for r in project.resources if _same_kind(r, resource) and r.webhooks and r.webhooks.conversion), None)
+    hub = next(
+        (r for r in project.resources if r.is_same_kind(resource) and r.webhooks and r.webhooks.conversion), None
+    )
     if hub is not None and hub.version != resource.version:
         message = f"`{resource.kind}` is converted by way of {hub.version}: that is its hub, and there is one"
         flags = f"`--version {hub.version} --conversion --spoke {resource.version}`"
@@ -189,7 +191,3 @@ def _paths(resource: Resource) -> Iterator[str]:
         yield webhooks.defaulting_path or mutate_path(resource.gvk)
     if webhooks.validation:
         yield webhooks.validation_path or validate_path(resource.gvk)
-
-
-def _same_kind(one: Resource, other: Resource) -> bool:
-    return (one.api_group, one.kind) == (other.api_group, other.kind)

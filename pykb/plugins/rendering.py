@@ -6,8 +6,10 @@ import contextlib
 from dataclasses import dataclass
 
 from pykb.plugins.request import KindRequest
+from pykb.project.resource import Resource
 from pykb.python_source.layout import WIDTH, line_length
 from pykb.python_source.source import CodeStyle
+from pykb.scaffold.insert import Fragment
 from pykb.scaffold.plan import OnExists, PlanBuilder
 from pykb.scaffold.template import render
 
@@ -40,6 +42,10 @@ class Files:
                 return self.style.formatted(text)
         return text
 
+    def insert(self, path: str, fragment: Fragment) -> None:
+        """Something to put above an anchor of a file, if it is not there."""
+        self.plan.insert(path, fragment, width=self.style.width)
+
     def once(self, path: str, template: str) -> None:
         """A file that several share: made by the first, then left alone, also by ``--force``."""
         if self.plan.current(path) is None:
@@ -52,6 +58,11 @@ class Files:
     def create(self, path: str, text: str, *, on_exists: OnExists = OnExists.REFUSE) -> None:
         """The same, with a text that is there already."""
         self.plan.create(path, text.encode(), on_exists=OnExists.OVERWRITE if self.request.force else on_exists)
+
+
+def types_file(resource: Resource) -> str:
+    """The file with the class of a kind of the project."""
+    return f"{path_of(resource.path)}/{resource.singular}_types.py"
 
 
 def path_of(module: str) -> str:

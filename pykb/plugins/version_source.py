@@ -6,6 +6,7 @@ import contextlib
 import re
 
 from pykb.diagnostics.codes.project import VERSION_SOURCE
+from pykb.plugins.rendering import types_file
 from pykb.plugins.request import ApiRequest
 from pykb.project.resource import Resource, sample_name
 from pykb.python_source.source import CodeStyle, Source
@@ -20,7 +21,7 @@ def types(request: ApiRequest, plan: PlanBuilder, source: Resource, style: CodeS
 
     ``None`` where it cannot be taken over; the plan has the finding.
     """
-    path = f"{source.path.replace('.', '/')}/{source.singular}_types.py"
+    path = types_file(source)
     text = plan.text(path)
     old, new = f"{source.path}.groupversion", f"{request.resource.path}.groupversion"
     if text is not None and f"from {old} import" in text:

@@ -97,6 +97,10 @@ class Resource:
         """The identity of the type in a cluster."""
         return GroupVersionKind(self.api_group, self.version, self.kind)
 
+    def is_same_kind(self, other: Resource) -> bool:
+        """Whether both are of one kind, in whatever version."""
+        return self.gvk.group_kind == other.gvk.group_kind
+
     @property
     def singular(self) -> str:
         """The kind in lower case: the singular name, and the start of file names."""

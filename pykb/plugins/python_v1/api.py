@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pykb.plugins import version_source
 from pykb.plugins.python_v1 import storage_version
-from pykb.plugins.rendering import Files, path_of
+from pykb.plugins.rendering import Files, path_of, types_file
 from pykb.plugins.request import ApiRequest, Controller
 from pykb.plugins.style import Style
-from pykb.project.resource import Resource
 from pykb.python_source.source import Source
 from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.plan import PlanBuilder
@@ -29,7 +28,7 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
         files.once(f"{folder.rpartition('/')[0]}/__init__.py", "api/group__init__.py.j2")
     files.once(f"{folder}/__init__.py", "api/version/__init__.py.j2")
     files.once(f"{folder}/groupversion.py", "api/version/groupversion.py.j2")
-    types = _types_file(resource)
+    types = types_file(resource)
     was_stored = storage_version.is_marked((plan.current(types) or b"").decode("utf-8", "replace"), resource.kind)
     if request.source is None:
         files.own(types, "api/version/types.py.j2")
@@ -38,20 +37,12 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
     if was_stored:  # written again, it still is
         storage_version.move(plan, types, [], resource.kind)
     line = f"from {resource.path}.{resource.singular}_types import {resource.kind} as {resource.kind}"
-    plan.insert(f"{folder}/__init__.py", Fragment("kinds", line, FragmentKind.IMPORT), width=files.style.width)
+    files.insert(f"{folder}/__init__.py", Fragment("kinds", line, FragmentKind.IMPORT))
     others = [
-        r for r in request.project.resources if r.api and _same_kind(r, resource) and r.version != resource.version
+        r for r in request.project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version
     ]
     if others and not was_stored:
-        storage_version.mark(plan, [_types_file(r) for r in others], resource.kind)
-
-
-def _same_kind(one: Resource, other: Resource) -> bool:
-    return (one.api_group, one.kind) == (other.api_group, other.kind)
-
-
-def _types_file(resource: Resource) -> str:
-    return f"{path_of(resource.path)}/{resource.singular}_types.py"
+        storage_version.mark(plan, [types_file(r) for r in others], resource.kind)
 
 
 def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) -> None:
@@ -65,20 +56,20 @@ def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) 
     if not request.resource.external:
         test = f"tests/{folder.removeprefix(f'{package}/')}/test_{controller.file}.py"
         files.own(test, f"tests/controllers/test_{source}.py.j2", controller=controller)
-    main, width = f"{package}/__main__.py", files.style.width
+    main = f"{package}/__main__.py"
     if controller.style == Style.HANDLERS:
         # kopf's decorators register when the module is imported; `as` the same name says that this is the purpose.
         name = _unique(plan, main, controller.package, controller.file, controller)
         remark = "" if name == controller.file else "  # noqa: F401"
         line = f"from {controller.package} import {controller.file} as {name}{remark}"
-        plan.insert(main, Fragment("imports", line, FragmentKind.IMPORT), width=width)
+        files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
         return
     name = _unique(plan, main, controller.module, controller.reconciler, controller)
     alias = f"{controller.reconciler} as {name}" if name != controller.reconciler else name
     line = f"from {controller.module} import {alias}"
-    plan.insert(main, Fragment("imports", line, FragmentKind.IMPORT), width=width)
+    files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
     call = f"{name}(manager.client).setup(manager)"
-    plan.insert(main, Fragment("builder", call, FragmentKind.STATEMENT, key=name), width=width)
+    files.insert(main, Fragment("builder", call, FragmentKind.STATEMENT, key=name))
 
 
 def _unique(plan: PlanBuilder, path: str, module: str, name: str, controller: Controller) -> str:

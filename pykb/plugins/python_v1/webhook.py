@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pykb.plugins.python_v1 import storage_version
 from pykb.plugins.python_v1.webhook_module import Addition, extend
-from pykb.plugins.rendering import Files, path_of
+from pykb.plugins.rendering import Files, path_of, types_file
 from pykb.plugins.request import WebhookRequest
 from pykb.python_source.imports import Import
 from pykb.python_source.source import Source
@@ -92,9 +92,8 @@ def _conversion(request: WebhookRequest, files: Files) -> None:
         files.own(f"{path_of(spoke.module)}.py", "api/version/conversion.py.j2", spoke=spoke)
         files.own(_test(request, spoke.module), "tests/api/test_conversion.py.j2", spoke=spoke)
     resource = request.resource
-    kinds = [r for r in request.project.resources if r.api]
-    alike = [r for r in kinds if (r.api_group, r.kind) == (resource.api_group, resource.kind)]
-    types = {r.version: f"{path_of(r.path)}/{r.singular}_types.py" for r in alike}
+    alike = [r for r in request.project.resources if r.api and r.is_same_kind(resource)]
+    types = {r.version: types_file(r) for r in alike}
     hub = types.pop(resource.version)
     storage_version.move(files.plan, hub, list(types.values()), resource.kind)
 
@@ -104,9 +103,8 @@ def _register(request: WebhookRequest, files: Files) -> None:
     main, function = f"{request.project.package}/__main__.py", _function(request)
     name = _unique(request, files.plan.text(main) or "", function)
     line = Import(request.webhook_module, (function if name == function else f"{function} as {name}",)).text
-    files.plan.insert(main, Fragment("imports", line, FragmentKind.IMPORT), width=files.style.width)
-    call = Fragment("builder", f"{name}(manager)", FragmentKind.STATEMENT, key=name)
-    files.plan.insert(main, call, width=files.style.width)
+    files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
+    files.insert(main, Fragment("builder", f"{name}(manager)", FragmentKind.STATEMENT, key=name))
 
 
 def _unique(request: WebhookRequest, text: str, function: str) -> str:

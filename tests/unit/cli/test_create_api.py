@@ -264,6 +264,35 @@ def test_one_controller_serves_all_versions(pykb, project: Path, status) -> None
     assert "Create a controller? [y/N]: no (no terminal to ask)" in ended.err
 
 
+@pytest.mark.parametrize("settings", ["[tool.ruff]\nline-length = 79", "[tool.black]\nline-length = 79"])
+def test_code_is_as_wide_as_the_project_asks(pykb, project: Path, settings: str) -> None:
+    """By the settings of Ruff or Black, also where lines join a file that is there."""
+    pyproject = project / "pyproject.toml"
+    rest = (
+        pyproject.read_text()
+        .replace("[tool.ruff]\nline-length = 120\n", "[tool.mine]\n")
+        .replace("[tool.ruff.", "[tool.r.")
+    )
+    pyproject.write_text(f"{rest}\n{settings}\n")
+    kind = "CertificateSigningAuthority"
+    words = ("--group", "infra", "--version", "v1", "--kind", kind, "--no-make")
+    assert pykb("create", "api", *words, *BOTH).code == 0
+    assert pykb("create", "webhook", *words, "--defaulting").code == 0
+    assert pykb("create", "webhook", *words, "--programmatic-validation", "--validation-path", "/" + "v" * 40).code == 0
+    files = ["sealvm/api", "sealvm/controllers", "sealvm/webhooks", "tests/controllers", "tests/webhooks"]
+    command = (
+        Path(sys.executable).with_name("ruff"),
+        "format",
+        "--isolated",
+        "--no-cache",
+        "--diff",
+        "--line-length=79",
+    )
+    done = subprocess.run([*command, *files], cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "import (\n    setup_certificatesigningauthority_webhook,\n)\n" in main_of(project)
+
+
 def test_a_second_version_marks_the_first_as_stored(pykb, project: Path) -> None:
     """Exactly one version must say so; what is stored stays as it is."""
     assert pykb(*MACHINE, *BOTH).code == 0

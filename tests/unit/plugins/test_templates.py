@@ -147,6 +147,13 @@ def test_a_template_names_nothing_else_in_any_branch(name: str) -> None:
             assert hasattr(seen[node.node.name], node.attr), f"{node.node.name}.{node.attr}"
 
 
+@pytest.mark.parametrize("name", ALL)
+def test_no_template_breaks_lines_itself(name: str) -> None:
+    """What is long is for the formatter to know, by the settings of the project."""
+    tree = environment().parse((templates() / "files" / name).read_text("utf-8"))
+    assert not [node.name for node in tree.find_all(nodes.Filter) if node.name in ("length", "count", "wordwrap")]
+
+
 @pytest.mark.parametrize("text", ["{{ nobody }}", "{{ resource.nothing }}", "{% if project.nothing %}{% endif %}"])
 def test_a_name_that_is_unknown_is_an_error(text: str, tmp_path: Path) -> None:
     """A misspelt name is never an empty text."""
