@@ -69,6 +69,7 @@ class ManagerOverrides(TypedDict, total=False):
     webhook_port: int
     webhook_bind_host: str
     webhook_certificate: CertificateOptions
+    tls: TlsOptions
     leader_elect: bool
     leader_election_id: str
     leader_election_namespace: str
