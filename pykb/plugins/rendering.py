@@ -24,7 +24,10 @@ class Files:
     @property
     def style(self) -> CodeStyle:
         """How the project writes Python, by its own settings."""
-        width = line_length(self.plan.current("pyproject.toml"))
+        settings = self.plan.root / "pyproject.toml"  # only read: it may be a link to those of several projects
+        width = None
+        with contextlib.suppress(OSError):
+            width = line_length(settings.read_bytes()) if settings.is_file() else None
         return CodeStyle(self.request.project.package, width or WIDTH)
 
     def text(self, template: str, **own: object) -> str:

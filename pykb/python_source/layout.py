@@ -138,11 +138,17 @@ def _opened(node: Brackets, indent: int, width: int) -> str:
 
 def laid_out(text: str, width: int = WIDTH) -> str:
     """A module or a part of one, with those of its statements broken that are one line, and a too long one."""
-    lines = text.splitlines(keepends=True)
-    for first, last in reversed([*_statements(text)]):
-        if first == last:
-            lines[first] = fitted(lines[first].rstrip("\n"), width) + "\n"
+    lines = lines_of(text)
+    for first, last in _statements(text):
+        line = lines[first].rstrip("\r\n")
+        end = lines[first][len(line) :]
+        lines[first] = fitted(line, width).replace("\n", end) + end if first == last and end else lines[first]
     return "".join(lines)
+
+
+def lines_of(text: str) -> list[str]:
+    """The lines that Python counts, with their ends; `str.splitlines` would count form feeds, too."""
+    return StringIO(text, newline="").readlines()
 
 
 def _statements(text: str) -> Iterator[tuple[int, int]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from io import StringIO
 from typing import Self
 
 from pykb.python_source import imports
 from pykb.python_source.imports import Import, section
-from pykb.python_source.layout import WIDTH, fitted, laid_out
+from pykb.python_source.layout import WIDTH, fitted, laid_out, lines_of
 from pykb.reading import python_text
 
 
@@ -55,8 +54,8 @@ class Source:
 
     @property
     def lines(self) -> list[str]:
-        """The lines that Python counts, with their ends; `str.splitlines` would count form feeds, too."""
-        return StringIO(self.text, newline="").readlines()
+        """The lines that Python counts, with their ends."""
+        return lines_of(self.text)
 
     @property
     def newline(self) -> str:
@@ -130,8 +129,8 @@ class Source:
             style: Whose package it is, and how long its lines are.
             fallback: The index of the line that it goes in front of where there are no imports.
         """
-        known = {(module, name) for module, name, called in self.aliases() if name == called}
-        absent = tuple(name for name in wanted.names if (wanted.module, name) not in known)
+        known = {name for _, each in self.imports() if each.module == wanted.module for name in each.names}
+        absent = tuple(name for name in wanted.names if not {name, f"{name} as {name}"} & known)
         if wanted.names and not absent:
             return self
         wanted = replace(wanted, names=absent)

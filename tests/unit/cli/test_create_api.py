@@ -293,6 +293,18 @@ def test_code_is_as_wide_as_the_project_asks(pykb, project: Path, settings: str)
     assert "import (\n    setup_certificatesigningauthority_webhook,\n)\n" in main_of(project)
 
 
+@pytest.mark.parametrize("sort", ["link", "folder", "none"])
+def test_the_projects_settings_are_only_read(pykb, project: Path, tmp_path: Path, sort: str) -> None:
+    """They may be those of several projects, outside of this one; where there are none, pykb's own hold."""
+    pyproject = project / "pyproject.toml"
+    pyproject.rename(tmp_path / "shared.toml")
+    if sort == "link":
+        pyproject.symlink_to(tmp_path / "shared.toml")
+    elif sort == "folder":
+        pyproject.mkdir()
+    assert pykb(*MACHINE, *BOTH).code == 0
+
+
 def test_a_second_version_marks_the_first_as_stored(pykb, project: Path) -> None:
     """Exactly one version must say so; what is stored stays as it is."""
     assert pykb(*MACHINE, *BOTH).code == 0

@@ -32,7 +32,14 @@ DOC = '"""Mine."""\n'
         ("from fleet.api.v1 import A  # b\n", "from fleet.api.v1 import A  # b\n+from fleet.api.v1 import Ship\n"),
         ("x = 1\n\x0c\nfrom os import path\n", "x = 1\n\x0c\nfrom os import path\n+\n+from fleet.api.v1 import Ship\n"),
         ("from fleet.api.v1 import Ship\n", "from fleet.api.v1 import Ship\n"),
-        ("def f():\n    from fleet.api.v1 import Ship\n", "def f():\n    from fleet.api.v1 import Ship\n"),
+        (
+            "import os\n\n\ndef f():\n    from fleet.api.v1 import Ship\n",
+            "import os\n+\n+from fleet.api.v1 import Ship\n\n\ndef f():\n    from fleet.api.v1 import Ship\n",
+        ),
+        (
+            "from fleet.api.v1 import Ship as Ship\n",
+            "from fleet.api.v1 import Ship as Ship\n",
+        ),
     ],
 )
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
@@ -115,4 +122,5 @@ def test_what_is_broken_already_or_cannot_be_stays() -> None:
     long = "x" * 120
     text = f'f(\n    {long}, {long})\n"""{long}"""\n# {long}\n{long}\nf"{{g({long}, 1)}}"\n'
     assert laid_out(text) == text
+    assert laid_out(f"x = 1\x0c\r\nf({long})\r\n") == f"x = 1\x0c\r\nf(\r\n    {long}\r\n)\r\n"
     assert fitted(f"f({long})  # noqa: F401 {long}") == f"f(\n    {long}\n)  # noqa: F401 {long}"
