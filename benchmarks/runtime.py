@@ -3,8 +3,9 @@
     python -m benchmarks.runtime [ROW...] [--quick] [--objects N] [--rounds 3] [--resume] [--skip PEER] [--peer BINARY]
 
 Each row can be run by itself; without a name, all are. What is found is kept in build/benchmarks/runtime.json and
-shown as a table at the end; `report` only shows it, and `--resume` goes on where a run was broken off. Reported are
-medians. The API server shares the machine, so wall times move with its load: CPU and memory are the reliable figures.
+shown as a table at the end; `report` only shows it, `publish` writes it into the documentation, and `--resume` goes on
+where a run was broken off. Reported are medians. The API server shares the machine, so wall times move with its load:
+CPU and memory are the reliable figures.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ from pathlib import Path
 
 import pykb.runtime
 from benchmarks.operators.process import ENVIRONMENT
-from benchmarks.operators.results import Results, table
+from benchmarks.operators.results import Results, publish, table
 from benchmarks.operators.rows import GOALS, ROWS
 from benchmarks.operators.run import GO, GO_MAPS, Run
 
 HERE = Path(__file__).parent / "operators"
 RESULTS = Path("build/benchmarks/runtime.json")
+PAGE = Path("docs/explanation/runtime-performance.md")
+SHOWING = ("report", "publish")
+"""What measures nothing."""
 
 
 def build_peer(folder: Path) -> Path:
@@ -51,7 +55,7 @@ def compile_all() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run and report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(ROWS)}; or report")
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"{', '.join(ROWS)}; {', '.join(SHOWING)}")
     parser.add_argument("--quick", action="store_true", help="small, one round: shows that it works")
     parser.add_argument("--rounds", type=int, help="3, or 1 with --quick and of scale")
     parser.add_argument("--resume", action="store_true", help="keep the rounds that are measured already")
@@ -60,12 +64,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--peer", type=Path, help="a built peer, in place of building one")
     parser.add_argument("--results", type=Path, default=RESULTS)
     flags = parser.parse_args([] if arguments is None else arguments)
-    unknown = set(flags.rows) - {*ROWS, "report"}
+    unknown = set(flags.rows) - {*ROWS, *SHOWING}
     if unknown:
         parser.error(f"no row `{min(unknown)}`; there are {', '.join(ROWS)}")
     path: Path = flags.results
     results = Results(path.with_stem(f"{path.stem}-quick") if flags.quick else path)
-    rows = [row for row in flags.rows or ROWS if row != "report"]
+    rows = [row for row in flags.rows or ROWS if row not in SHOWING]
     if rows:
         with tempfile.TemporaryDirectory() as folder:
             peer = flags.peer or build_peer(Path(folder))
@@ -74,6 +78,8 @@ def main(arguments: list[str] | None = None) -> None:
                 print(f"\n{row}: {(ROWS[row].__doc__ or '').splitlines()[0]}", flush=True)
                 rounds = flags.rounds or (1 if flags.quick or row == "scale" else 3)
                 ROWS[row](Run(results, peer, flags.quick, rounds, flags.resume, frozenset(flags.skip), flags.objects))
+    if "publish" in flags.rows:
+        publish(results, GOALS, PAGE)
     shown = rows or list(ROWS)
     print()
     for row in shown:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+BEGIN, END = "<!-- figures -->", "<!-- end of figures -->"
+
 Figures = dict[str, float]
 """The figures of one run of one program, by name."""
 
@@ -64,12 +66,11 @@ class Goal:
     peer: str | None = None
     at_least: bool = False
 
-    def line(self, results: Results) -> str | None:
-        """The line of the table; ``None`` when it was not measured."""
+    def cells(self, results: Results) -> tuple[str, ...] | None:
+        """The cells of its line; ``None`` when it was not measured."""
         ours = results.median(self.row, "pykb", self.figure)
         if ours is None:
             return None
-        go, kopf = (results.median(self.row, name, self.figure) for name in ("controller-runtime", "kopf"))
         value = ours
         if self.peer is not None:
             theirs = results.median(self.row, self.peer, self.figure)
@@ -77,23 +78,47 @@ class Goal:
                 return None
             value = ours / theirs if theirs else float("inf")
         reached = value >= self.limit if self.at_least else value <= self.limit
-        sign = ">=" if self.at_least else "<="
-        to_reach = f"{sign} {self.limit:g}" + (f"x {self.peer}" if self.peer else f" {self.unit}")
+        peers = (_number(results.median(self.row, name, self.figure)) for name in ("controller-runtime", "kopf"))
+        peer = "Go" if self.peer == "controller-runtime" else self.peer
+        limit = f"{self.limit:.3g}x {peer}" if peer else f"{self.limit:g} {self.unit}".rstrip()
         ratio = f"{value:.2f}x" if self.peer else ""
-        cells = (_number(ours), _number(go), _number(kopf))
-        label = f"{self.figure}, {self.unit}"
-        return (
-            f"{self.row:8} {label:32} {cells[0]:>9} {cells[1]:>9} {cells[2]:>9} {ratio:>8}  {to_reach:27} "
-            f"{'yes' if reached else 'NO'}"
-        )
+        figure = f"{self.figure}, {self.unit}" if self.unit else self.figure
+        sign = "at least" if self.at_least else "at most"
+        return (self.row, figure, _number(ours), *peers, ratio, f"{sign} {limit}", "yes" if reached else "NO")
 
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
+HEAD = ("row", "figure", "pykb", "Go", "kopf", "ratio", "to reach", "reached")
+WIDTHS = (8, 36, 9, 9, 9, 8, 30, 0)
+
+
 def table(results: Results, goals: tuple[Goal, ...], *, wanted: Callable[[str], bool]) -> str:
     """What was measured against what is to be reached."""
-    head = f"{'row':8} {'figure':32} {'pykb':>9} {'Go':>9} {'kopf':>9} {'ratio':>8}  {'to reach':27} reached"
-    lines = [line for goal in goals if wanted(goal.row) and (line := goal.line(results)) is not None]
-    return "\n".join((head, *lines))
+    lines = [HEAD, *_measured(results, goals, wanted)]
+    return "\n".join(
+        " ".join(f"{cell:{width}}" for cell, width in zip(cells, WIDTHS, strict=True)).rstrip() for cells in lines
+    )
+
+
+def publish(results: Results, goals: tuple[Goal, ...], page: Path) -> None:
+    """Put the table into a page, between its marks.
+
+    Raises:
+        ValueError: The page has no such place.
+    """
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise ValueError(f"{page} has no `{BEGIN}` and `{END}`")
+    lines = [HEAD, ("---",) * len(HEAD)]
+    for row, *cells, reached in _measured(results, goals, lambda _: True):
+        lines.append((f"`{row}`", *cells, "**not reached**" if reached == "NO" else reached))
+    shown = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    page.write_text(f"{before}{begin}\n{shown}\n{end}{after}", encoding="utf-8")
+
+
+def _measured(results: Results, goals: tuple[Goal, ...], wanted: Callable[[str], bool]) -> list[tuple[str, ...]]:
+    return [cells for goal in goals if wanted(goal.row) and (cells := goal.cells(results)) is not None]

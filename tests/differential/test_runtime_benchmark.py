@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import runtime
-from benchmarks.operators.results import Results
+from benchmarks.operators.results import END, Results, publish
 from benchmarks.operators.rows import GOALS, ROWS
 from benchmarks.operators.run import GO
 
@@ -40,3 +40,17 @@ def test_every_goal_is_of_a_row() -> None:
     """One with a wrong name would never be shown."""
     assert {goal.row for goal in GOALS} == set(ROWS)
     assert {goal.peer for goal in GOALS} == {None, GO, "kopf"}
+
+
+def test_the_page_has_a_place_for_the_figures(tmp_path: Path) -> None:
+    """What stands around it stays."""
+    page = tmp_path / "page.md"
+    page.write_text(runtime.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    results = Results(tmp_path / "results.json")
+    results.begin("sync", {}, resume=False)
+    results.add("sync", "pykb", {"CPU": 3.0})
+    results.add("sync", GO, {"CPU": 2.0})
+    publish(results, GOALS, page)
+    written, _, rest = page.read_text(encoding="utf-8").partition(END)
+    assert "| `sync` | CPU, s | 3 | 2 |  | 1.50x | at most 1x Go | **not reached** |" in written
+    assert rest == runtime.PAGE.read_text(encoding="utf-8").partition(END)[2]
