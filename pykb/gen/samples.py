@@ -11,8 +11,8 @@ import yaml
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
-from pykb.gen.checks.value import broken_rules, misfits
-from pykb.gen.ir import Crd, CrdVersion, SchemaNode
+from pykb.gen.checks.value import broken_rules, misfits, with_defaults
+from pykb.gen.ir import Crd, CrdVersion
 from pykb.gen.manifest import ManifestLoader
 from pykb.reading import yaml_text
 
@@ -47,25 +47,8 @@ def check_samples(root: Path, crds: Iterable[Crd], diagnostics: Diagnostics) -> 
 def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:
     # The server checks metadata by rules of its own, and drops a status that is a subresource.
     judged = {key: value for key, value in data.items() if key != "status" or not version.status}
-    value = _with_defaults({**judged, "metadata": {}}, version.schema)
+    value = with_defaults({**judged, "metadata": {}}, version.schema)
     return list(misfits(value, version.schema)) or list(broken_rules(value, version.schema))
-
-
-def _with_defaults(value: Any, schema: SchemaNode) -> Any:
-    """A value as the server sees it: defaults are filled in before anything is judged."""
-    if isinstance(value, list) and schema.items is not None:
-        return [_with_defaults(item, schema.items) for item in value]
-    if not isinstance(value, Mapping):
-        return value
-    found = dict(value)
-    properties = schema.properties or {}
-    for name, prop in properties.items():
-        default = prop.schema.keywords.get("default")
-        replaces_null = name in found and found[name] is None and not prop.schema.get("nullable")
-        if default is not None and (name not in found or replaces_null):
-            found[name] = default.value
-    inner = {name: properties[name].schema if name in properties else schema.values for name in found}
-    return {name: item if (node := inner[name]) is None else _with_defaults(item, node) for name, item in found.items()}
 
 
 def _span(name: str, node: yaml.Node, reason: str) -> Span:

@@ -27,7 +27,18 @@ PROJECT_NAME_LENGTH = names.LABEL_LENGTH - len("-controller-manager-metrics-serv
 
 _LIBRARIES = frozenset(
     {
-        *("aiohttp", "cookiecutter", "cryptography", "google", "httptools", "jinja2", "kopf", "kubernetes", "mypy"),
+        *(
+            "aiohttp",
+            "cookiecutter",
+            "cryptography",
+            "google",
+            "httptools",
+            "hypothesis",
+            "jinja2",
+            "kopf",
+            "kubernetes",
+            "mypy",
+        ),
         *("orjson", "prometheus_client", "pydantic", "pydantic_core", "pykb", "pytest", "pytest_asyncio", "re2"),
         *("rich", "ruamel", "ruff", "typer", "uvloop", "yaml"),
     }

@@ -13,7 +13,7 @@ fixture             scope    what it gives
 
 Without a cluster there are ``pykb.runtime.fake.fake_client``, ``Manager(client=fake_client(...))``, and here:
 ``RecordedEvents`` for a reconciler's recorder, ``call_handler`` for one kopf handler, ``eventually``, ``VirtualClock``,
-``assert_round_trips`` for a converter, ``random_object`` for whatever shall hold for every object.
+``assert_round_trips`` for a converter, ``objects_of`` for whatever shall hold for every object of a kind.
 
 The async fixtures work under pytest-asyncio (both modes) and, without it, under anyio.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pykb.runtime.clock import VirtualClock
     from pykb.testing.handlers import HandlerOutcome, call_handler
     from pykb.testing.managers import RunManager, running
-    from pykb.testing.objects import UnsatisfiableFieldError, random_object
+    from pykb.testing.objects import UnsatisfiableFieldError, objects_of
     from pykb.testing.recorded_events import RecordedEvent, RecordedEvents
     from pykb.testing.round_trips import assert_round_trips
     from pykb.testing.waiting import eventually
@@ -41,7 +41,7 @@ _PLACES = {
     "VirtualClock": "pykb.runtime.clock",
     "assert_round_trips": "pykb.testing.round_trips",
     "eventually": "pykb.testing.waiting",
-    "random_object": "pykb.testing.objects",
+    "objects_of": "pykb.testing.objects",
     "running": "pykb.testing.managers",
 }
 
@@ -55,7 +55,7 @@ __all__ = [
     "assert_round_trips",
     "call_handler",
     "eventually",
-    "random_object",
+    "objects_of",
     "running",
 ]
 

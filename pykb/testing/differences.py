@@ -9,7 +9,7 @@ from typing import Any
 
 from pykb.api.struct import Struct
 from pykb.api.wire import encode, wire_name
-from pykb.testing.objects.paths import Path, spelt
+from pykb.testing.paths import Path, spelt
 
 LONGEST = 120
 

@@ -8,6 +8,7 @@ from pykb.api.formats import checker
 from pykb.gen.cel.evaluate import verdict
 from pykb.gen.checks.patterns import is_match
 from pykb.gen.ir import SchemaNode
+from pykb.gen.lower.patch import patched
 from pykb.meta.names import is_rfc_1035_label
 
 
@@ -23,9 +24,8 @@ def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
     if value is None:
         if not schema.get("nullable") and schema.type is not None:
             yield f"`null`{where} is not allowed here"
-        return
-    wrong = _wrong_type(value, schema, where)
-    if wrong:
+            return
+    elif wrong := _wrong_type(value, schema, where):
         yield wrong
         return
     enum = schema.get("enum")
@@ -45,6 +45,7 @@ def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
         yield from _object(value, schema, path, where)
     for part in schema.all_of:
         yield from misfits(value, part, path)
+    yield from _junctors(value, schema, path, where)
 
 
 def broken_rules(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
@@ -71,6 +72,33 @@ def broken_rules(value: object, schema: SchemaNode, path: str = "") -> Iterator[
                 yield from broken_rules(item, inner, f"{path}.{name}".lstrip("."))
 
 
+def _junctors(value: object, schema: SchemaNode, path: str, where: str) -> Iterator[str]:
+    for name, allowed in (("anyOf", range(1, 10**6)), ("oneOf", range(1, 2)), ("not", range(1))):
+        said = schema.get(name)
+        parts = said if isinstance(said, list) else [said]
+        schemas = [patched(SchemaNode(), part) for part in parts if isinstance(part, Mapping)]
+        fitting = sum(not any(misfits(value, part, path)) for part in schemas)
+        if schemas and fitting not in allowed:
+            yield f"{_shown(value)}{where} fits {fitting} of the schemas in `{name}`"
+
+
+def with_defaults(value: object, schema: SchemaNode) -> object:
+    """A value as the server sees it: defaults are filled in before anything is judged."""
+    if isinstance(value, list) and schema.items is not None:
+        return [with_defaults(item, schema.items) for item in value]
+    if not isinstance(value, Mapping):
+        return value
+    found = dict(value)
+    properties = schema.properties or {}
+    for name, prop in properties.items():
+        default = prop.schema.keywords.get("default")
+        replaces_null = name in found and found[name] is None and not prop.schema.get("nullable")
+        if default is not None and (name not in found or replaces_null):
+            found[name] = default.value
+    inner = {name: properties[name].schema if name in properties else schema.values for name in found}
+    return {name: item if (node := inner[name]) is None else with_defaults(item, node) for name, item in found.items()}
+
+
 def _unique(value: list[object], schema: SchemaNode, where: str) -> Iterator[str]:
     kind, keys = schema.get("x-kubernetes-list-type"), schema.get("x-kubernetes-list-map-keys")
     identities = value
@@ -90,6 +118,10 @@ def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: s
         yield from _resource(value, where)
     for name, prop in properties.items():
         if prop.required and name not in value:  # also one with a default, which is filled in only later
+            yield f"the required field `{path}.{name}` is missing".replace("`.", "`")
+    named = schema.get("required")  # without properties of these names, as it may be in `anyOf`
+    for name in named if isinstance(named, list) else ():
+        if name not in value:
             yield f"the required field `{path}.{name}` is missing".replace("`.", "`")
     for name, item in value.items():
         if name in properties:

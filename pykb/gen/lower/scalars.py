@@ -60,7 +60,7 @@ def _spelt(python: object, schema: Mapping[str, object]) -> SchemaNode:
     name = getattr(python, "__name__", "")
     return SchemaNode(
         {
-            keyword: Keyword(value, spelling=name if keyword in {"format", "pattern"} else "")
+            keyword: Keyword(value, spelling=name if keyword in {"format", "pattern"} or python is dt.timedelta else "")
             for keyword, value in schema.items()
         }
     )

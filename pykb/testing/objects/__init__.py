@@ -1,7 +1,18 @@
-"""Random objects of a kind, made from its Python types: the same for the same seed, and fond of the edges."""
+"""Objects of a kind as hypothesis draws them: valid by the kind's schema, the plainest first, fond of the edges."""
 
 from __future__ import annotations
 
-from pykb.testing.objects.generator import Override, UnsatisfiableFieldError, random_object
+import sys
 
-__all__ = ["Override", "UnsatisfiableFieldError", "random_object"]
+try:
+    import hypothesis as _  # noqa: F401
+except ModuleNotFoundError as error:
+    raise ModuleNotFoundError(
+        f"pykb.testing makes objects with hypothesis, which is not installed in {sys.prefix}\n"
+        "install it: pip install 'pykubebuilder[test]'",
+        name=error.name,
+    ) from error
+
+from pykb.testing.objects.kinds import Override, UnsatisfiableFieldError, objects_of
+
+__all__ = ["Override", "UnsatisfiableFieldError", "objects_of"]

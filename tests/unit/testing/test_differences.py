@@ -9,7 +9,7 @@ import pytest
 from pykb.api import Struct
 from pykb.api.apps.v1 import Deployment
 from pykb.testing.differences import differences, is_within
-from pykb.testing.objects.paths import check_paths, parse_path, spelt
+from pykb.testing.paths import check_paths, parse_path, spelt
 
 
 def deployment(**spec: Any) -> Deployment:
@@ -105,7 +105,7 @@ def test_paths_to_fields_are_known(path: str) -> None:
     [
         ("spec.replica", "DeploymentSpec has no `replica`; did you mean `replicas`?"),
         ("spec.template.spec.containers.name", "a list has no `name`, but `[]`"),
-        ("spec.replicas.x", "`int` has no `x`"),
+        ("spec.replicas.x", "`integer` has no `x`"),
         ("Spec", "Deployment has no `Spec`; did you mean `spec`?"),
     ],
 )

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Annotated
 
 import pytest
+import yaml
 
 from pykb.api import CustomResource, Field, GroupVersion, Int32, ListMap, Quantity, Struct
 from pykb.api.conversion import Converter, Unconvertible, carry_over
@@ -126,16 +127,18 @@ def test_what_is_lost_is_told_with_the_smallest_object() -> None:
     assert re.search(r'^  spec\.grace: "\S+" became absent$', text, re.MULTILINE)
     assert 'ignore=("spec.grace",)' in text
     shown = text[text.index("the smallest v2.Job") : text.index("what it is as v1.Job")]
-    assert "template" not in shown
-    assert "metadata" not in shown
+    assert yaml.safe_load(shown.partition("\n")[2]) == {
+        "apiVersion": "batch.example.com/v2",
+        "kind": "Job",
+        "metadata": {"name": "0"},
+        "spec": {"grace": "0s"},
+    }
 
 
-def test_a_failure_is_reproduced_by_its_seed() -> None:
-    """With one sample."""
-    text = message_of(Losing(), samples=50, seed=1000)
-    seed = int(text.partition("seed=")[2].partition(")")[0])
-    assert seed >= 1000
-    assert message_of(Losing(), samples=1, seed=seed) == text
+def test_a_failure_is_there_again() -> None:
+    """The next run of the test makes the same objects, and says the same; another seed makes other ones."""
+    assert message_of(Losing()) == message_of(Losing())
+    assert message_of(Losing(), seed=1000)
 
 
 def test_what_is_lost_on_purpose_is_ignored() -> None:

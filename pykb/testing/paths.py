@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import typing
 from collections.abc import Iterable
-from typing import Any
 
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
-from pykb.api.wire import wire_name
 from pykb.diagnostics.suggest import closest
-from pykb.testing.objects.annotation import LISTS, MAPS, UNIONS, bare
+from pykb.gen.ir import SchemaNode
+from pykb.testing.schemas import schema_of
 
 Path = tuple[str | int, ...]
 _PARTS = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
@@ -50,34 +48,25 @@ def check_paths(texts: Iterable[str], kinds: Iterable[type[BaseModel]]) -> None:
         ValueError: One leads nowhere; says where it ends, and what is near.
     """
     for text in texts:
-        ends = [_end(kind, parse_path(text)) for kind in kinds]
+        ends = [_end(schema_of(kind), parse_path(text), kind.__name__) for kind in kinds]
         if "" not in ends:
             raise ValueError(f"`{text}` leads to no field: {' and '.join(dict.fromkeys(ends))}")
 
 
-def _end(annotation: Any, path: Path) -> str:
+def _end(node: SchemaNode, path: Path, name: str) -> str:
     """Why a path ends before a field; empty where it does not."""
-    annotation, _ = bare(annotation, ())
-    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
-    if not path or annotation in (Any, object, JsonValue):
+    if not path or node.get("x-kubernetes-preserve-unknown-fields"):
         return ""
-    container, (part, *rest) = origin or annotation, path
-    if origin in UNIONS:
-        ends = [_end(member, path) for member in arguments if member is not type(None)]
+    part, rest = str(path[0]), path[1:]
+    if node.items is not None:
+        return _end(node.items, rest, name) if part == "" or part.isdigit() else f"a list has no `{part}`, but `[]`"
+    if node.values is not None:
+        return _end(node.values, rest, name)
+    if node.properties is None:
+        return f"`{node.type_name}` has no `{part}`"
+    name = node.origin.type.name if node.origin else name
+    ends = [_end(p.schema, rest, name) for p in node.properties.values() if part in ("*", p.name)]
+    if ends:
         return "" if "" in ends else ends[0]
-    if container in MAPS:
-        return _end(arguments[-1] if arguments else Any, tuple(rest))
-    if container in LISTS:
-        items = [argument for argument in arguments if argument is not ...] or [Any]
-        return _end(items[0], tuple(rest)) if part == "" or str(part).isdigit() else f"a list has no `{part}`, but `[]`"
-    if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
-        return f"`{getattr(annotation, '__name__', annotation)}` has no `{part}`"
-    if not annotation.__pydantic_complete__:
-        annotation.model_rebuild()
-    fields = {wire_name(name, field): field.annotation for name, field in annotation.__pydantic_fields__.items()}
-    found = list(fields.values()) if part == "*" else [fields[name] for name in fields if name == part]
-    if found:
-        ends = [_end(field, tuple(rest)) for field in found]
-        return "" if "" in ends else ends[0]
-    near = closest(str(part), fields)
-    return f"{annotation.__name__} has no `{part}`" + (f"; did you mean `{near}`?" if near else "")
+    near = closest(part, node.properties)
+    return f"{name} has no `{part}`" + (f"; did you mean `{near}`?" if near else "")
