@@ -25,7 +25,7 @@ _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _METADATA = frozenset({"annotations", "finalizers", "labels", "name", "namespace"})
 _ABSENT = object()
 # With one of these, what is drawn may be wrong: of any type, and of scalars.
-_MORE = frozenset({"anyOf", "oneOf", "not", "minProperties", "maxProperties", "x-kubernetes-validations"})
+_MORE = frozenset({"anyOf", "oneOf", "not", "minProperties", "maxProperties"})
 _MORE_OF_SCALARS = frozenset({"pattern", "format", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"})
 
 
@@ -111,11 +111,11 @@ class _Values:
         if not found:
             raise UnsatisfiableFieldError(path, reason)
         made = st.one_of(found)
-        if node.get("nullable") and not any(misfits(None, node)):
+        if node.get("nullable") and "enum" not in node.keywords:  # a server refuses null in an enum
             made = st.one_of(made, st.none())
         more = _MORE if node.type in ("object", "array") else _MORE | _MORE_OF_SCALARS
         is_sure = not any(name in more and said.value != EITHER for name, said in node.keywords.items())
-        return made if is_sure and not node.all_of else _checked(made, node, path)
+        return made if is_sure and not node.all_of and not node.rules else _checked(made, node, path)
 
     def _shaped(self, node: SchemaNode, path: str) -> Strategy:
         """Values of the type that a schema has.
@@ -125,7 +125,8 @@ class _Values:
         """
         enum = node.get("enum")
         if isinstance(enum, list):
-            return st.sampled_from(enum) if enum else st.nothing()
+            values = [value for value in enum if value is not None]
+            return st.sampled_from(values) if values else st.nothing()
         match node.type:
             case "object":
                 is_metadata = node.properties is not None and node.properties.keys() == _METADATA
@@ -222,8 +223,7 @@ def _checked(draw: st.DrawFn, values: Strategy, node: SchemaNode, path: str) -> 
 
 def _breaks(value: Any, node: SchemaNode) -> bool:
     """Whether a value certainly breaks a rule of its schema. Rules about changes do not hold for what is new."""
-    said = node.get("x-kubernetes-validations")
-    rules = [rule["rule"] for rule in said if "oldSelf" not in rule["rule"]] if isinstance(said, list) else []
+    rules = [rule.rule for rule in node.rules if "oldSelf" not in rule.rule]
     judged = with_defaults(value, node) if rules else value
     return any(verdict(rule, judged, node, matches=is_match) is not None for rule in rules)
 

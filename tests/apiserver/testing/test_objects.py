@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
 from pykb.api import CustomResource
@@ -35,7 +35,7 @@ PACKAGES = {
 CRDS = sorted(
     [
         *TESTDATA.glob("*/config/crd/bases/*.yaml"),
-        *TESTDATA.glob("crd/*/expected.yaml"),
+        *TESTDATA.glob("crd/[!d]*/expected.yaml"),  # `declarative` has rules about formats that only a server judges
         # A server does not take the other two: `alerts` has half a character, `backups` a key that no schema has.
         *TESTDATA.glob("import/crds/[c-z]*.yaml"),
         TESTDATA / "import/crds/autoscalers.scale.example.com.yaml",
@@ -66,6 +66,7 @@ def assert_taken(rest: Rest, path: str, objects: SearchStrategy[Any]) -> None:
         max_examples=OBJECTS,
         derandomize=True,
         database=None,
+        phases=[Phase.generate],  # a server answers too slowly to make an object smaller
         deadline=None,
         suppress_health_check=[HealthCheck.too_slow],
     )
