@@ -195,8 +195,11 @@ class ServerProtocol(asyncio.Protocol):
         self._waiting.append(_Asked(request, parser.should_keep_alive()))
         self._connections.complete(self._connection)
         if self.task is None:
-            self.task = asyncio.get_running_loop().create_task(self._answer_all())
-            self.task.add_done_callback(self._answered_all)
+            self._start()
+
+    def _start(self) -> None:
+        self.task = asyncio.get_running_loop().create_task(self._answer_all())
+        self.task.add_done_callback(self._answered_all)
 
     def _give_up_body(self) -> None:
         """Have the request answered without its body, and read nothing more."""
@@ -247,6 +250,8 @@ class ServerProtocol(asyncio.Protocol):
             logger.error("connection failed", exc_info=error)
         if (task.cancelled() or self._closes) and not self._stays and self.transport is not None:
             self.transport.close()
+        elif self._waiting and not self._deaf:  # it came after the last answer, and before this was called
+            self._start()
 
 
 def _target(url: bytes) -> tuple[str, Mapping[str, list[str]]]:
