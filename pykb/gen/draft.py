@@ -8,8 +8,7 @@ from typing import Literal
 
 from pykb.diagnostics import Code, Diagnostics, Label, Span
 from pykb.diagnostics.codes.crd import CONSTRAINT_CONFLICT
-from pykb.gen.ir import Keyword, PropertyNode, Rule, SchemaNode
-from pykb.gen.place import Place
+from pykb.gen.ir import Keyword, Place, PropertyNode, Rule, SchemaNode
 
 
 @dataclass(slots=True)

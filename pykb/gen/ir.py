@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Span
-from pykb.gen.place import Place
 
 if TYPE_CHECKING:
     from pykb.gen.declare import NamedType
@@ -84,6 +83,21 @@ def read_rules(entries: object, span: Span | None) -> tuple[Rule, ...] | None:
 
 
 _NO_KEYWORDS: Mapping[str, Keyword] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The use of a type.
+
+    Attributes:
+        span: The annotation, or what comes nearest to it.
+        what: How messages call it: ``field `cpu```.
+        module: Where names in string annotations are looked up.
+    """
+
+    span: Span | None
+    what: str
+    module: ModuleType | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.markers import MARKER_FOREIGN, MARKER_SYNTAX, MARKER_UNKNOWN
@@ -90,28 +91,22 @@ class Misspellings:
 
     def _misspelt_shape(self, comment: MarkerComment) -> bool:
         """Whether the name is right and the characters around it are not; says so."""
-        text = comment.text
+        found = next(self._shapes(comment.text), None)
+        if found is not None:
+            self._add_shape(comment, *found)
+        return found is not None
+
+    def _shapes(self, text: str) -> Iterator[tuple[int, int, str, str]]:
         split = split_name(text)
-        whole = split.whole
-        if split.has_value and whole.rstrip() != whole and self._known(whole.rstrip()):
-            start = len(whole.rstrip()) + 1
-            fixed = f"+{whole.rstrip()}={text[split.value_start :].strip()}"
-            self._add_shape(
-                comment,
-                start,
-                split.value_start,
-                "expected `=` directly after the name, found a blank",
-                f"write `{fixed}`",
-            )
-            return True
-        if whole.endswith(":") and self._known(whole.rstrip(":")):
-            start = len(whole.rstrip(":")) + 1
-            bare = whole.rstrip(":")
-            fixed = f"+{bare}={text[split.value_start :]}" if split.has_value else f"+{bare}"
-            self._add_shape(
-                comment, start, len(whole) + 1, "found a colon with no argument name after it", f"write `{fixed}`"
-            )
-            return True
+        whole, value = split.whole, text[split.value_start :]
+        name, bare = whole.rstrip(), whole.rstrip(":")
+        if split.has_value and name != whole and self._known(name):
+            message = "expected `=` directly after the name, found a blank"
+            yield len(name) + 1, split.value_start, message, f"write `+{name}={value.strip()}`"
+        if bare != whole and self._known(bare):
+            fixed = f"+{bare}={value}" if split.has_value else f"+{bare}"
+            message = "found a colon with no argument name after it"
+            yield len(bare) + 1, len(whole) + 1, message, f"write `{fixed}`"
         word, blank, rest = whole.partition(" ")
         if blank and word and self._known(word):
             found = rest.strip() or text[len(word) + 1 :].strip()
@@ -119,21 +114,11 @@ class Misspellings:
             known = self._registry.get(word)
             takes = known is not None and known.value is not None
             help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"
-            self._add_shape(comment, len(word) + 2, len(text), message, help_)
-            return True
-        if not split.has_value and ":" in whole and self._registry.get(whole.rpartition(":")[0]) is not None:
-            known = self._registry.get(whole.rpartition(":")[0])
-            argument = whole.rpartition(":")[2]
-            if known is not None and known.argument(argument) is not None and argument:
-                self._add_shape(
-                    comment,
-                    len(text),
-                    len(text) + 1,
-                    f"expected `=` and a value after `{argument}`",
-                    f"write `{text}=...`",
-                )
-                return True
-        return False
+            yield len(word) + 2, len(text), message, help_
+        marker, _, argument = whole.rpartition(":")
+        known = self._registry.get(marker) if argument and not split.has_value else None
+        if known is not None and known.argument(argument) is not None:
+            yield len(text), len(text) + 1, f"expected `=` and a value after `{argument}`", f"write `{text}=...`"
 
     def _known(self, name: str) -> bool:
         return self._registry.look_up(name, name.rpartition(":")[0] or name) is not None

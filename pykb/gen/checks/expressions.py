@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Code, Diagnostics, Span
 from pykb.diagnostics.codes.crd import CEL_COST, CEL_NAME, CEL_SYNTAX, CEL_TYPE, PATTERN
 from pykb.diagnostics.model import Severity
 from pykb.gen.cel.cost import CRD_BUDGET, RULE_BUDGET, times
@@ -29,6 +29,7 @@ class Place:
         what: How messages call it.
         span: In the source.
         occurrences: How many such values an object can have; ``None`` without a bound.
+        diagnostics: Gets what is wrong.
         is_root: Whether it is a whole object.
     """
 
@@ -36,35 +37,40 @@ class Place:
     what: str
     span: Span | None
     occurrences: int | None
+    diagnostics: Diagnostics
     is_root: bool
 
+    def report(
+        self,
+        code: Code,
+        message: str,
+        *help_: str,
+        notes: tuple[str, ...] = (),
+        severity: Severity | None = None,
+    ) -> None:
+        """Say what is wrong with the rule."""
+        self.diagnostics.add(code.at(self.span, message, notes=notes, help=help_, severity=severity))
 
-def check_expression(
-    text: str, part: str, place: Place, diagnostics: Diagnostics, *, optional_old_self: bool = False
-) -> Findings | None:
+
+def check_expression(text: str, part: str, place: Place, *, optional_old_self: bool = False) -> Findings | None:
     """Check a rule or the expression of its message; gives what was seen in it, its cost for a whole object."""
     name = f"the {_NAMES[part]} of {place.what}"
     try:
         found = resolve(parse(text), place.node, is_root=place.is_root, optional_old_self=optional_old_self)
     except CelSyntaxError as error:
-        diagnostics.add(
-            CEL_SYNTAX.at(place.span, f"{name} is no CEL: {error}", notes=(_marked(text, error.offset, error.length),)),
-        )
+        place.report(CEL_SYNTAX, f"{name} is no CEL: {error}", notes=(_marked(text, error.offset, error.length),))
         return None
     if found is None:
-        diagnostics.add(
-            CEL_TYPE.at(
-                place.span,
-                f"{name} is about a value of which the schema says nothing, and the API server can say nothing either",
-                help=("put the rule on a field that has a type",),
-            ),
-        )
+        message = f"{name} is about a value of which the schema says nothing, and the API server can say nothing either"
+        place.report(CEL_TYPE, message, "put the rule on a field that has a type")
         return None
-    _check_names(found, text, name, place, diagnostics)
-    _check_types(found, text, part, name, place, diagnostics)
+    _check_names(found, text, name, place)
+    _check_types(found, text, part, name, place)
     most = most_occurrences(place.node) if place.occurrences is None else place.occurrences
     found = replace(found, cost=times(most, found.cost))
-    _check_cost(found, text, name, place, diagnostics)
+    if found.cost > RULE_BUDGET:
+        message = f"{name} may cost {factor(found.cost, RULE_BUDGET)} what the API server allows"
+        place.report(CEL_COST, message, _BOUND_THEM, notes=(text, _WORST_CASE))
     return found
 
 
@@ -77,74 +83,42 @@ def _marked(text: str, offset: int, length: int) -> str:
     return f"{line}\n{' ' * at}{'^' * max(1, min(length, len(line) - at))}"
 
 
-def _check_names(found: Findings, text: str, name: str, place: Place, diagnostics: Diagnostics) -> None:
+def _check_names(found: Findings, text: str, name: str, place: Place) -> None:
     for unknown in found.unknown:
-        diagnostics.add(
-            CEL_NAME.at(
-                place.span,
-                f"{name} names the {unknown.what} `{unknown.name}`, which is not there",
-                notes=(_marked(text, unknown.offset, len(unknown.name)),),
-                help=(f"did you mean `{unknown.near}`?",) if unknown.near else (),
-                # A newer API server may know more functions than we do.
-                severity=Severity.WARNING if unknown.what == "function" else Severity.ERROR,
-            ),
+        place.report(
+            CEL_NAME,
+            f"{name} names the {unknown.what} `{unknown.name}`, which is not there",
+            *((f"did you mean `{unknown.near}`?",) if unknown.near else ()),
+            notes=(_marked(text, unknown.offset, len(unknown.name)),),
+            # A newer API server may know more functions than we do.
+            severity=Severity.WARNING if unknown.what == "function" else Severity.ERROR,
         )
     for word in found.reserved:
-        diagnostics.add(
-            CEL_NAME.at(
-                place.span,
-                f"{name} names the field `{word.name}`, a word that older API servers reserve",
-                notes=(_marked(text, word.offset, len(word.name)),),
-                help=(f"write `{word.near}`, which all of them understand",),
-                severity=Severity.WARNING,
-            ),
+        place.report(
+            CEL_NAME,
+            f"{name} names the field `{word.name}`, a word that older API servers reserve",
+            f"write `{word.near}`, which all of them understand",
+            notes=(_marked(text, word.offset, len(word.name)),),
+            severity=Severity.WARNING,
         )
 
 
-def _check_types(found: Findings, text: str, part: str, name: str, place: Place, diagnostics: Diagnostics) -> None:
+def _check_types(found: Findings, text: str, part: str, name: str, place: Place) -> None:
     for misfit in found.mistyped:
-        diagnostics.add(
-            CEL_TYPE.at(
-                place.span,
-                f"in {name}, {misfit.message}",
-                notes=(_marked(text, misfit.offset, misfit.length),),
-            ),
-        )
+        message = f"in {name}, {misfit.message}"
+        place.report(CEL_TYPE, message, notes=(_marked(text, misfit.offset, misfit.length),))
     for pattern, offset in found.patterns:
         problem = pattern_problem(pattern)
         if problem is not None:
-            diagnostics.add(
-                PATTERN.at(
-                    place.span,
-                    f"`{pattern}` in {name} is no regular expression of the API server: {problem}",
-                    notes=(_marked(text, offset, len(pattern) + 2),),
-                ),
-            )
+            message = f"`{pattern}` in {name} is no regular expression of the API server: {problem}"
+            place.report(PATTERN, message, notes=(_marked(text, offset, len(pattern) + 2),))
     wanted = _RESULTS[part]
     if found.type.kind != wanted and not found.mistyped and not found.unknown:
-        diagnostics.add(
-            CEL_TYPE.at(
-                place.span,
-                f"{name} gives `{found.type}`, expected `{wanted}`",
-                notes=(text,),
-                help=(f"{wanted}(...)",) if found.type.kind == "dyn" else (),
-            ),
-        )
+        help_ = (f"{wanted}(...)",) if found.type.kind == "dyn" else ()
+        place.report(CEL_TYPE, f"{name} gives `{found.type}`, expected `{wanted}`", *help_, notes=(text,))
 
 
-def _check_cost(found: Findings, text: str, name: str, place: Place, diagnostics: Diagnostics) -> None:
-    if found.cost <= RULE_BUDGET:
-        return
-    diagnostics.add(
-        CEL_COST.at(
-            place.span,
-            f"{name} may cost {factor(found.cost, RULE_BUDGET)} what the API server allows",
-            notes=(text, _WORST_CASE),
-            help=("bound them: `MaxItems` on lists, `MaxProperties` on maps, `MaxLength` on strings",),
-        ),
-    )
-
-
+_BOUND_THEM = "bound them: `MaxItems` on lists, `MaxProperties` on maps, `MaxLength` on strings"
 _WORST_CASE = (
     "the API server adds up the worst case: lists, maps and texts without a bound count as long as a request can be, "
     "and it refuses the CRD"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Code, Diagnostics
 from pykb.diagnostics.codes.crd import CEL_MESSAGE, CEL_OLD_SELF, CEL_REASON, JSON_PATH
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import Rule, SchemaNode
@@ -13,6 +14,8 @@ from pykb.gen.ir import Rule, SchemaNode
 if TYPE_CHECKING:
     from pykb.gen.cel.findings import Findings
 
+_Problem = tuple[Code, str, tuple[str, ...], tuple[str, ...]]
+"""The mistake; what is wrong; notes; what to type."""
 REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 
 
@@ -45,55 +48,39 @@ def check_rules(
 
     total = 0
     for rule in node.rules:
-        span = rule.span or node.span
-        place = Place(node, what, span, occurrences, is_root=is_root)
-        _check_reason(rule, span, diagnostics)
-        _check_message(rule, what, span, diagnostics)
-        if rule.field_path is not None:
-            _check_field_path(rule.field_path, node, what, span, diagnostics)
+        place = Place(node, what, rule.span or node.span, occurrences, diagnostics, is_root=is_root)
+        for code, message, notes, help_ in (*_of_texts(rule, what), *_of_field_path(rule, node, what)):
+            place.report(code, message, *help_, notes=notes)
+        optional = rule.optional_old_self is True
         for part, text in (("rule", rule.rule), ("messageExpression", rule.message_expression)):
-            if text is not None:
-                optional = rule.optional_old_self is True
-                found = check_expression(text, part, place, diagnostics, optional_old_self=optional)
+            found = check_expression(text, part, place, optional_old_self=optional) if text is not None else None
+            if found is not None:
                 # A rule beyond its own budget is said there; it is no news that all of them are, too.
-                total += min(found.cost, RULE_BUDGET) if found is not None else 0
-                if part == "rule" and found is not None:
-                    _check_old_self(rule, found, what, span, diagnostics, has_old=has_old)
+                total += min(found.cost, RULE_BUDGET)
+                for code, message, notes, help_ in _of_old_self(rule, found, what, has_old) if part == "rule" else ():
+                    place.report(code, message, *help_, notes=notes)
     return total
 
 
-def _check_reason(rule: Rule, span: Span | None, diagnostics: Diagnostics) -> None:
+def _of_texts(rule: Rule, what: str) -> Iterator[_Problem]:
     if rule.reason is not None and rule.reason not in REASONS:
         near = closest(rule.reason, REASONS)
-        diagnostics.add(
-            CEL_REASON.at(
-                span,
-                f"`{rule.reason}` is no reason of a rule: expected one of "
-                + ", ".join(f"`{reason}`" for reason in REASONS),
-                help=(f"did you mean `{near}`?",) if near else (),
-            ),
-        )
+        expected = ", ".join(f"`{reason}`" for reason in REASONS)
+        message = f"`{rule.reason}` is no reason of a rule: expected one of {expected}"
+        yield CEL_REASON, message, (), (f"did you mean `{near}`?",) if near else ()
+    said = rule.message or ""
+    if said and not said.strip():
+        yield CEL_MESSAGE, f"the message of a rule of {what} is blank", (), ()
+    elif "\n" in said.strip():
+        yield CEL_MESSAGE, f"the message of a rule of {what} has a line break, expected one line", (), ()
+    elif "\n" in rule.rule.strip() and not said:
+        note = "without a message the API server shows the rule itself, and takes only one line for that"
+        yield CEL_MESSAGE, f"a rule of {what} has several lines and no message", (note,), ('message="..."',)
 
 
-def _check_message(rule: Rule, what: str, span: Span | None, diagnostics: Diagnostics) -> None:
-    message = rule.message or ""
-    if message and not message.strip():
-        diagnostics.add(CEL_MESSAGE.at(span, f"the message of a rule of {what} is blank"))
-    elif "\n" in message.strip():
-        diagnostics.add(CEL_MESSAGE.at(span, f"the message of a rule of {what} has a line break, expected one line"))
-    elif "\n" in rule.rule.strip() and not message:
-        diagnostics.add(
-            CEL_MESSAGE.at(
-                span,
-                f"a rule of {what} has several lines and no message",
-                notes=("without a message the API server shows the rule itself, and takes only one line for that",),
-                help=('message="..."',),
-            ),
-        )
-
-
-def _check_field_path(path: str, node: SchemaNode, what: str, span: Span | None, diagnostics: Diagnostics) -> None:
+def _of_field_path(rule: Rule, node: SchemaNode, what: str) -> Iterator[_Problem]:
     """The field that a failure is reported at: names from here down, no list indices."""
+    path = rule.field_path or ""
     current: SchemaNode | None = node
     at = 0
     while at < len(path) and current is not None:
@@ -103,13 +90,8 @@ def _check_field_path(path: str, node: SchemaNode, what: str, span: Span | None,
         following = properties[name].schema if name in properties else current.values
         if match is None or following is None:
             near = closest(name, properties) if name else None
-            diagnostics.add(
-                JSON_PATH.at(
-                    span,
-                    f"the `fieldPath` of a rule of {what}, `{path}`, leads to no field",
-                    help=(f"did you mean `.{near}`?",) if near else ("for example `.spec.replicas`",),
-                ),
-            )
+            help_ = f"did you mean `.{near}`?" if near else "for example `.spec.replicas`"
+            yield JSON_PATH, f"the `fieldPath` of a rule of {what}, `{path}`, leads to no field", (), (help_,)
             return
         current, at = following, match.end()
 
@@ -117,29 +99,11 @@ def _check_field_path(path: str, node: SchemaNode, what: str, span: Span | None,
 _PATH_STEP = re.compile(r"\.(?P<name>[A-Za-z_][A-Za-z0-9_]*)|\['(?P<quoted>[^']+)'\]")
 
 
-def _check_old_self(
-    rule: Rule,
-    found: Findings,
-    what: str,
-    span: Span | None,
-    diagnostics: Diagnostics,
-    *,
-    has_old: bool,
-) -> None:
+def _of_old_self(rule: Rule, found: Findings, what: str, has_old: bool) -> Iterator[_Problem]:
     if rule.optional_old_self is not None and not found.uses_old_self:
-        diagnostics.add(
-            CEL_OLD_SELF.at(
-                span,
-                f"the rule of {what} has `optionalOldSelf`, but does not use `oldSelf`",
-                help=("remove `optionalOldSelf`",),
-            ),
-        )
+        message = f"the rule of {what} has `optionalOldSelf`, but does not use `oldSelf`"
+        yield CEL_OLD_SELF, message, (), ("remove `optionalOldSelf`",)
     elif found.uses_old_self and not has_old and not rule.optional_old_self:
-        diagnostics.add(
-            CEL_OLD_SELF.at(
-                span,
-                f"the rule of {what} uses `oldSelf` inside a list whose elements have no identity",
-                notes=("only elements of a list of type `map` can be compared with what they were",),
-                help=("+listType=map", "or put the rule on the list itself"),
-            ),
-        )
+        note = "only elements of a list of type `map` can be compared with what they were"
+        message = f"the rule of {what} uses `oldSelf` inside a list whose elements have no identity"
+        yield CEL_OLD_SELF, message, (note,), ("+listType=map", "or put the rule on the list itself")

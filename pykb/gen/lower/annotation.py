@@ -15,7 +15,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import FLOAT, PLAIN_MODEL, UNRESOLVED, UNSUPPORTED_TYPE
 from pykb.gen.declare import Declarations
 from pykb.gen.draft import Draft
-from pykb.gen.ir import Constrained, SchemaNode, StructUnion
+from pykb.gen.ir import Constrained, Place, SchemaNode, StructUnion
 from pykb.gen.lower.collections import Collection, collection_of, list_node
 from pykb.gen.lower.constraints import constrain
 from pykb.gen.lower.scalars import ANYTHING, lower_scalar
@@ -29,7 +29,6 @@ from pykb.gen.lower.unions import (
     structs_of,
     values_of,
 )
-from pykb.gen.place import Place
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 

@@ -11,10 +11,9 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import MAP_KEY, UNSUPPORTED_TYPE
-from pykb.gen.ir import Keyword, SchemaNode
+from pykb.gen.ir import Keyword, Place, SchemaNode
 from pykb.gen.lower.scalars import ANYTHING, lower_scalar
 from pykb.gen.lower.shape import shape
-from pykb.gen.place import Place
 
 _LISTS = frozenset({list, abc.Sequence, abc.MutableSequence, abc.Iterable, abc.Collection})
 _SETS = frozenset({set, frozenset, abc.Set, abc.MutableSet})

@@ -6,19 +6,20 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 import annotated_types as at
-from pydantic import WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, PlainValidator, WithJsonSchema, WrapValidator
 from pydantic.fields import FieldInfo
 
 from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
-from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON
+from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON, PYTHON_ONLY
 from pykb.gen.draft import Draft
 from pykb.gen.ir import RULE_PARTS, RULES, Keyword, Rule, SchemaNode, read_rules
 from pykb.gen.lower.limits import limit, tightest
 from pykb.gen.lower.patch import patched
-from pykb.gen.lower.python_only import tell_python_only
 from pykb.markers.effect import IMMUTABLE
 
+_CHECKS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
+_ARGUMENTS = ("max_digits", "decimal_places", "to_lower", "to_upper", "strip_whitespace")
 _PATTERN_FLAGS = {int(re.IGNORECASE): "i", int(re.MULTILINE): "m", int(re.DOTALL): "s"}
 FLAGS: dict[type, tuple[str, object]] = {
     api.EmbeddedResource: ("x-kubernetes-embedded-resource", True),
@@ -172,7 +173,20 @@ def _tell(item: object, draft: Draft) -> None:
         message = f"`WithJsonSchema` on {what} is not read: its schema is that of the type"
         draft.report(CONSTRAINT, message, f"RawSchema({item.json_schema!r})", "with `from pykb.api import RawSchema`")
     else:
-        tell_python_only(item, draft)
+        _tell_python_only(item, draft)
+
+
+def _tell_python_only(item: object, draft: Draft) -> None:
+    """Tell of a check or a change of values that the API server does not make, and of a class that says nothing."""
+    what = draft.place.what
+    if isinstance(item, type) and item.__module__.startswith("pykb.api"):  # ``Nullable`` for ``Nullable()``
+        message = f"`{item.__name__}` on {what} is a class, which says nothing"
+        draft.report(CONSTRAINT, message, f"write `{item.__name__}()`")
+    given = [argument for argument in _ARGUMENTS if getattr(item, argument, None)]
+    name = type(item).__name__ if isinstance(item, _CHECKS) else "=` and `".join(given) + "="
+    if given or isinstance(item, _CHECKS):
+        message = f"`{name}` on {what} is known to Python alone: the API server does not go by it"
+        draft.report(PYTHON_ONLY, message, 'say it in the schema as well: `Field(pattern="...")`, `CEL("...")`')
 
 
 def _pattern(item: object, draft: Draft) -> Iterator[tuple[str, object, str]]:

@@ -16,7 +16,7 @@ from pydantic_core import PydanticUndefined
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.crd import DEFAULT_VALUE
 from pykb.diagnostics.codes.types import DEFAULT_NOT_JSON
-from pykb.gen.place import Place
+from pykb.gen.ir import Place
 
 _EMPTY: tuple[type, ...] = (list, dict, set, frozenset, tuple)
 

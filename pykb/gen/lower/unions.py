@@ -12,9 +12,8 @@ from pykb.api.quantity import Quantity
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.types import UNION, UNSUPPORTED_TYPE
-from pykb.gen.ir import Keyword, SchemaNode
+from pykb.gen.ir import Keyword, Place, SchemaNode
 from pykb.gen.lower.scalars import ANYTHING, int_or_string, lower_scalar
-from pykb.gen.place import Place
 
 _NONE = type(None)
 

@@ -16,7 +16,7 @@ from pykb.diagnostics.codes.types import RECURSION
 from pykb.gen.builtin_texts import BuiltinTexts
 from pykb.gen.declare import Declarations, NamedType, generic_origin
 from pykb.gen.draft import Draft
-from pykb.gen.ir import PropertyNode, Rule, SchemaNode, StructUnion
+from pykb.gen.ir import Place, PropertyNode, Rule, SchemaNode, StructUnion
 from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
 from pykb.gen.lower.models import lower_named
@@ -28,7 +28,6 @@ from pykb.gen.passes.one_of import ANNOTATIONS, one_of_rule
 from pykb.gen.passes.opaque import without_validation
 from pykb.gen.passes.presence import presence
 from pykb.gen.passes.unite import unite
-from pykb.gen.place import Place
 from pykb.markers.effect import Sets, Whole
 from pykb.markers.model import Marker
 
@@ -223,7 +222,7 @@ class Resolver:
             span = declaration.annotation_span if declaration else None
             schema = self._marked(prop, markers, Place(span, f"the field `{prop.attribute}`"))
             if frozen:
-                schema = self._frozen(prop, schema)
+                schema = schema.add(replace(IMMUTABLE_RULE, span=prop.span))
             if schema is not prop.schema:
                 properties[name] = replace(prop, schema=schema)
             members.setdefault(declared_by, Members(properties, self.diagnostics)).read(prop, markers, frozen=frozen)
@@ -241,10 +240,6 @@ class Resolver:
             return False
         frozen = bool(info.frozen) or bool(getattr(owner, "model_config", {}).get("frozen"))
         return frozen or any(isinstance(item, api.Immutable) for item in info.metadata)
-
-    @staticmethod
-    def _frozen(prop: PropertyNode, node: SchemaNode) -> SchemaNode:
-        return node.add(replace(IMMUTABLE_RULE, span=prop.span))
 
 
 def _cut_by_markers(node: SchemaNode, markers: tuple[Marker, ...]) -> SchemaNode:

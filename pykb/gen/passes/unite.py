@@ -9,9 +9,8 @@ from dataclasses import replace
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.types import UNION
 from pykb.gen.cel.types import type_of_schema
-from pykb.gen.ir import Keyword, PropertyNode, Rule, SchemaNode, StructUnion
+from pykb.gen.ir import Keyword, Place, PropertyNode, Rule, SchemaNode, StructUnion
 from pykb.gen.lower.shape import shape
-from pykb.gen.place import Place
 from pykb.meta.cel import selector
 
 

@@ -27,58 +27,45 @@ def _go(
     )
 
 
-_CLIENT = "Steers client-gen."
+_STEERED = {
+    "Steers client-gen.": (
+        "genclient genclient:nonNamespaced genclient:noVerbs genclient:onlyVerbs genclient:skipVerbs "
+        "genclient:noStatus genclient:readonly genclient:method"
+    ),
+    "Steers openapi-gen.": "k8s:openapi-gen k8s:openapi-model-package",
+    "Steers defaulter-gen.": "k8s:defaulter-gen k8s:defaulter-gen-input",
+    "Steers conversion-gen.": (
+        "k8s:conversion-gen k8s:conversion-gen:explicit-from k8s:conversion-gen-external-types k8s:conversion-fn"
+    ),
+    "Steers prerelease-lifecycle-gen.": (
+        "k8s:prerelease-lifecycle-gen k8s:prerelease-lifecycle-gen:introduced "
+        "k8s:prerelease-lifecycle-gen:deprecated k8s:prerelease-lifecycle-gen:removed "
+        "k8s:prerelease-lifecycle-gen:replacement"
+    ),
+    "Steers validation-gen.": (
+        "k8s:supportsSubresource k8s:isSubresource k8s:validation-gen k8s:validation-gen-input "
+        "k8s:validation-gen-scheme-registry k8s:validation-gen-test-fixture"
+    ),
+    "Steers go-to-protobuf.": (
+        "k8s:protobuf-gen protobuf protobuf.nullable protobuf.options.marshal "
+        "protobuf.options.(gogoproto.goproto_stringer) protobuf.as protobuf.embed protobuf.castrepeated"
+    ),
+    "Marks a union for documentation.": "union unionDiscriminator unionDeprecated",
+}
 DEFINITIONS = (
     _go("kubebuilder:object:root", "Steers deepcopy generation of a kind.", BOOLEAN, targets=_TYPE),
     _go("kubebuilder:object:generate", "Steers deepcopy generation.", BOOLEAN, targets=_PACKAGE | _TYPE),
     _go("k8s:deepcopy-gen", "Steers deepcopy-gen.", targets=_PACKAGE | _TYPE),
     _go("k8s:deepcopy-gen:interfaces", "Steers deepcopy-gen.", STRING, targets=_TYPE),
-    _go("k8s:deepcopy-gen:nonpointer-interfaces", "Steers deepcopy-gen."),
     _go("kubebuilder:ac:generate", "Steers apply configurations.", BOOLEAN, targets=_PACKAGE | _TYPE),
     _go("kubebuilder:ac:output:package", "Steers apply configurations.", STRING, targets=_PACKAGE),
     _go("kubebuilder:conversion:hub", "Marks the hub of a conversion.", None),
-    _go("genclient", _CLIENT),
-    _go("genclient:nonNamespaced", _CLIENT),
-    _go("genclient:noVerbs", _CLIENT),
-    _go("genclient:onlyVerbs", _CLIENT),
-    _go("genclient:skipVerbs", _CLIENT),
-    _go("genclient:noStatus", _CLIENT),
-    _go("genclient:readonly", _CLIENT),
-    _go("genclient:method", _CLIENT),
+    _go("k8s:deepcopy-gen:nonpointer-interfaces", "Steers deepcopy-gen."),
     _go("groupGoName", "The Go name of the group, for client-gen."),
-    _go("k8s:openapi-gen", "Steers openapi-gen."),
-    _go("k8s:openapi-model-package", "Steers openapi-gen."),
-    _go("k8s:defaulter-gen", "Steers defaulter-gen."),
-    _go("k8s:defaulter-gen-input", "Steers defaulter-gen."),
-    _go("k8s:conversion-gen", "Steers conversion-gen."),
-    _go("k8s:conversion-gen:explicit-from", "Steers conversion-gen."),
-    _go("k8s:conversion-gen-external-types", "Steers conversion-gen."),
-    _go("k8s:conversion-fn", "Steers conversion-gen."),
     _go("k8s:register-gen", "Steers register-gen."),
-    _go("k8s:prerelease-lifecycle-gen", "Steers prerelease-lifecycle-gen."),
-    _go("k8s:prerelease-lifecycle-gen:introduced", "Steers prerelease-lifecycle-gen."),
-    _go("k8s:prerelease-lifecycle-gen:deprecated", "Steers prerelease-lifecycle-gen."),
-    _go("k8s:prerelease-lifecycle-gen:removed", "Steers prerelease-lifecycle-gen."),
-    _go("k8s:prerelease-lifecycle-gen:replacement", "Steers prerelease-lifecycle-gen."),
-    _go("k8s:supportsSubresource", "Steers validation-gen."),
-    _go("k8s:isSubresource", "Steers validation-gen."),
-    _go("k8s:validation-gen", "Steers validation-gen."),
-    _go("k8s:validation-gen-input", "Steers validation-gen."),
-    _go("k8s:validation-gen-scheme-registry", "Steers validation-gen."),
-    _go("k8s:validation-gen-test-fixture", "Steers validation-gen."),
-    _go("k8s:protobuf-gen", "Steers go-to-protobuf."),
-    _go("protobuf", "Steers go-to-protobuf."),
-    _go("protobuf.nullable", "Steers go-to-protobuf."),
-    _go("protobuf.options.marshal", "Steers go-to-protobuf."),
-    _go("protobuf.options.(gogoproto.goproto_stringer)", "Steers go-to-protobuf."),
-    _go("protobuf.as", "Steers go-to-protobuf."),
-    _go("protobuf.embed", "Steers go-to-protobuf."),
-    _go("protobuf.castrepeated", "Steers go-to-protobuf."),
     _go("patchStrategy", "Strategic merge patch of built-in types; a custom resource uses `+listType`."),
     _go("patchMergeKey", "Strategic merge patch of built-in types; a custom resource uses `+listMapKey`."),
-    _go("union", "Marks a union for documentation."),
-    _go("unionDiscriminator", "Marks a union for documentation."),
-    _go("unionDeprecated", "Marks a union for documentation."),
     _go("featureGate", "Names a feature gate for documentation."),
     _go("enum", "Marks an enumeration for openapi-gen; `+k8s:enum` is the one that has an effect."),
+    *(_go(name, summary) for summary, names in _STEERED.items() for name in names.split()),
 )
