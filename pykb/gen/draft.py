@@ -1,4 +1,4 @@
-"""A schema while things are being said about it: the one way in for keywords, whoever says them."""
+"""A schema while constraints of Python and markers put keywords onto it; where the two disagree, it is said here."""
 
 from __future__ import annotations
 
