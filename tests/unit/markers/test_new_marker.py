@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from pykb.markers.builtin import definitions
 from pykb.markers.definition import INTEGER, ArgumentDefinition, MarkerDefinition, MarkerTarget
 from pykb.markers.effect import TEXTS, Does, Holder, Sets, Subject
 from pykb.markers.reference import explain_marker, list_markers, render_reference
-from pykb.markers.registry import MarkerRegistry
+from pykb.markers.registry import MarkerRegistry, builtin_registry
 
+ROOT = Path(__file__).parents[3] / "pykb"
 FIELD = frozenset({MarkerTarget.FIELD})
 HEADER = """\
 from typing import *
@@ -125,3 +127,18 @@ def test_it_is_in_the_reference(registry: MarkerRegistry) -> None:
     assert "## Example\n\n### `+example:shortest`" in render_reference(registry)
     assert "+example:slug  " in list_markers(registry)
     assert "The greatest number of characters." in explain_marker(SLUG)
+
+
+def test_no_marker_about_schemas_is_named_outside_of_its_definition() -> None:
+    """What other modules need to know of a marker stands in its definition."""
+    names = {d.name for d in builtin_registry() if ":" in d.name and (d.effect or d.member or d.required is not None)}
+    modules = [path for folder in ("gen", "markers") for path in (ROOT / folder).rglob("*.py")]
+    named = {
+        (path.name, node.value)
+        for path in modules
+        if path.parent.name != "builtin"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in names
+    }
+    assert len(names) > 60
+    assert not named
