@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pykb.diagnostics import Diagnostics, Label
 from pykb.diagnostics.codes.markers import MARKER_CONFLICT, MARKER_REPEATED
 from pykb.markers.effect import Sets
-from pykb.markers.model import Marker
+from pykb.markers.model import Marker, unwrap
 
 
 def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
@@ -15,7 +15,7 @@ def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> No
     if len(markers) < 2:
         return
     first: dict[object, Marker] = {}
-    for marker in markers:
+    for marker in unwrap(markers):
         if marker.definition.repeatable:
             continue
         earlier = first.setdefault(_said(marker), marker)

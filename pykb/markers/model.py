@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pykb.diagnostics import Span
 from pykb.markers.definition import MarkerDefinition, MarkerTarget
+from pykb.markers.effect import Whole
 
-__all__ = ["Marker", "MarkerDefinition", "MarkerTarget"]
+__all__ = ["Marker", "MarkerDefinition", "MarkerTarget", "unwrap"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +57,13 @@ class Marker:
             return whole
         column = whole.column + found.start()
         return Span(whole.path, whole.line, column, whole.line, column + len(element))
+
+
+def unwrap(markers: Iterable[Marker]) -> Iterator[Marker]:
+    """The markers, with those inside of others that only wrap them in their place."""
+    for marker in markers:
+        inner = marker.value
+        if marker.definition.effect is Whole.WRAPS and isinstance(inner, Marker):
+            yield from unwrap([inner])
+        else:
+            yield marker

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -13,7 +13,7 @@ from pykb.gen.ir import LIMITS, Keyword, SchemaNode, read_rules
 from pykb.gen.passes.as_cel import expression
 from pykb.gen.passes.one_of import one_of_rule
 from pykb.markers.effect import LISTS, NUMBERS, TEXTS, Does, Holds, Sets, Whole
-from pykb.markers.model import Marker
+from pykb.markers.model import Marker, unwrap
 from pykb.meta.cel import selector
 
 _OBJECTS = ("object",)
@@ -26,16 +26,6 @@ _TYPES = {
 """Keywords of certain types. Whether others fit is judged on the finished schema, for each of their spellings."""
 _PARTS: tuple[Literal["items", "values"], ...] = ("items", "values")
 _NOUNS = {NUMBERS: "numbers", TEXTS: "strings", LISTS: "lists", _OBJECTS: "objects"}
-
-
-def unwrap(markers: Iterable[Marker]) -> Iterator[Marker]:
-    """The markers, with those inside of others that only wrap them in their place."""
-    for marker in markers:
-        inner = marker.value
-        if marker.definition.effect is Whole.WRAPS and isinstance(inner, Marker):
-            yield from unwrap([inner])
-        else:
-            yield marker
 
 
 def empties(markers: Iterable[Marker]) -> bool:
@@ -159,14 +149,15 @@ class _Use:
         return [str(m.value) for m in self.given if getattr(m.definition.effect, "keyword", "") == keyword]
 
     def get(self, keyword: str, *, here: bool = False) -> object:
-        return (self.draft.node if here else self.draft.effective).get(keyword)
+        own = self.draft.node.get(keyword)  # where both say it, the type's is in `allOf`
+        return own if here or own is not None else self.draft.effective.get(keyword)
 
     def put(self, keyword: str, value: object) -> None:
         self.draft.put_marker(keyword, self._keyword(value))
 
     def fill(self, keyword: str, value: object, *, implied: bool = False) -> None:
         del implied
-        if self.draft.effective.get(keyword) is None:
+        if self.get(keyword) is None:
             self.put(keyword, value)
 
     def reorder(self, keyword: str, values: list[object]) -> None:

@@ -10,8 +10,8 @@ from pykb.diagnostics.codes.crd import ONE_OF_MEMBER
 from pykb.diagnostics.suggest import closest
 from pykb.gen.ir import PropertyNode, Rule
 from pykb.gen.passes.as_cel import expression
-from pykb.gen.passes.markers import not_expressible, unwrap
-from pykb.markers.model import Marker
+from pykb.gen.passes.markers import not_expressible
+from pykb.markers.model import Marker, unwrap
 from pykb.meta.cel import selector, text_literal
 
 

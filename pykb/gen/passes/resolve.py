@@ -21,7 +21,7 @@ from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
 from pykb.gen.lower.models import lower_named
 from pykb.gen.lower.scalars import node_of
-from pykb.gen.passes.markers import apply_markers, emptied, empties, unwrap
+from pykb.gen.passes.markers import apply_markers, emptied, empties
 from pykb.gen.passes.members import Members
 from pykb.gen.passes.merge import merge
 from pykb.gen.passes.one_of import ANNOTATIONS, one_of_rule
@@ -29,7 +29,7 @@ from pykb.gen.passes.opaque import without_validation
 from pykb.gen.passes.presence import presence
 from pykb.gen.passes.unite import unite
 from pykb.markers.effect import Sets, Whole
-from pykb.markers.model import Marker
+from pykb.markers.model import Marker, unwrap
 
 _CUT = node_of({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 _BASES: frozenset[type] = frozenset({Struct, Object, CustomResource, BaseModel})

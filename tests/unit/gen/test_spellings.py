@@ -274,6 +274,26 @@ def test_an_enum_of_fewer_values_contradicts_its_class(markers: str, generate_ty
     assert [d.code.slug for d in result.diagnostics] == ["constraint-conflict"]
 
 
+def test_a_format_leaves_a_bound_that_the_field_tightens(generate_types: Generate) -> None:
+    """The field says its own bound beside that of its type, so the tag of the field has none to set."""
+    source = "# +kubebuilder:validation:MaxLength=63\nName = NewType('Name', str)\n"
+    field = "class Spec(Struct):\n    # +k8s:format=k8s-uuid\n    a: Annotated[Name, Field(max_length=30)]\n"
+    result = generate_types(HELPERS + source + field + KIND)
+    assert not list(result.diagnostics)
+
+
+@pytest.mark.parametrize("wrapped", ["+k8s:listType=map", '+k8s:beta(since: "1.36")=+k8s:listType=map'])
+def test_two_markers_that_disagree_are_one_finding(wrapped: str, generate_types: Generate) -> None:
+    """Also where one of them is inside of a tag that only wraps it."""
+    field = (
+        f"class Spec(Struct):\n    # +listType=atomic\n    # {wrapped}\n    # +listMapKey=name\n    a: list[Inner]\n"
+    )
+    inner = "class Inner(Struct):\n    name: str\n"
+    result = generate_types(HELPERS + inner + field + KIND)
+    assert [d.code.slug for d in result.diagnostics if "listType=atomic" in d.message][:1] == ["marker-conflict"]
+    assert "constraint-conflict" not in {d.code.slug for d in result.diagnostics}
+
+
 def manifest(result: GenerateResult) -> str:
     """The CRD as text."""
     assert not result.diagnostics.has_errors, render(result.diagnostics, style=Format.CONCISE)
