@@ -195,11 +195,7 @@ class ServerProtocol(asyncio.Protocol):
         self._waiting.append(_Asked(request, parser.should_keep_alive()))
         self._connections.complete(self._connection)
         if self.task is None:
-            self._start()
-
-    def _start(self) -> None:
-        self.task = asyncio.get_running_loop().create_task(self._answer_all())
-        self.task.add_done_callback(self._answered_all)
+            self.task = asyncio.get_running_loop().create_task(self._answer_all())
 
     def _give_up_body(self) -> None:
         """Have the request answered without its body, and read nothing more."""
@@ -218,22 +214,31 @@ class ServerProtocol(asyncio.Protocol):
             self.transport.close()
 
     async def _answer_all(self) -> None:
-        while self._waiting:
-            asked = self._waiting.popleft()
-            response = await self._answer(asked.request)
-            closes = self._closes or response.closes or not asked.keep_alive
-            if self.transport is None or self.transport.is_closing():
-                return
-            self.transport.write(response.encoded(closes=closes, has_body=asked.request.method != "HEAD"))
-            await self._writable.wait()
-            self._connections.answered(self._connection)
-            if closes:
-                self._deaf = True
-                if not self._stays:
-                    self.transport.close()
-                return
-            if self._waiting:
-                self._connections.complete(self._connection)
+        try:
+            while self._waiting:
+                await self._answer_next()
+        except asyncio.CancelledError:
+            self._closes = True
+            raise
+        finally:
+            self.task = None  # not by a callback of the task: the next request may come before that is called
+            if self._closes and not self._stays and self.transport is not None:
+                self.transport.close()
+
+    async def _answer_next(self) -> None:
+        asked = self._waiting.popleft()
+        response = await self._answer(asked.request)
+        if self.transport is None or self.transport.is_closing():
+            return
+        if self._closes or response.closes or not asked.keep_alive:
+            self._deaf = self._closes = True
+            self._waiting.clear()
+        has_body = asked.request.method != "HEAD"
+        self.transport.write(response.encoded(closes=self._closes, has_body=has_body))
+        await self._writable.wait()
+        self._connections.answered(self._connection)
+        if self._waiting:
+            self._connections.complete(self._connection)
 
     async def _answer(self, request: HttpRequest) -> HttpResponse:
         try:
@@ -243,15 +248,6 @@ class ServerProtocol(asyncio.Protocol):
         except Exception:
             logger.exception("request failed", extra={"path": request.path})
             return HttpResponse.text("internal error\n", 500)
-
-    def _answered_all(self, task: asyncio.Task[None]) -> None:
-        self.task = None
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("connection failed", exc_info=error)
-        if (task.cancelled() or self._closes) and not self._stays and self.transport is not None:
-            self.transport.close()
-        elif self._waiting and not self._deaf:  # it came after the last answer, and before this was called
-            self._start()
 
 
 def _target(url: bytes) -> tuple[str, Mapping[str, list[str]]]:

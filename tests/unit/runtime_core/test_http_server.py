@@ -7,7 +7,10 @@ from datetime import timedelta
 import pytest
 
 from pykb.runtime.bind import BindAddress
-from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse, HttpServer, Routes
+from pykb.runtime.clock import SystemClock
+from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
+from pykb.runtime.serving.connections import Connections
+from pykb.runtime.serving.protocol import ServerProtocol
 from pykb.testing import eventually
 
 LOOPBACK = BindAddress("127.0.0.1", 0)
@@ -147,6 +150,46 @@ async def test_no_other_protocol_is_spoken(talk):
     answer = await talk(upgrade + END)
     assert answer.endswith("/x")
     assert "Connection: close\r\n" in answer
+
+
+class Instant(asyncio.Transport):
+    """A client that has its next request there in the same turn of the loop in which it gets an answer."""
+
+    def __init__(self, requests):
+        super().__init__()
+        self.requests, self.answers, self.protocol = requests, [], None
+
+    def next(self):
+        """Send one."""
+        if self.requests:
+            self.protocol.data_received(self.requests.pop(0))
+
+    def write(self, data):
+        """Take the answer."""
+        self.answers.append(data)
+        asyncio.get_running_loop().call_soon(self.next)
+
+    def is_closing(self):
+        """It stays."""
+        return False
+
+    def close(self):
+        """Note it."""
+        self.answers.append("closed")
+
+
+async def test_a_request_that_comes_in_the_moment_after_an_answer_is_answered(echo):
+    """Before the event loop has taken note that the answer is complete."""
+    get = b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n"
+    client = Instant([get, get, END.encode()])
+    connections = Connections("test", Limits(), SystemClock())
+    protocol = ServerProtocol(echo, connections, connections.add(), body_limit=10, open_ones=set())
+    client.protocol = protocol
+    protocol.connection_made(client)
+    client.next()
+    await eventually(lambda: len(client.answers) == 4)
+    assert client.answers.pop() == "closed"
+    assert [answer.rpartition(b"\r\n")[2] for answer in client.answers] == [b"/x", b"/x", b"/end"]
 
 
 async def test_running_requests_are_finished_at_the_end_and_new_ones_not_begun(echo):
