@@ -17,9 +17,9 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.tally import Distribution, Tally
 
 if TYPE_CHECKING:
+    from pykb.runtime.cache.informer import Informer
     from pykb.runtime.client.transport import RequestRecord
-    from pykb.runtime.informer import Informer
-    from pykb.runtime.queue import WorkQueue
+    from pykb.runtime.controller.queue import WorkQueue
 
 RECONCILE_SECONDS = (
     *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),

@@ -18,54 +18,6 @@ Without a cluster there are ``pykb.runtime.fake.fake_client``, ``Manager(client=
 The async fixtures work under pytest-asyncio (both modes) and, without it, under anyio.
 """
 
-from __future__ import annotations
+from pykb._lazy import attach
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pykb.runtime.clock import VirtualClock
-    from pykb.testing.handlers import HandlerOutcome, call_handler
-    from pykb.testing.managers import RunManager, running
-    from pykb.testing.objects import UnsatisfiableFieldError, objects_of
-    from pykb.testing.recorded_events import RecordedEvent, RecordedEvents
-    from pykb.testing.round_trips import assert_round_trips
-    from pykb.testing.waiting import eventually
-
-_PLACES = {
-    "HandlerOutcome": "pykb.testing.handlers",
-    "RecordedEvent": "pykb.testing.recorded_events",
-    "RecordedEvents": "pykb.testing.recorded_events",
-    "call_handler": "pykb.testing.handlers",
-    "RunManager": "pykb.testing.managers",
-    "UnsatisfiableFieldError": "pykb.testing.objects",
-    "VirtualClock": "pykb.runtime.clock",
-    "assert_round_trips": "pykb.testing.round_trips",
-    "eventually": "pykb.testing.waiting",
-    "objects_of": "pykb.testing.objects",
-    "running": "pykb.testing.managers",
-}
-
-__all__ = [
-    "HandlerOutcome",
-    "RecordedEvent",
-    "RecordedEvents",
-    "RunManager",
-    "UnsatisfiableFieldError",
-    "VirtualClock",
-    "assert_round_trips",
-    "call_handler",
-    "eventually",
-    "objects_of",
-    "running",
-]
-
-
-if not TYPE_CHECKING:  # a type checker would take any name
-
-    def __getattr__(name: str) -> Any:
-        from importlib import import_module
-
-        place = _PLACES.get(name)
-        if place is None:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return getattr(import_module(place), name)
+__getattr__, __all__ = attach(__name__, __file__)

@@ -23,8 +23,8 @@ from pykb.envtest.webhook_manifest import Serving
 from pykb.envtest.webhooks import settle, unreachable
 from pykb.project.file import read
 from pykb.runtime.fake import fake_client
-from pykb.runtime.manager import Manager
-from pykb.runtime.options import ManagerOptions
+from pykb.runtime.manager.manager import Manager
+from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.webhook.server import WebhookServer
 from pykb.testing.webhooks import options_for_webhooks, webhook_host
 

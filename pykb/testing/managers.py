@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pykb.runtime.manager import Manager
-from pykb.runtime.options import ManagerOptions
-from pykb.runtime.reconcile import Reconciler
+from pykb.runtime.controller.reconcile import Reconciler
+from pykb.runtime.manager.manager import Manager
+from pykb.runtime.manager.options import ManagerOptions
 from pykb.testing.waiting import eventually
 from pykb.testing.webhooks import options_for_webhooks, webhooks_in_effect
 

@@ -27,8 +27,8 @@ from pykb.envtest.webhook_manifest import MANIFEST, Serving, WebhookManifest
 from pykb.envtest.webhooks import install_webhooks, remove_webhooks, settle, unreachable
 from pykb.meta.gvk import GroupKind
 from pykb.meta.webhook_paths import CONVERT
-from pykb.runtime.manager import Manager
-from pykb.runtime.options import CertificateOptions, ManagerOptions
+from pykb.runtime.manager.manager import Manager
+from pykb.runtime.manager.options import CertificateOptions, ManagerOptions
 
 HOST_VARIABLE = "PYKB_WEBHOOK_HOST"
 """A name or an address at which the cluster under test reaches this machine; 127.0.0.1 without it.

@@ -14,9 +14,9 @@ from pykb.runtime._kopf.watch import HandlerWatches, give_login, login_source, r
 from pykb.runtime.login import CredentialSource
 
 if TYPE_CHECKING:
+    from pykb.runtime.cache.reflector import ListWatch
     from pykb.runtime.client.transport import RequestObserver
-    from pykb.runtime.options import ManagerOptions
-    from pykb.runtime.reflector import ListWatch
+    from pykb.runtime.manager.options import ManagerOptions
     from pykb.runtime.webhook.server import WebhookServer
 
 

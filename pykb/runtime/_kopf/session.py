@@ -15,7 +15,7 @@ from pykb.runtime.client.server import host_of
 from pykb.runtime.client.sockets import SocketSet
 from pykb.runtime.client.tls import tls_context
 from pykb.runtime.client.transport import RequestObserver, RequestRecord
-from pykb.runtime.fence import check_fence
+from pykb.runtime.election.fence import check_fence
 from pykb.runtime.login import Credentials
 
 

@@ -19,9 +19,9 @@ import kopf
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, references, watching
 from pykb.runtime._kopf.session import kopf_session, new_session
+from pykb.runtime.cache.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 from pykb.runtime.client.transport import RequestObserver
 from pykb.runtime.login import CredentialSource
-from pykb.runtime.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.unset import blank, of_wire
 from pykb.runtime.client.codec import AnyObject, Key, gvk_of, key_of, to_wire
-from pykb.runtime.fieldset import own_entry, owned_part
-from pykb.runtime.structure import Shape, Structure, structure_of_class
+from pykb.runtime.objects.fieldset import own_entry, owned_part
+from pykb.runtime.objects.structure import Shape, Structure, structure_of_class
 
 StructT = TypeVar("StructT", bound=Struct)
 ObjectT = TypeVar("ObjectT", bound=Object)

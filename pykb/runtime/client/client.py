@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from pykb.runtime.client.connection import Connection
 from pykb.runtime.client.endpoint import Exchange
+from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.client.options import ClientOptions, OptionChanges
 from pykb.runtime.client.pending import settle
 from pykb.runtime.client.reader import Reader
@@ -19,10 +20,9 @@ from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.client.writer import Writer
 from pykb.runtime.login import Credentials, CredentialSource, Impersonation, KubeconfigSource, discover_credentials
 from pykb.runtime.login.credentials import StaticCredentials
-from pykb.runtime.mapper import ResourceMapper
 
 if TYPE_CHECKING:
-    from pykb.runtime.cache import CacheReader
+    from pykb.runtime.client.cache_reader import CacheReader
 
 
 class Client(Reader, Writer):

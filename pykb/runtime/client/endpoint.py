@@ -14,10 +14,10 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import AnyObject, Kind, gvk_of, resource_of
 from pykb.runtime.client.connection import Call, Connection, Method
 from pykb.runtime.client.encoding import encode
+from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.errors import NotFound
-from pykb.runtime.mapper import ResourceMapper, ResourceMapping
 
 Query = tuple[tuple[str, str], ...]
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, cast
 import orjson
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.runtime.cache.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
 from pykb.runtime.client.codec import complete
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.selection import query_pairs
 from pykb.runtime.client.watch import Interrupted, RawWatch
 from pykb.runtime.errors import ApiError, Gone, ServerUnreachable, with_rule
-from pykb.runtime.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
 
 if TYPE_CHECKING:
     from pykb.runtime.client.client import Client
@@ -39,7 +39,7 @@ def accepted(*, metadata_only: bool, watch: bool) -> str:
 
 
 class ClientListWatch:
-    """A :class:`~pykb.runtime.reflector.ListWatch` on a client."""
+    """A :class:`~pykb.runtime.cache.reflector.ListWatch` on a client."""
 
     def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
         self._exchange = client.live._exchange  # noqa: SLF001 - a part of the client
@@ -49,7 +49,7 @@ class ClientListWatch:
         """One list, page by page, and the watch that follows it.
 
         Raises:
-            WatchFailed: See :class:`~pykb.runtime.reflector.ListWatch`.
+            WatchFailed: See :class:`~pykb.runtime.cache.reflector.ListWatch`.
         """
         try:
             version = ""

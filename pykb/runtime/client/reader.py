@@ -10,14 +10,14 @@ from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import Key, Kind, alone, complete, gvk_of, key_of
 from pykb.runtime.client.endpoint import Exchange
+from pykb.runtime.client.field_selector import FieldSelector
 from pykb.runtime.client.selection import Fields, Labels, field_query, label_query, query_pairs
 from pykb.runtime.client.unreadable import readable
 from pykb.runtime.client.watch import Watch
 from pykb.runtime.errors import NotFound, StatusDetails
-from pykb.runtime.fieldselector import FieldSelector
 
 if TYPE_CHECKING:
-    from pykb.runtime.cache import CacheReader
+    from pykb.runtime.client.cache_reader import CacheReader
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pykb.api.struct import Struct
-from pykb.runtime.selector import LabelSelector
+from pykb.runtime.client.label_selector import LabelSelector
 
 Labels = str | Mapping[str, str] | Struct | LabelSelector
 """``"app=web,tier!=db"``, ``{"app": "web"}``, a ``metav1.LabelSelector``, or a parsed selector."""

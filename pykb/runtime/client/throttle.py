@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from pykb.runtime.client.connection import Call
 from pykb.runtime.clock import Clock
-from pykb.runtime.ratelimit import BucketLimiter
+from pykb.runtime.controller.ratelimit import BucketLimiter
 
 logger = logging.getLogger(__name__)
 

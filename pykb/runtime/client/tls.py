@@ -7,7 +7,7 @@ import ssl
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.login import KUBECONFIG
 from pykb.runtime.login.credentials import Credentials
-from pykb.runtime.secret_file import secret_file
+from pykb.runtime.serving.secret_file import secret_file
 
 
 def tls_context(credentials: Credentials) -> ssl.SSLContext:

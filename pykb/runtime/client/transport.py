@@ -23,8 +23,8 @@ from pykb.runtime.client.pool import ConnectFailed, Pool
 from pykb.runtime.client.server import Server
 from pykb.runtime.client.throttle import Throttle
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.election.fence import check_fence
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
-from pykb.runtime.fence import check_fence
 from pykb.runtime.login.credentials import Credentials, CredentialSource
 from pykb.runtime.login.expiry import expired_part
 

@@ -12,7 +12,7 @@ from pykb.runtime.debug.report import queue_line, reconciles, task_groups, threa
 from pykb.runtime.debug.stacks import GROUPS, Stack
 
 if TYPE_CHECKING:
-    from pykb.runtime.controller import Controller
+    from pykb.runtime.controller.controller import Controller
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pykb.runtime.debug.stacks import GROUPS, Group, frame_places, grouped, task_stack, tasks, threads
 
 if TYPE_CHECKING:
-    from pykb.runtime.controller import Controller, Running
+    from pykb.runtime.controller.controller import Controller, Running
 
 TEXT_LIMIT = 1024 * 1024
 """Characters of an answer."""

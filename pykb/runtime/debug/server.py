@@ -15,15 +15,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from pykb.runtime.bind import BindAddress
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.debug.measure import Measurement, Profile, heap_growth, started
 from pykb.runtime.debug.report import controllers_text, groups_text, memory_text, task_groups, thread_groups
 from pykb.runtime.logging import log_levels, set_log_level
 from pykb.runtime.serving import Handler, HttpError, HttpRequest, HttpResponse, Limits, Middleware, Routes
+from pykb.runtime.serving.bind import BindAddress
 
 if TYPE_CHECKING:
-    from pykb.runtime.controller import Controller
+    from pykb.runtime.controller.controller import Controller
 
 logger = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from pykb.runtime.fake.metadata import metadata_mistakes
 from pykb.runtime.fake.refusal import bad_request, cause, invalid, refuse
 from pykb.runtime.fake.resources import Resource
 from pykb.runtime.fake.schema import fill_defaults, find_mistakes
-from pykb.runtime.structure import prune
+from pykb.runtime.objects.structure import prune
 
 # What the server keeps and no client can set.
 _RANDOM = 5

@@ -16,7 +16,7 @@ import orjson
 
 from pykb.runtime.fake.refusal import cause
 from pykb.runtime.fake.resources import Resource
-from pykb.runtime.structure import Shape, Structure
+from pykb.runtime.objects.structure import Shape, Structure
 
 Causes = list[dict[str, str]]
 

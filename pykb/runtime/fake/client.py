@@ -9,8 +9,8 @@ from typing import Any
 from pykb.api.object import Object
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject
+from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.fake.server import FakeApiServer
-from pykb.runtime.mapper import ResourceMapper
 
 _REMEDY = "give the fake an object of it, its class in `kinds`, or its CRD in `crds`"
 

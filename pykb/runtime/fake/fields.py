@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from pykb.runtime.structure import Shape, Structure
+from pykb.runtime.objects.structure import Shape, Structure
 
 Path = tuple[str, ...]
 FieldSet = frozenset[Path]

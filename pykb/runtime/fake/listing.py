@@ -10,12 +10,12 @@ from typing import Any
 
 import orjson
 
+from pykb.runtime.client.field_selector import FieldSelector
+from pykb.runtime.client.label_selector import LabelSelector
 from pykb.runtime.fake.refusal import bad_request, refuse, status_body
 from pykb.runtime.fake.resources import Resource, Resources
 from pykb.runtime.fake.route import Parameters
 from pykb.runtime.fake.storage import Change, Storage
-from pykb.runtime.fieldselector import FieldSelector
-from pykb.runtime.selector import LabelSelector
 
 Matches = Callable[[Mapping[str, Any]], bool]
 

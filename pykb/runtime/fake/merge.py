@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pykb.runtime.fake.fields import FieldSet, Path, item_key
-from pykb.runtime.structure import Shape, Structure
+from pykb.runtime.objects.structure import Shape, Structure
 
 
 def merge_applied(live: Any, applied: Any, structure: Structure) -> Any:

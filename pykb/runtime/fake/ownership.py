@@ -21,7 +21,7 @@ from pykb.runtime.fake.fields import (
 )
 from pykb.runtime.fake.merge import merge_applied, remove_fields
 from pykb.runtime.fake.refusal import cause, refuse
-from pykb.runtime.structure import Structure
+from pykb.runtime.objects.structure import Structure
 
 Owner = tuple[str, str, str, str]
 """Manager, operation, apiVersion, subresource."""

@@ -10,7 +10,7 @@ from pykb.api.builtin import find_class, kinds
 from pykb.api.object import Object
 from pykb.meta.gvk import GroupVersion, GroupVersionKind
 from pykb.meta.plural import pluralize
-from pykb.runtime.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
+from pykb.runtime.objects.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
 
 CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pykb.runtime.fake.fields import item_key
 from pykb.runtime.fake.refusal import cause
-from pykb.runtime.structure import Shape, structure_of_schema
+from pykb.runtime.objects.structure import Shape, structure_of_schema
 
 Schema = Mapping[str, Any]
 

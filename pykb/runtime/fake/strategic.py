@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pykb.runtime.fake.refusal import refuse
-from pykb.runtime.structure import Structure
+from pykb.runtime.objects.structure import Structure
 
 _DELETE_ITEMS = "$deleteFromPrimitiveList/"
 _ORDER = "$setElementOrder/"

@@ -13,7 +13,7 @@ from pykb.runtime.fake.fields import display, item_key
 from pykb.runtime.fake.refusal import refuse
 from pykb.runtime.fake.resources import Resource
 from pykb.runtime.fake.schema import find_mistakes
-from pykb.runtime.structure import Shape, Structure
+from pykb.runtime.objects.structure import Shape, Structure
 
 _IDENTITY = ("apiVersion", "kind", "metadata")
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CANNOT_LISTEN
-from pykb.runtime.bind import BindAddress
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.serving.bind import BindAddress
 from pykb.runtime.serving.connections import Connection, Connections, Limits
 from pykb.runtime.serving.message import Handler
 from pykb.runtime.serving.protocol import BODY, ServerProtocol

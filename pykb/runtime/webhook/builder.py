@@ -17,7 +17,7 @@ from pykb.runtime.webhook.typed import TypedWebhook
 from pykb.runtime.webhook.validator import Validator, ValidatorHandler
 
 if TYPE_CHECKING:
-    from pykb.runtime.manager import Manager
+    from pykb.runtime.manager.manager import Manager
 
 
 class WebhookBuilder:

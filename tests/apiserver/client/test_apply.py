@@ -8,12 +8,12 @@ import pytest
 from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.apply import OperationResult, create_or_patch, create_or_update, patch_status
+from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.client import MergePatch
-from pykb.runtime.ensure import ensure_applied
 from pykb.runtime.errors import Conflict, NotFound
-from pykb.runtime.finalizer import ensure_finalizer, release_finalizer
-from pykb.runtime.informer_cache import InformerCache
+from pykb.runtime.objects.create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
+from pykb.runtime.objects.ensure import ensure_applied
+from pykb.runtime.objects.finalizer_list import ensure_finalizer, release_finalizer
 from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver

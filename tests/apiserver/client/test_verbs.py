@@ -12,8 +12,8 @@ from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client import JsonPatch, MergePatch, StrategicMergePatch, merge_from
 from pykb.runtime.client.options import program_name
+from pykb.runtime.controller.reconcile import Request
 from pykb.runtime.errors import AlreadyExists, BadRequest, Conflict, Forbidden, Invalid, NotFound, UnsupportedMediaType
-from pykb.runtime.reconcile import Request
 
 pytestmark = pytest.mark.apiserver
 

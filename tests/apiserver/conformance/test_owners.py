@@ -23,7 +23,7 @@ from pykb.runtime import (
     set_controller_reference,
 )
 from pykb.runtime.client import MergePatch
-from pykb.runtime.owner import controller_of, owner_references
+from pykb.runtime.objects.owner import controller_of, owner_references
 
 HELPERS = pytest.mark.parametrize("helper", [ensure_applied, create_or_update, create_or_patch])
 

@@ -11,10 +11,10 @@ from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import ControllerBuilder, Manager, ManagerOptions, Reconciler, Request, Result, TerminalError
-from pykb.runtime.finalizer import add_finalizer, has_finalizer, remove_finalizer
 from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.login.credentials import StaticCredentials
-from pykb.runtime.owner import set_controller_reference
+from pykb.runtime.objects.finalizer_list import add_finalizer, has_finalizer, remove_finalizer
+from pykb.runtime.objects.owner import set_controller_reference
 from pykb.testing import eventually, running
 
 from .conftest import Widget, WidgetSpec, client_for, manager_for  # noqa: TID252 - shared by this folder only

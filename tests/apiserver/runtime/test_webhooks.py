@@ -32,9 +32,9 @@ from pykb.runtime import (
     VirtualClock,
     WebhookBuilder,
 )
-from pykb.runtime.certificates import POLL
 from pykb.runtime.errors import InternalServerError
 from pykb.runtime.login import KubeconfigSource
+from pykb.runtime.serving.certificates import POLL
 from pykb.testing import eventually, running
 from pykb.testing.managers import RunManager
 

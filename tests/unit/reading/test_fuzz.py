@@ -40,8 +40,8 @@ from pykb.project.names import check
 from pykb.project.resource import Resource
 from pykb.project.writer import with_resource
 from pykb.reading import json_text, python_text, yaml_text
+from pykb.runtime.client.label_selector import LabelSelector
 from pykb.runtime.login.kubeconfig import KubeconfigSource
-from pykb.runtime.selector import LabelSelector
 from pykb.scaffold.insert import Fragment, FragmentKind, insert
 from pykb.scaffold.kustomization import Member, extend
 

@@ -8,10 +8,10 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.unstructured import Unstructured
-from pykb.runtime.correlator import COMBINED, Correlator, CorrelatorOptions, EventKey
-from pykb.runtime.fieldset import holds_exactly
-from pykb.runtime.finalizer import add_finalizer, has_finalizer, remove_finalizer
-from pykb.runtime.owner import (
+from pykb.runtime.events.correlator import COMBINED, Correlator, CorrelatorOptions, EventKey
+from pykb.runtime.objects.fieldset import holds_exactly
+from pykb.runtime.objects.finalizer_list import add_finalizer, has_finalizer, remove_finalizer
+from pykb.runtime.objects.owner import (
     AlreadyOwned,
     CrossNamespaceOwner,
     NotControlled,

@@ -16,10 +16,10 @@ from pykb.api.core.v1 import ConfigMap, Pod
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import Client, MergePatch, Watch, merge_from
 from pykb.runtime import Event, InformerCache, Lister, Manager, Reconciler, await_in_thread
-from pykb.runtime.apply import OperationResult, create_or_update
+from pykb.runtime.objects.create_or_update import OperationResult, create_or_update
 from pykb.runtime.fake import fake_client
 from pykb.testing import HandlerOutcome, RecordedEvents, call_handler, eventually, running
-from pykb.runtime.reconcile import Request
+from pykb.runtime.controller.reconcile import Request
 
 GVK = GroupVersion("example.com", "v1").with_kind("Thing")
 

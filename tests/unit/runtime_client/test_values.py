@@ -19,9 +19,9 @@ from pykb.runtime import errors
 from pykb.runtime.client import JsonPatch, MergePatch, merge_from
 from pykb.runtime.client.codec import gvk_of, key_of, member_to_wire, replace_content, to_wire
 from pykb.runtime.client.encoding import encode
+from pykb.runtime.client.field_selector import FieldSelector
 from pykb.runtime.client.patches import merge_diff
 from pykb.runtime.client.selection import field_query, label_query
-from pykb.runtime.fieldselector import FieldSelector
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import aiohttp
 import pytest
 
 from benchmarks import flood
-from pykb.runtime.bind import BindAddress
-from pykb.runtime.certificates import ServingCertificate
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.options import CertificateOptions
+from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import HttpResponse, HttpServer
+from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving.certificates import ServingCertificate
 from pykb.runtime.serving.connections import AHEAD, IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
 from pykb.runtime.serving.protocol import HEAD, HEADERS
 
@@ -313,9 +313,9 @@ def test_memory_of_connections_that_were_cut_is_free_at_once():
     """Nothing waits for the garbage collector, which does not see how large the buffers of TLS are."""
     program = """
 import asyncio, gc, ssl, uvloop
-from pykb.runtime.bind import BindAddress
-from pykb.runtime.certificates import ServingCertificate
-from pykb.runtime.options import CertificateOptions
+from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving.certificates import ServingCertificate
+from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import HttpServer, Limits
 from pykb.runtime.serving.protocol import ServerProtocol
 

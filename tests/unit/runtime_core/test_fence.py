@@ -6,11 +6,11 @@ import pytest
 from aiohttp import web
 
 from pykb.runtime._kopf.session import new_session
-from pykb.runtime.controller import Controller, ControllerOptions
-from pykb.runtime.fence import check_fence, fenced
+from pykb.runtime.controller.controller import Controller, ControllerOptions
+from pykb.runtime.controller.reconcile import Reconciler, Request
+from pykb.runtime.election.fence import check_fence, fenced
 from pykb.runtime.login import Credentials
-from pykb.runtime.reconcile import Reconciler, Request
-from pykb.runtime.runnables import RunnableGroup
+from pykb.runtime.manager.runnables import RunnableGroup
 
 A, B = Request("default", "a"), Request("default", "b")
 

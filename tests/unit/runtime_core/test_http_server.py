@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.runtime.bind import BindAddress
 from pykb.runtime.clock import SystemClock
 from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
+from pykb.runtime.serving.bind import BindAddress
 from pykb.runtime.serving.connections import Connections
 from pykb.runtime.serving.protocol import ServerProtocol
 from pykb.testing import eventually

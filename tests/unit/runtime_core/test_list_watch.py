@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
+from pykb.runtime.cache.reflector import LISTED, WatchFailed
 from pykb.runtime.client import Client, Transport
 from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.login import Credentials, StaticCredentials
-from pykb.runtime.reflector import LISTED, WatchFailed
 
 from .conftest import target, widget  # noqa: TID252 - shared by this folder only
 

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
+from pykb.runtime.controller.reconcile import Request
 from pykb.runtime.logging import LogFormat, ReconcileContext, configure_logging, current_reconcile
-from pykb.runtime.reconcile import Request
 
 CONTEXT = ReconcileContext("widget", "4f6c", Request("default", "a"))
 

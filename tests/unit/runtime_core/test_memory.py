@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from pykb.runtime.memory import THRESHOLDS, importing
+from pykb.runtime.manager.process_memory import THRESHOLDS, importing
 from pykb.runtime.tally import Distribution
 
 
@@ -27,7 +27,7 @@ def test_a_program_that_has_settled_looks_seldom():
     """What was there is permanent, and the thresholds are those for parsed JSON."""
     program = (
         "import gc\n"
-        "from pykb.runtime.memory import settle\n"
+        "from pykb.runtime.manager.process_memory import settle\n"
         "settle()\n"
         "assert gc.get_freeze_count() > 100\n"
         f"assert gc.get_threshold() == {THRESHOLDS}\n"

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pykb.runtime.bind import BindAddress
 from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.logging import LogFormat
-from pykb.runtime.options import CertificateOptions, ManagerOptions, TlsOptions
+from pykb.runtime.manager.options import CertificateOptions, ManagerOptions, TlsOptions
+from pykb.runtime.serving.bind import BindAddress
 
 
 def parse(*argv, environ=None, **overrides):

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pykb.runtime.event import Event, EventType
-from pykb.runtime.predicate import (
+from pykb.runtime.client.label_selector import LabelSelector
+from pykb.runtime.controller.event import Event, EventType
+from pykb.runtime.controller.predicate import (
     AnnotationChanged,
     GenerationChanged,
     LabelChanged,
@@ -14,7 +15,6 @@ from pykb.runtime.predicate import (
     ResourceVersionChanged,
     Where,
 )
-from pykb.runtime.selector import LabelSelector
 
 from .conftest import widget  # noqa: TID252 - shared by this folder only
 

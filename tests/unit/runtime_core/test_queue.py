@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.queue import LOW_PRIORITY, QueueShutDown, WorkQueue
-from pykb.runtime.ratelimit import ItemExponentialLimiter
+from pykb.runtime.controller.queue import LOW_PRIORITY, QueueShutDown, WorkQueue
+from pykb.runtime.controller.ratelimit import ItemExponentialLimiter
 
 KEYS = st.sampled_from("abcde")
 PRIORITIES = st.sampled_from((LOW_PRIORITY, 0, 7))

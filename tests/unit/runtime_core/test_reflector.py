@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pykb.meta.gvk import NamespacedName
+from pykb.runtime.cache.informer import CacheSyncTimeout, Informer, InformerOptions
+from pykb.runtime.cache.reflector import LISTED
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.event import EventType
-from pykb.runtime.informer import CacheSyncTimeout, Informer, InformerOptions
-from pykb.runtime.reflector import LISTED
+from pykb.runtime.controller.event import EventType
 
 from .conftest import (  # noqa: TID252 - shared by this folder only
     WIDGET,
@@ -316,7 +316,7 @@ async def test_a_forbidden_list_is_an_error_in_the_log_at_once_and_not_over_and_
 
 async def test_a_watch_that_is_not_heard_is_reported_once(running, caplog):
     """A bookmark comes every minute; three minutes without are a stall, and its end is told too."""
-    caplog.set_level(logging.INFO, logger="pykb.runtime.reflector")
+    caplog.set_level(logging.INFO, logger="pykb.runtime.cache.reflector")
     clock, heard = VirtualClock(), asyncio.Event()
 
     class Silent:

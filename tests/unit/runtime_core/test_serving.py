@@ -14,16 +14,16 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
-from pykb.runtime.bind import BindAddress
-from pykb.runtime.certificates import ServingCertificate
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.health import Checks, ping
+from pykb.runtime.manager.health import Checks, ping
+from pykb.runtime.manager.options import CertificateOptions
+from pykb.runtime.manager.servers import health_routes, metrics_routes
 from pykb.runtime.metrics import Metrics
-from pykb.runtime.options import CertificateOptions
-from pykb.runtime.self_signed import self_signed
-from pykb.runtime.servers import health_routes, metrics_routes
 from pykb.runtime.serving import HttpServer
+from pykb.runtime.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
+from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving.certificates import ServingCertificate
+from pykb.runtime.serving.self_signed import self_signed
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 
@@ -228,8 +228,8 @@ def test_a_made_certificate_leaves_nothing_of_its_making_in_memory():
     """Another process makes it: what that takes would stay in the memory of an idle manager."""
     program = (
         "import sys\n"
-        "from pykb.runtime.certificates import ServingCertificate\n"
-        "from pykb.runtime.options import CertificateOptions\n"
+        "from pykb.runtime.serving.certificates import ServingCertificate\n"
+        "from pykb.runtime.manager.options import CertificateOptions\n"
         "context = ServingCertificate(CertificateOptions()).context\n"
         "assert context.get_ciphers()\n"
         "sys.exit('cryptography' in sys.modules)\n"
@@ -300,7 +300,7 @@ def test_without_a_directory_a_certificate_is_made():
 
 async def test_a_check_that_hangs_fails_and_is_broken_off(serve, monkeypatch, caplog):
     """Probes come again and again: each would leave a task behind, and the kubelet an answer short."""
-    monkeypatch.setattr("pykb.runtime.health.TIMEOUT", timedelta(milliseconds=50))
+    monkeypatch.setattr("pykb.runtime.manager.health.TIMEOUT", timedelta(milliseconds=50))
     ended = []
 
     async def hangs():

@@ -15,14 +15,14 @@ from cryptography.x509.oid import NameOID
 from pykb.api import Converter, CustomResource, GroupVersion, carry_over
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Manager, ManagerOptions
-from pykb.runtime.bind import BindAddress
-from pykb.runtime.certificates import POLL, ServingCertificate
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.fake import fake_client
-from pykb.runtime.health import Checks
-from pykb.runtime.options import CertificateOptions, TlsOptions
-from pykb.runtime.servers import health_routes
+from pykb.runtime.manager.health import Checks
+from pykb.runtime.manager.options import CertificateOptions, TlsOptions
+from pykb.runtime.manager.servers import health_routes
 from pykb.runtime.serving import HttpServer, passing
+from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving.certificates import POLL, ServingCertificate
 from pykb.runtime.serving.tls import client_checks
 from pykb.runtime.webhook import allowed
 from pykb.testing import eventually

@@ -6,8 +6,8 @@ import typing
 from pathlib import Path
 
 from pykb.runtime import ControllerOptions, ManagerOptions
-from pykb.runtime.controller import ControllerChanges
-from pykb.runtime.options import ManagerOverrides
+from pykb.runtime.controller.controller import ControllerChanges
+from pykb.runtime.manager.options import ManagerOverrides
 
 ROOT = Path(__file__).parents[3]
 

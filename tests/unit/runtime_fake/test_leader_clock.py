@@ -9,9 +9,9 @@ from pykb.api.coordination.v1 import Lease, LeaseSpec
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import Client
 from pykb.runtime.clock import VirtualClock
+from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector, LeadershipLost
 from pykb.runtime.errors import error_from_status
 from pykb.runtime.fake import FakeApiServer
-from pykb.runtime.leader import LeaderElectionOptions, LeaderElector, LeadershipLost
 
 OPTIONS = {"name": "l", "namespace": "default"}
 

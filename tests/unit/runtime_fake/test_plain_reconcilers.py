@@ -25,9 +25,9 @@ from pykb.runtime.bridge import Bridge
 from pykb.runtime.client import StatusWriter, SubresourceClient
 from pykb.runtime.client import sync as facade
 from pykb.runtime.client.subresource import ScaleClient
+from pykb.runtime.election.fence import check_fence, fenced
 from pykb.runtime.errors import NotFound
 from pykb.runtime.fake import fake_client
-from pykb.runtime.fence import check_fence, fenced
 from pykb.runtime.login import Credentials
 from pykb.runtime.webhook.call import call
 from pykb.testing import eventually, running

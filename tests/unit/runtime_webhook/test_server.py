@@ -17,9 +17,9 @@ import pytest
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import CertificateOptions, Client, Defaulter, Manager, ManagerOptions, VirtualClock, WebhookBuilder
-from pykb.runtime.certificates import POLL
 from pykb.runtime.fake import FakeApiServer, fake_client
-from pykb.runtime.self_signed import self_signed
+from pykb.runtime.serving.certificates import POLL
+from pykb.runtime.serving.self_signed import self_signed
 from pykb.runtime.webhook import allowed
 from pykb.runtime.webhook.leaving import QUIET, RECENT, SPREAD
 from pykb.runtime.webhook.server import BODY_LIMIT

@@ -165,7 +165,7 @@ async def test_renamed_objects_leave_none_behind(client: Client, namespace: str,
 
 async def test_is_tried_ten_times_again_and_then_at_each_resync(sample: App, caplog: pytest.LogCaptureFixture) -> None:
     """Under a manager whose time passes when the test says so, on an API server in memory."""
-    caplog.set_level(logging.ERROR, logger="pykb.runtime.controller")
+    caplog.set_level(logging.ERROR, logger="pykb.runtime.controller.controller")
     sample.metadata.namespace = "team"
     client, clock, events = fake_client(sample, foreign_service("team")), VirtualClock(), RecordedEvents()
     resync = InformerOptions(resync=timedelta(seconds=30))

@@ -1,0 +1,38 @@
+"""Packages whose names are loaded when they are used. Each name stands once: in the package's stub.
+
+``__init__.pyi`` is what type checkers read, and it says which module has which name: the idea of Scientific Python's
+SPEC 1. Source: https://scientific-python.org/specs/spec-0001/
+"""
+
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+_IMPORT = re.compile(r"^from (\S+) import (\(.*?\)|.*?$)", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r"(\w+) as \1\b")
+
+
+def attach(
+    package: str, file: str, importing: Callable[[], AbstractContextManager[None]] = nullcontext
+) -> tuple[Callable[[str], Any], list[str]]:
+    """The ``__getattr__`` and the ``__all__`` of a package.
+
+    Args:
+        package: Its name.
+        file: Its ``__init__.py``; the stub lies beside it.
+        importing: What to import its modules in.
+    """
+    stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
+    homes = {name: module for module, names in _IMPORT.findall(stub) for name in _NAME.findall(names)}
+
+    def load(name: str) -> Any:
+        module = homes.get(name)
+        if module is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        with importing():
+            return getattr(import_module(module), name)
+
+    return load, sorted(homes)

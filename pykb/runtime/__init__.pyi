@@ -1,0 +1,351 @@
+from pykb.api.unreadable import UnreadableObject as UnreadableObject
+from pykb.runtime.bridge import await_in_thread as await_in_thread
+from pykb.runtime.bridge import call_in_thread as call_in_thread
+from pykb.runtime.cache.informer import (
+    ALL_NAMESPACES as ALL_NAMESPACES,
+)
+from pykb.runtime.cache.informer import (
+    CacheSyncTimeout as CacheSyncTimeout,
+)
+from pykb.runtime.cache.informer import (
+    Informer as Informer,
+)
+from pykb.runtime.cache.informer import (
+    InformerOptions as InformerOptions,
+)
+from pykb.runtime.cache.informer import (
+    NamespaceSelection as NamespaceSelection,
+)
+from pykb.runtime.cache.informer_cache import CacheOptions as CacheOptions
+from pykb.runtime.cache.informer_cache import InformerCache as InformerCache
+from pykb.runtime.cache.lister import Lister as Lister
+from pykb.runtime.client import (
+    Client as Client,
+)
+from pykb.runtime.client import (
+    ClientOptions as ClientOptions,
+)
+from pykb.runtime.client import (
+    JsonPatch as JsonPatch,
+)
+from pykb.runtime.client import (
+    MergePatch as MergePatch,
+)
+from pykb.runtime.client import (
+    Patch as Patch,
+)
+from pykb.runtime.client import (
+    StatusWriter as StatusWriter,
+)
+from pykb.runtime.client import (
+    StrategicMergePatch as StrategicMergePatch,
+)
+from pykb.runtime.client import (
+    SubresourceClient as SubresourceClient,
+)
+from pykb.runtime.client import (
+    Transport as Transport,
+)
+from pykb.runtime.client import (
+    TransportOptions as TransportOptions,
+)
+from pykb.runtime.client import (
+    Watch as Watch,
+)
+from pykb.runtime.client import (
+    WatchEvent as WatchEvent,
+)
+from pykb.runtime.client import (
+    merge_from as merge_from,
+)
+from pykb.runtime.client.apply_configuration import extract_applied as extract_applied
+from pykb.runtime.client.apply_configuration import partial as partial
+from pykb.runtime.client.label_selector import LabelSelector as LabelSelector
+from pykb.runtime.client.retry import retry_on_conflict as retry_on_conflict
+from pykb.runtime.clock import Clock as Clock
+from pykb.runtime.clock import SystemClock as SystemClock
+from pykb.runtime.clock import VirtualClock as VirtualClock
+from pykb.runtime.controller.builder import ControllerBuilder as ControllerBuilder
+from pykb.runtime.controller.controller import (
+    Controller as Controller,
+)
+from pykb.runtime.controller.controller import (
+    ControllerOptions as ControllerOptions,
+)
+from pykb.runtime.controller.controller import (
+    ReconcileTimeout as ReconcileTimeout,
+)
+from pykb.runtime.controller.event import Event as Event
+from pykb.runtime.controller.event import EventType as EventType
+from pykb.runtime.controller.handler import (
+    EnqueueRequestForObject as EnqueueRequestForObject,
+)
+from pykb.runtime.controller.handler import (
+    EnqueueRequestForOwner as EnqueueRequestForOwner,
+)
+from pykb.runtime.controller.handler import (
+    EnqueueRequestsFromMap as EnqueueRequestsFromMap,
+)
+from pykb.runtime.controller.handler import (
+    EventHandler as EventHandler,
+)
+from pykb.runtime.controller.handler import (
+    FuncHandler as FuncHandler,
+)
+from pykb.runtime.controller.predicate import (
+    AllOf as AllOf,
+)
+from pykb.runtime.controller.predicate import (
+    AnnotationChanged as AnnotationChanged,
+)
+from pykb.runtime.controller.predicate import (
+    AnyOf as AnyOf,
+)
+from pykb.runtime.controller.predicate import (
+    GenerationChanged as GenerationChanged,
+)
+from pykb.runtime.controller.predicate import (
+    LabelChanged as LabelChanged,
+)
+from pykb.runtime.controller.predicate import (
+    LabelSelectorPredicate as LabelSelectorPredicate,
+)
+from pykb.runtime.controller.predicate import (
+    Not as Not,
+)
+from pykb.runtime.controller.predicate import (
+    Predicate as Predicate,
+)
+from pykb.runtime.controller.predicate import (
+    ResourceVersionChanged as ResourceVersionChanged,
+)
+from pykb.runtime.controller.predicate import (
+    Where as Where,
+)
+from pykb.runtime.controller.queue import (
+    LOW_PRIORITY as LOW_PRIORITY,
+)
+from pykb.runtime.controller.queue import (
+    QueueShutDown as QueueShutDown,
+)
+from pykb.runtime.controller.queue import (
+    WorkQueue as WorkQueue,
+)
+from pykb.runtime.controller.ratelimit import (
+    BucketLimiter as BucketLimiter,
+)
+from pykb.runtime.controller.ratelimit import (
+    ItemExponentialLimiter as ItemExponentialLimiter,
+)
+from pykb.runtime.controller.ratelimit import (
+    MaxOfLimiter as MaxOfLimiter,
+)
+from pykb.runtime.controller.ratelimit import (
+    RateLimiter as RateLimiter,
+)
+from pykb.runtime.controller.ratelimit import (
+    default_rate_limiter as default_rate_limiter,
+)
+from pykb.runtime.controller.reconcile import (
+    Reconciler as Reconciler,
+)
+from pykb.runtime.controller.reconcile import (
+    Request as Request,
+)
+from pykb.runtime.controller.reconcile import (
+    Result as Result,
+)
+from pykb.runtime.controller.reconcile import (
+    TerminalError as TerminalError,
+)
+from pykb.runtime.controller.source import (
+    Channel as Channel,
+)
+from pykb.runtime.controller.source import (
+    ChannelSource as ChannelSource,
+)
+from pykb.runtime.controller.source import (
+    FuncSource as FuncSource,
+)
+from pykb.runtime.controller.source import (
+    KindSource as KindSource,
+)
+from pykb.runtime.controller.source import (
+    Source as Source,
+)
+from pykb.runtime.election.elector import (
+    LeaderElectionOptions as LeaderElectionOptions,
+)
+from pykb.runtime.election.elector import (
+    LeaderElector as LeaderElector,
+)
+from pykb.runtime.election.elector import (
+    LeadershipLost as LeadershipLost,
+)
+from pykb.runtime.errors import (
+    AlreadyExists as AlreadyExists,
+)
+from pykb.runtime.errors import (
+    ApiError as ApiError,
+)
+from pykb.runtime.errors import (
+    BadRequest as BadRequest,
+)
+from pykb.runtime.errors import (
+    Conflict as Conflict,
+)
+from pykb.runtime.errors import (
+    Expired as Expired,
+)
+from pykb.runtime.errors import (
+    Forbidden as Forbidden,
+)
+from pykb.runtime.errors import (
+    Gone as Gone,
+)
+from pykb.runtime.errors import (
+    Invalid as Invalid,
+)
+from pykb.runtime.errors import (
+    NoKindMatch as NoKindMatch,
+)
+from pykb.runtime.errors import (
+    NotFound as NotFound,
+)
+from pykb.runtime.errors import (
+    ServerUnreachable as ServerUnreachable,
+)
+from pykb.runtime.errors import (
+    TooManyRequests as TooManyRequests,
+)
+from pykb.runtime.errors import (
+    Unauthorized as Unauthorized,
+)
+from pykb.runtime.events.recorder import EventRecorder as EventRecorder
+from pykb.runtime.events.recorder import reference_to as reference_to
+from pykb.runtime.field_error import FieldError as FieldError
+from pykb.runtime.field_error import FieldErrorType as FieldErrorType
+from pykb.runtime.logging import (
+    LogFormat as LogFormat,
+)
+from pykb.runtime.logging import (
+    configure_logging as configure_logging,
+)
+from pykb.runtime.logging import (
+    set_log_level as set_log_level,
+)
+from pykb.runtime.login import (
+    Credentials as Credentials,
+)
+from pykb.runtime.login import (
+    CredentialSource as CredentialSource,
+)
+from pykb.runtime.login import (
+    discover_credentials as discover_credentials,
+)
+from pykb.runtime.manager.manager import Manager as Manager
+from pykb.runtime.manager.options import (
+    CertificateOptions as CertificateOptions,
+)
+from pykb.runtime.manager.options import (
+    ManagerOptions as ManagerOptions,
+)
+from pykb.runtime.manager.options import (
+    TlsOptions as TlsOptions,
+)
+from pykb.runtime.manager.options import (
+    add_flags as add_flags,
+)
+from pykb.runtime.manager.runnables import Runnable as Runnable
+from pykb.runtime.metrics import Metrics as Metrics
+from pykb.runtime.objects.controlled import (
+    ensure_deleted as ensure_deleted,
+)
+from pykb.runtime.objects.controlled import (
+    list_controlled as list_controlled,
+)
+from pykb.runtime.objects.controlled import (
+    prune as prune,
+)
+from pykb.runtime.objects.create_or_update import (
+    OperationResult as OperationResult,
+)
+from pykb.runtime.objects.create_or_update import (
+    create_or_patch as create_or_patch,
+)
+from pykb.runtime.objects.create_or_update import (
+    create_or_update as create_or_update,
+)
+from pykb.runtime.objects.create_or_update import (
+    patch_status as patch_status,
+)
+from pykb.runtime.objects.ensure import ensure_applied as ensure_applied
+from pykb.runtime.objects.finalizer_list import (
+    add_finalizer as add_finalizer,
+)
+from pykb.runtime.objects.finalizer_list import (
+    ensure_finalizer as ensure_finalizer,
+)
+from pykb.runtime.objects.finalizer_list import (
+    has_finalizer as has_finalizer,
+)
+from pykb.runtime.objects.finalizer_list import (
+    release_finalizer as release_finalizer,
+)
+from pykb.runtime.objects.finalizer_list import (
+    remove_finalizer as remove_finalizer,
+)
+from pykb.runtime.objects.finalizers import CleanUp as CleanUp
+from pykb.runtime.objects.finalizers import Finalizers as Finalizers
+from pykb.runtime.objects.owner import (
+    AlreadyOwned as AlreadyOwned,
+)
+from pykb.runtime.objects.owner import (
+    CrossNamespaceOwner as CrossNamespaceOwner,
+)
+from pykb.runtime.objects.owner import (
+    NotControlled as NotControlled,
+)
+from pykb.runtime.objects.owner import (
+    controller_of as controller_of,
+)
+from pykb.runtime.objects.owner import (
+    is_controlled_by as is_controlled_by,
+)
+from pykb.runtime.objects.owner import (
+    remove_owner_reference as remove_owner_reference,
+)
+from pykb.runtime.objects.owner import (
+    set_controller_reference as set_controller_reference,
+)
+from pykb.runtime.objects.owner import (
+    set_owner_reference as set_owner_reference,
+)
+from pykb.runtime.webhook.admission import (
+    AdmissionRequest as AdmissionRequest,
+)
+from pykb.runtime.webhook.admission import (
+    AdmissionResponse as AdmissionResponse,
+)
+from pykb.runtime.webhook.admission import (
+    Operation as Operation,
+)
+from pykb.runtime.webhook.admission import (
+    UserInfo as UserInfo,
+)
+from pykb.runtime.webhook.admission import (
+    Warnings as Warnings,
+)
+from pykb.runtime.webhook.admission import (
+    answering as answering,
+)
+from pykb.runtime.webhook.admission import (
+    current_admission_request as current_admission_request,
+)
+from pykb.runtime.webhook.builder import WebhookBuilder as WebhookBuilder
+from pykb.runtime.webhook.defaulter import Defaulter as Defaulter
+from pykb.runtime.webhook.response import Denied as Denied
+from pykb.runtime.webhook.server import WebhookServer as WebhookServer
+from pykb.runtime.webhook.validator import Validator as Validator
+
+__all__: list[str]

@@ -1,0 +1,1 @@
+"""Mirrors of kinds: lists and watches become objects that are read from memory."""

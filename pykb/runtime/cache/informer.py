@@ -1,0 +1,299 @@
+"""Informers: one mirror of a kind, shared by all who read it or want to hear of its changes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Generic, TypeVar
+
+from pykb.diagnostics import PykbError
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime.cache.lister import Lister
+from pykb.runtime.cache.reflector import PAGE_SIZE, SILENT, TURN, ListWatch, Reflector, WatchTarget
+from pykb.runtime.cache.store import Indexer, Store
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.controller.event import Event, EventType
+from pykb.runtime.controller.given import check_durations, check_function, check_names
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+Transform = Callable[[dict[str, Any]], dict[str, Any]]
+"""Trims an object before it is stored; may change and return its argument."""
+
+EventSink = Callable[[Event[Any]], None]
+
+SYNC_TIMEOUT = timedelta(minutes=2)
+RESYNC_PERIOD = timedelta(hours=10)
+
+
+class CacheSyncTimeout(PykbError):  # noqa: N818 - says what happened, as `TimeoutError`s of others do
+    """The first list of a kind did not arrive in time."""
+
+
+def strip_managed_fields(obj: dict[str, Any]) -> dict[str, Any]:
+    """The default transform: field ownership is half of an object's size.
+
+    The API server keeps what it has when an update comes without it.
+    """
+    obj["metadata"].pop("managedFields", None)
+    return obj
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceSelection:
+    """Which objects of one namespace to mirror.
+
+    Attributes:
+        labels: A label selector, applied by the server; that of the kind when ``None``.
+        fields: A field selector, applied by the server; that of the kind when ``None``.
+    """
+
+    labels: str | None = None
+    fields: str | None = None
+
+
+ALL_NAMESPACES = ""
+"""In place of a namespace's name: all that are not named."""
+
+
+@dataclass(frozen=True, slots=True)
+class InformerOptions:
+    """What to mirror of a kind.
+
+    Attributes:
+        namespaces: Only these; empty for those of the cache's ``default``, or else all. A mapping says what of each to
+            mirror: ``{"team-a": NamespaceSelection(labels="tier=web"), ALL_NAMESPACES: NamespaceSelection()}``.
+        labels: A label selector, applied by the server.
+        fields: A field selector, applied by the server.
+        transform: Applied to every object before anybody sees it.
+        resync: How often every object is reported again as an update that changed nothing; ``None`` for never.
+        indexers: Indexes by name.
+        page_size: How many objects a list asks for at a time; 0 for all at once. Larger pages take fewer requests, and
+            for a moment ten times their size in memory.
+    """
+
+    namespaces: tuple[str, ...] | Mapping[str, NamespaceSelection] = ()
+    labels: str = ""
+    fields: str = ""
+    transform: Transform | None = strip_managed_fields
+    resync: timedelta | None = RESYNC_PERIOD
+    indexers: Mapping[str, Indexer] = field(default_factory=dict)
+    page_size: int = PAGE_SIZE
+
+    def __post_init__(self) -> None:
+        if self.page_size < 0:
+            raise ValueError(f"`page_size` is a number of objects, or 0 for all at once; found {self.page_size}")
+        check_names("namespaces", self.namespaces)
+        check_durations(resync=self.resync)
+        if self.transform is not None:
+            check_function("`transform`", self.transform, "the object", plain=True)
+        for name, indexer in self.indexers.items():
+            check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
+
+
+class Registration:
+    """A handler's place in an informer."""
+
+    def __init__(self, informer: Informer[Any], sink: EventSink) -> None:
+        self._informer = informer
+        self.sink = sink
+
+    def remove(self) -> None:
+        """Hear no more."""
+        self._informer.registrations.discard(self)
+
+
+class Informer(Generic[T]):
+    """Mirrors a kind and tells handlers of every change, with the object before and after."""
+
+    def __init__(
+        self,
+        gvk: GroupVersionKind,
+        parse: Callable[[dict[str, Any]], T],
+        options: InformerOptions | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self.gvk = gvk
+        self.options = options or InformerOptions()
+        self.store = Store(self.options.indexers)
+        self.registrations: set[Registration] = set()
+        self.problem: str | None = None
+        self.failures = 0
+        """How often a list or a watch ended with an error."""
+        self._parse = parse
+        self._clock: Clock = clock or SystemClock()
+        self._unsynced: set[WatchTarget] | None = None
+        self._synced = asyncio.Event()
+        self._reflectors: list[Reflector] = []
+
+    # -- for its users
+
+    @property
+    def lister(self) -> Lister[T]:
+        """Reads from the mirror."""
+        return Lister(self.store, self._parse)
+
+    def add_handler(self, sink: EventSink) -> Registration:
+        """Hear of changes, and first of every object that is already known (as created, ``initial``)."""
+        registration = Registration(self, sink)
+        self.registrations.add(registration)
+        for key in self.store.all_keys():
+            self._introduce(key, registration)
+        return registration
+
+    async def listen(self, sink: EventSink) -> Registration:
+        """As :meth:`add_handler`, but others run in between: changes may be told before an object that is known."""
+        registration = Registration(self, sink)
+        self.registrations.add(registration)
+        try:
+            for number, key in enumerate(self.store.all_keys(), start=1):
+                self._introduce(key, registration)
+                if number % TURN == 0:
+                    await asyncio.sleep(0)
+        except BaseException:
+            registration.remove()
+            raise
+        return registration
+
+    @property
+    def has_synced(self) -> bool:
+        """Whether the first list is in, of every namespace."""
+        return self._synced.is_set()
+
+    @property
+    def silent_for(self) -> timedelta:
+        """Time since the least heard of its watches was last heard."""
+        return max((reflector.silent_for for reflector in self._reflectors), default=timedelta())
+
+    async def wait_for_sync(self, timeout: timedelta = SYNC_TIMEOUT) -> None:  # noqa: ASYNC109 - part of the contract
+        """Wait for the first list.
+
+        Raises:
+            CacheSyncTimeout: It did not arrive in time; the message has the last problem.
+        """
+        if self._synced.is_set():
+            return
+        try:
+            async with asyncio.timeout(timeout.total_seconds()):
+                await self._synced.wait()
+        except TimeoutError:
+            problem = f": {self.problem}" if self.problem else ""
+            raise CacheSyncTimeout(
+                f"no list of {self.gvk} arrived within {timeout.total_seconds():g} s{problem}"
+            ) from None
+
+    # -- for the cache that runs it
+
+    async def run(self, source: ListWatch, targets: Sequence[WatchTarget]) -> None:
+        """Mirror until cancelled."""
+        self._unsynced = set(targets)
+        self._reflectors = [Reflector(target, source, self, clock=self._clock) for target in targets]
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors:
+                tasks.create_task(reflector.run())
+            tasks.create_task(self._notice_silence())
+            if self.options.resync is not None:
+                tasks.create_task(self._resync(self.options.resync))
+
+    # -- for its reflectors
+
+    def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
+        """An object exists and looks like this."""
+        self._identify(obj)
+        if self.options.transform is not None:
+            obj = self.options.transform(obj)
+        old = self.store.put(key, obj)
+        if not self.registrations:
+            return
+        if old is None:
+            event = Event(EventType.CREATE, obj, parse=self._parse, initial=listed and not self._synced.is_set())
+        else:
+            event = Event(
+                EventType.UPDATE,
+                obj,
+                parse=self._parse,
+                load_old=old.load,
+                old_resource_version=old.resource_version,
+            )
+        self._tell(self.registrations, event)
+
+    def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
+        """An object is gone."""
+        old = self.store.remove(key)
+        if old is None:
+            return
+        if obj is None:
+            obj = old.load()
+        else:
+            self._identify(obj)
+            if self.options.transform is not None:
+                obj = self.options.transform(obj)
+        self._tell(self.registrations, Event(EventType.DELETE, obj, parse=self._parse))
+
+    def known(self, namespace: str | None) -> list[NamespacedName]:
+        """The keys the mirror holds."""
+        return self.store.all_keys(namespace)
+
+    def synced(self, target: WatchTarget) -> None:
+        """A list is complete."""
+        self.problem = None
+        if self._unsynced is not None:
+            self._unsynced.discard(target)
+            if not self._unsynced:
+                self._synced.set()
+
+    def failed(self, target: WatchTarget, problem: str) -> None:
+        """A stream ended with an error."""
+        self.problem = f"{target}: {problem}"
+        self.failures += 1
+
+    # -- inside
+
+    def _introduce(self, key: NamespacedName, registration: Registration) -> None:
+        obj = self.store.get(key)
+        if obj is not None:
+            self._tell((registration,), Event(EventType.CREATE, obj, parse=self._parse, initial=True))
+
+    def _identify(self, obj: dict[str, Any]) -> None:
+        # Lists of built-in kinds leave it out; and where metadata only was asked for, the server calls each object
+        # `PartialObjectMetadata`, which is nothing that could be read or written again.
+        if obj.get("kind") != self.gvk.kind or "apiVersion" not in obj:
+            obj["apiVersion"], obj["kind"] = self.gvk.api_version, self.gvk.kind
+
+    def _tell(self, registrations: Iterable[Registration], event: Event[Any]) -> None:
+        for registration in tuple(registrations):
+            try:
+                registration.sink(event)
+            except Exception:  # one handler's bug must not blind the others
+                logger.exception("event handler failed", extra={"event": repr(event)})
+
+    async def _notice_silence(self) -> None:
+        while True:
+            await self._clock.sleep(SILENT / 6)
+            for reflector in self._reflectors:
+                reflector.notice_silence()
+
+    async def _resync(self, period: timedelta) -> None:
+        while True:
+            await self._clock.sleep(period)
+            for number, key in enumerate(self.store.all_keys(), start=1):
+                if number % TURN == 0:
+                    await asyncio.sleep(0)
+                stored = self.store.peek(key)
+                if stored is not None:
+                    version = stored.resource_version
+                    event = Event(
+                        EventType.UPDATE,
+                        stored.load(),
+                        parse=self._parse,
+                        load_old=stored.load,
+                        old_resource_version=version,
+                    )
+                    self._tell(self.registrations, event)
+            await self._synced.wait()

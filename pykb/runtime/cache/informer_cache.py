@@ -1,0 +1,338 @@
+"""The cache: one informer a kind, made when first asked for, shared by controllers, listers and the client's reads."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
+
+from pykb.api.object import Object
+from pykb.api.resource_info import ResourceInfo
+from pykb.api.unstructured import Unstructured
+from pykb.diagnostics import PykbError
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime.cache.extension import guarded, guarded_indexer
+from pykb.runtime.cache.informer import ALL_NAMESPACES, SYNC_TIMEOUT, Informer, InformerOptions, NamespaceSelection
+from pykb.runtime.cache.lister import Lister
+from pykb.runtime.cache.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
+from pykb.runtime.client.codec import Kind, gvk_of, resource_of
+from pykb.runtime.client.label_selector import LabelSelector
+from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
+from pykb.runtime.client.unreadable import UnreadableObjects
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.controller.given import check_durations, check_function
+from pykb.runtime.errors import NoKindMatch
+
+if TYPE_CHECKING:
+    from pykb.runtime.client.client import Client
+
+logger = logging.getLogger(__name__)
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+
+@dataclass(frozen=True, slots=True)
+class CacheOptions:
+    """What a cache mirrors.
+
+    Attributes:
+        default: For every kind that has no options of its own; its ``namespaces`` also for those that name none.
+        by_kind: For single kinds.
+        sync_timeout: How long a read, or the start of a controller, waits for a first list.
+    """
+
+    default: InformerOptions = field(default_factory=InformerOptions)
+    by_kind: Mapping[GroupVersionKind, InformerOptions] = field(default_factory=dict)
+    sync_timeout: timedelta = SYNC_TIMEOUT
+
+    def __post_init__(self) -> None:
+        check_durations(sync_timeout=self.sync_timeout)
+        for kind in self.by_kind:
+            known: object = kind
+            if not isinstance(known, GroupVersionKind):
+                called = getattr(known, "__name__", known)
+                raise TypeError(f"`by_kind` has a `GroupVersionKind` for each kind, got `{called}`: `{called}.gvk`")
+
+
+class InformerCache:
+    """Informers by kind; while :meth:`run` runs, those asked for later start at once.
+
+    A manager has one, on kopf. A program without a manager makes one of its client::
+
+        async with Client.from_environment() as client, InformerCache.of(client) as informers:
+            foos = informers.lister(Foo)
+            await informers.wait_for_sync()
+            foos.list(namespace="default", labels="app=web")
+
+    A manager runs one of another cluster's client too (``manager.add(informers)``); a controller is woken from there by
+    ``watches_raw(KindSource(informers, Kind, handler))``.
+    """
+
+    name = "informers"
+    needs_leader_election = False  # as a runnable of a manager: a standby's mirrors are warm
+
+    def __init__(
+        self,
+        source: ListWatch,
+        mapper: ResourceMapper,
+        options: CacheOptions | None = None,
+        *,
+        clock: Clock | None = None,
+        unreadable: UnreadableObjects | None = None,
+    ) -> None:
+        self.options = options or CacheOptions()
+        self._source = source
+        self._mapper = mapper
+        self._unreadable = unreadable or UnreadableObjects()
+        self._clock: Clock = clock or SystemClock()
+        self._informers: dict[tuple[GroupVersionKind, bool], tuple[Informer[Any], ResourceInfo | None]] = {}
+        self._unserved: dict[GroupVersionKind, NoKindMatch] = {}
+        self._tasks: asyncio.TaskGroup | None = None
+        self._running: asyncio.Task[None] | None = None
+
+    @classmethod
+    def of(cls, client: Client, options: CacheOptions | None = None, *, clock: Clock | None = None) -> Self:
+        """A cache that lists and watches by a client's own requests; run it by ``async with``, or by :meth:`run`."""
+        from pykb.runtime.client.listwatch import ClientListWatch
+
+        source = ClientListWatch(client, clock=clock)
+        return cls(source, client.mapper, options, clock=clock, unreadable=client.unreadable)
+
+    async def __aenter__(self) -> Self:
+        self._running = asyncio.create_task(self.run(), name="informers")
+        await asyncio.sleep(0)  # so that `has` is true, and informers asked for in the block start at once
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        running, self._running = self._running, None
+        if running is not None:
+            running.cancel()
+            await asyncio.wait({running})
+            if not running.cancelled():
+                running.result()
+
+    # -- informers
+
+    @overload
+    def informer(self, kind: type[ObjectT], *, metadata_only: bool = False) -> Informer[ObjectT]: ...
+    @overload
+    def informer(self, kind: GroupVersionKind, *, metadata_only: bool = False) -> Informer[Unstructured]: ...
+    @overload
+    def informer(self, kind: Kind, *, metadata_only: bool = False) -> Informer[Any]: ...
+    def informer(self, kind: Kind, *, metadata_only: bool = False) -> Informer[Any]:
+        """The informer of a kind, made if there is none yet; it starts when the cache runs.
+
+        Args:
+            kind: A type, or a group, version and kind for untyped objects. Whoever asks first for a kind decides
+                whether its events carry typed or untyped objects.
+            metadata_only: Mirror metadata only; a second, independent mirror.
+        """
+        gvk = gvk_of(kind)
+        found = self._informers.get((gvk, metadata_only))
+        if found is not None:
+            return found[0]
+        options = guarded(self._options_of(gvk), gvk)
+        typed: Kind = gvk if metadata_only else kind
+        informer: Informer[Any] = Informer(gvk, self._unreadable.parser(typed), options, clock=self._clock)
+        self._informers[gvk, metadata_only] = (informer, resource_of(kind))
+        if self._tasks is not None:
+            self._start(informer, resource_of(kind), metadata_only=metadata_only)
+        return informer
+
+    @overload
+    def lister(self, kind: type[ObjectT]) -> Lister[ObjectT]: ...
+    @overload
+    def lister(self, kind: GroupVersionKind) -> Lister[Unstructured]: ...
+    def lister(self, kind: Kind) -> Lister[Any]:
+        """Reads of a kind from memory."""
+        store = self.informer(kind).store
+        return Lister(store, self._unreadable.parser(kind))
+
+    def add_index(self, kind: Kind, name: str, indexer: Callable[[dict[str, Any]], str | Iterable[str] | None]) -> None:
+        """Have the objects of a kind found by a value: ``client.list(Kind, fields={name: value})``.
+
+        Args:
+            kind: The kind.
+            name: What ``fields`` is to call it.
+            indexer: Gives the values of an object in wire form: strings, one string, or ``None``. An object that it
+                fails on is logged and not found by this index.
+
+        Raises:
+            TypeError: The indexer is async, or takes other arguments.
+            ValueError: There is an index of this name already.
+        """
+        check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
+        self.informer(kind).store.add_index(name, guarded_indexer(indexer, name, gvk_of(kind)))
+
+    def index_field(
+        self, kind: type[ObjectT], name: str, extract: Callable[[ObjectT], str | Iterable[str] | None]
+    ) -> None:
+        """:meth:`add_index` with a function of typed objects, as controller-runtime's ``IndexField``.
+
+        ::
+
+            manager.cache.index_field(Pod, "spec.nodeName", lambda pod: pod.spec.node_name if pod.spec else None)
+
+        Each object is read into its class when it changes; where that costs too much, :meth:`add_index` has the JSON.
+
+        Args:
+            kind: The kind.
+            name: What ``fields`` is to call it.
+            extract: Gives the values of an object. An object that does not fit its class is not found by this index.
+
+        Raises:
+            TypeError: The function is async, or takes other arguments.
+            ValueError: There is an index of this name already.
+        """
+        check_function(f"the indexer of `{name}`", extract, "the object", plain=True)
+        parse = self._unreadable.parser(kind)
+
+        @functools.wraps(extract)  # for the log, should it fail
+        def of_wire(obj: dict[str, Any]) -> str | Iterable[str] | None:
+            return extract(parse(obj))
+
+        self.add_index(kind, name, of_wire)
+
+    async def mapping(self, kind: Kind) -> ResourceMapping:
+        """Where a kind is served; waits until it is."""
+        return await self._find(gvk_of(kind), resource_of(kind))
+
+    async def run(self) -> None:
+        """Run the informers, those asked for later too, until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            try:
+                for (_, metadata_only), (informer, resource) in list(self._informers.items()):
+                    self._start(informer, resource, metadata_only=metadata_only)
+                await asyncio.get_running_loop().create_future()
+            finally:
+                self._tasks = None
+
+    async def wait_for_sync(self, timeout: timedelta | None = None) -> None:  # noqa: ASYNC109 - part of the contract
+        """Wait for the first list of every kind asked for so far.
+
+        Raises:
+            CacheSyncTimeout: One did not arrive in time.
+        """
+        limit = timeout or self.options.sync_timeout
+        await asyncio.gather(*(informer.wait_for_sync(limit) for informer, _ in list(self._informers.values())))
+
+    @property
+    def informers(self) -> Sequence[Informer[Any]]:
+        """All that were asked for so far."""
+        return [informer for informer, _ in self._informers.values()]
+
+    @property
+    def unsynced(self) -> list[GroupVersionKind]:
+        """The kinds whose first list is not in yet."""
+        return sorted(gvk for (gvk, _), (informer, _) in self._informers.items() if not informer.has_synced)
+
+    @property
+    def unserved(self) -> Mapping[GroupVersionKind, NoKindMatch]:
+        """The kinds that the server does not serve so far, each with its error."""
+        return self._unserved
+
+    # -- reads, as the client asks for them
+
+    def has(self, gvk: GroupVersionKind, namespace: str | None = None) -> bool:
+        """Whether the kind is mirrored, with whole objects; in this namespace, if one is given."""
+        found = self._informers.get((gvk, False))
+        if self._tasks is None or found is None:
+            return False
+        mirrored = found[0].options.namespaces
+        return not namespace or not mirrored or namespace in mirrored or ALL_NAMESPACES in mirrored
+
+    async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
+        """One object, or ``None``."""
+        return (await self._synced(gvk)).store.get(NamespacedName(namespace, name))
+
+    async def list(
+        self,
+        gvk: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        labels: str | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> list[dict[str, Any]]:
+        """The objects that match."""
+        informer = await self._synced(gvk)
+        selector = LabelSelector.parse(labels) if labels else None
+        return list(informer.store.select(namespace=namespace, labels=selector, fields=fields))
+
+    # -- inside
+
+    def _options_of(self, gvk: GroupVersionKind) -> InformerOptions:
+        default = self.options.default
+        options = self.options.by_kind.get(gvk, default)
+        # A manager that is bound to namespaces may not list any kind elsewhere.
+        return options if options.namespaces else replace(options, namespaces=default.namespaces)
+
+    async def _synced(self, gvk: GroupVersionKind) -> Informer[Any]:
+        informer = self._informers[gvk, False][0]
+        if not informer.has_synced:
+            await informer.wait_for_sync(self.options.sync_timeout)
+        return informer
+
+    def _start(self, informer: Informer[Any], resource: ResourceInfo | None, *, metadata_only: bool) -> None:
+        assert self._tasks is not None  # noqa: S101 - callers checked
+        self._tasks.create_task(
+            self._run(informer, resource, metadata_only=metadata_only), name=f"informer of {informer.gvk}"
+        )
+
+    async def _run(self, informer: Informer[Any], static: ResourceInfo | None, *, metadata_only: bool) -> None:
+        mapping = await self._find(informer.gvk, static, informer)
+        targets = targets_of(mapping, informer.options, metadata_only=metadata_only)
+        await informer.run(self._source, targets)
+
+    async def _find(
+        self, gvk: GroupVersionKind, static: ResourceInfo | None, informer: Informer[Any] | None = None
+    ) -> ResourceMapping:
+        """Wait for the kind to be served: its CRD may be installed later. The informer has the problem meanwhile."""
+        pause = timedelta(milliseconds=200)
+        while True:
+            try:
+                mapping = await self._mapper.mapping(gvk, static=static)
+            except PykbError as error:
+                problem = str(error)
+                if isinstance(error, NoKindMatch):
+                    self._unserved[gvk] = error
+            else:
+                self._unserved.pop(gvk, None)
+                return mapping
+            if informer is not None and informer.problem != problem:
+                logger.warning("cannot watch yet", extra={"kind": str(gvk), "error": problem})
+                informer.problem = problem
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def targets_of(mapping: ResourceMapping, options: InformerOptions, *, metadata_only: bool = False) -> list[WatchTarget]:
+    """What is to be listed and watched so that a mirror holds what its options say: a target for each namespace."""
+    named = options.namespaces if mapping.namespaced else ()
+    selections = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named, NamespaceSelection())
+    others = tuple(sorted(namespace for namespace in selections if namespace != ALL_NAMESPACES))
+    targets = []
+    for namespace, selection in (selections or {ALL_NAMESPACES: NamespaceSelection()}).items():
+        fields = options.fields if selection.fields is None else selection.fields
+        excluded = others if namespace == ALL_NAMESPACES else ()
+        targets.append(
+            WatchTarget(
+                gvk=mapping.gvk,
+                resource=mapping.gvr,
+                namespaced=mapping.namespaced,
+                namespace=None if namespace == ALL_NAMESPACES else namespace,
+                labels=options.labels if selection.labels is None else selection.labels,
+                fields=",".join(filter(None, (fields, *(f"metadata.namespace!={name}" for name in excluded)))),
+                metadata_only=metadata_only,
+                page_size=options.page_size,
+                excluded=excluded,
+            )
+        )
+    return targets

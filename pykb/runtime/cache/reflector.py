@@ -1,0 +1,233 @@
+"""Keeps a mirror of one list of objects: every list replaces, every watch event amends, nothing is lost.
+
+A reflector is driven by a stream of one list and the watch that follows it (from
+:mod:`pykb.runtime.client.listwatch`, or scripted in tests), starts the next stream when one ends, and tells its sink
+what each object became. Its invariants:
+
+* when a list is complete, the mirror holds exactly what was listed: what vanished while nobody watched is reported as
+  deleted;
+* a list that broke off deletes nothing;
+* whatever fails, it goes on, with growing pauses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum, auto
+from typing import Any, Final, Protocol, TypedDict
+
+from pykb.meta.gvk import GroupVersionKind, GroupVersionResource, NamespacedName
+from pykb.runtime.cache.store import key_of
+from pykb.runtime.clock import Clock, SystemClock
+
+logger = logging.getLogger(__name__)
+
+FIRST_PAUSE = timedelta(milliseconds=100)
+LONGEST_PAUSE = timedelta(seconds=30)
+PAGE_SIZE = 500
+"""Objects in one page of a list: a page is parsed as a whole, which takes ten times its size for a moment."""
+
+TURN = 10
+"""Objects that are handled before others run: pages come as a whole, and nothing else would make the loop go on."""
+
+SILENT = timedelta(minutes=3)
+"""A watch that was not heard for so long is reported: the API server sends a bookmark every minute."""
+
+
+class Listed(Enum):
+    """The mark in a stream after the last object of a list."""
+
+    LISTED = auto()
+
+
+LISTED: Final = Listed.LISTED
+
+
+class RawEvent(TypedDict):
+    """One item of a stream; ``type`` is ``None`` for the objects of the list."""
+
+    type: str | None
+    object: dict[str, Any]
+
+
+class WatchFailed(Exception):  # noqa: N818 - what happened, seen from the watcher
+    """A list or watch ended with an error of the server's or the network's."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class WatchTarget:
+    """What to list and watch.
+
+    Attributes:
+        gvk: The kind.
+        resource: Its resource.
+        namespace: One namespace; all (or the cluster scope) when ``None``.
+        labels: A label selector that the server applies.
+        fields: A field selector that the server applies.
+        metadata_only: Ask the server for ``PartialObjectMetadata`` instead of whole objects.
+        page_size: How many objects to ask for at a time; 0 for all at once.
+        excluded: Namespaces that other targets of the same mirror are about (``fields`` leaves them out).
+    """
+
+    gvk: GroupVersionKind
+    resource: GroupVersionResource
+    namespaced: bool
+    namespace: str | None = None
+    labels: str = ""
+    fields: str = ""
+    metadata_only: bool = False
+    page_size: int = PAGE_SIZE
+    excluded: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        where = f" in namespace {self.namespace}" if self.namespace else ""
+        return f"{self.resource.resource}.{self.resource.group or 'core'}/{self.resource.version}{where}"
+
+
+class ListWatch(Protocol):
+    """Lists and watches."""
+
+    def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed | WatchFailed, None]:
+        """One list, :data:`LISTED`, and the watch that follows it, until it cannot be resumed.
+
+        A watch that is interrupted gives the failure as an item and is resumed. The stream ends without an error when
+        the server no longer knows the version to resume from (410).
+
+        Raises:
+            WatchFailed: The server refused, or the list could not be had.
+        """
+        ...
+
+
+class Sink(Protocol):
+    """What a reflector fills."""
+
+    def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
+        """An object exists and looks like this."""
+        ...
+
+    def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
+        """An object is gone; ``obj`` is its last state, where the server told it."""
+        ...
+
+    def known(self, namespace: str | None) -> list[NamespacedName]:
+        """The keys the sink holds (of a namespace)."""
+        ...
+
+    def synced(self, target: WatchTarget) -> None:
+        """A list is complete."""
+        ...
+
+    def failed(self, target: WatchTarget, problem: str) -> None:
+        """A stream ended with an error; another one will be started."""
+        ...
+
+
+class Reflector:
+    """Mirrors one :class:`WatchTarget` into a sink, for ever."""
+
+    def __init__(self, target: WatchTarget, source: ListWatch, sink: Sink, *, clock: Clock | None = None) -> None:
+        self._target = target
+        self._source = source
+        self._sink = sink
+        self._clock: Clock = clock or SystemClock()
+        self._failures = 0
+        self._problem = ""
+        self._reported = 0.0
+        self._last_event = self._clock.now()
+        self._is_silent = False
+
+    @property
+    def silent_for(self) -> timedelta:
+        """Time since the server was last heard, bookmarks included."""
+        return timedelta(seconds=self._clock.now() - self._last_event)
+
+    async def run(self) -> None:
+        """List and watch until cancelled."""
+        while True:
+            try:
+                await self._once()
+            except WatchFailed as error:
+                self._failed(error)
+            except Exception as error:  # the mirror must go on whatever one stream did
+                logger.exception("watch ended unexpectedly", extra={"resource": str(self._target)})
+                self._sink.failed(self._target, f"{type(error).__name__}: {error}")
+            await self._clock.sleep(self._next_pause())
+
+    def notice_silence(self) -> None:
+        """Report a watch that is not heard any more, once; and that it is heard again."""
+        silent = self.silent_for >= SILENT
+        if silent != self._is_silent:
+            self._is_silent = silent
+            shown = {"resource": str(self._target)}
+            if silent:
+                logger.warning("watch is silent", extra=shown | {"seconds": round(self.silent_for.total_seconds())})
+            else:
+                logger.info("watch is heard again", extra=shown)
+
+    def _failed(self, error: WatchFailed) -> None:
+        # At once, and then now and then: the first pauses are so short that they would fill the log.
+        now = self._clock.now()
+        again = str(error) == self._problem and now - self._reported < LONGEST_PAUSE.total_seconds()
+        if not again:
+            self._problem, self._reported = str(error), now
+        level = logging.ERROR if error.status == 403 else logging.WARNING
+        shown = {"resource": str(self._target), "error": str(error), "status": error.status}
+        logger.log(logging.DEBUG if again else level, "cannot watch", extra=shown)
+        self._sink.failed(self._target, str(error))
+
+    async def _once(self) -> None:
+        listing: set[NamespacedName] | None = set()
+        stream = self._source.stream(self._target)
+        count = 0
+        try:
+            async for item in stream:
+                if isinstance(item, WatchFailed):
+                    self._failed(item)
+                    continue
+                self._last_event = self._clock.now()
+                count += 1
+                if count % TURN == 0:
+                    await asyncio.sleep(0)
+                if isinstance(item, Listed):
+                    if listing is not None:
+                        self._replace(listing)
+                        listing = None
+                        self._failures = 0
+                        self._problem = ""
+                    continue
+                kind, obj = item["type"], item["object"]
+                if listing is None:
+                    self._problem = ""  # the watch was resumed
+                if kind == "BOOKMARK":
+                    continue
+                key = key_of(obj)
+                if kind == "DELETED":
+                    self._sink.remove(key, obj)
+                    continue
+                if listing is not None:
+                    listing.add(key)
+                self._sink.upsert(key, obj, listed=listing is not None)
+        finally:
+            await stream.aclose()
+
+    def _replace(self, listed: set[NamespacedName]) -> None:
+        for key in self._sink.known(self._target.namespace):
+            if key not in listed and key.namespace not in self._target.excluded:
+                self._sink.remove(key, None)
+        self._sink.synced(self._target)
+
+    def _next_pause(self) -> timedelta:
+        # Jitter: the reflectors of a process (and of many operators) must not all come back in the same instant.
+        pause = min(FIRST_PAUSE * (1 << min(self._failures, 16)), LONGEST_PAUSE)
+        self._failures += 1
+        return pause * (1 + random.random() / 2)  # noqa: S311 - no secret

@@ -1,0 +1,186 @@
+"""What is known of the objects of one kind: a table by namespace and name, with indexes.
+
+Objects are kept as compact JSON, not as dicts: an eighth of the memory, and every read is a fresh copy that its caller
+may change. Nothing in the store is ever changed in place.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from pykb.meta.gvk import NamespacedName
+from pykb.runtime.client.label_selector import LabelSelector
+
+Indexer = Callable[[dict[str, Any]], Iterable[str]]
+"""Gives the values under which an object is found; it must not change the object."""
+
+OWNER_INDEX = "metadata.ownerReferences.uid"
+"""Name of the index by the uid of any owner; a store always has it."""
+
+
+def owner_uids(obj: dict[str, Any]) -> Iterable[str]:
+    """The uids of an object's owners."""
+    return [reference["uid"] for reference in obj["metadata"].get("ownerReferences") or ()]
+
+
+def key_of(obj: Mapping[str, Any]) -> NamespacedName:
+    """Where a raw object is."""
+    metadata = obj["metadata"]
+    # Interned: parsing makes a new text of it for every object.
+    return NamespacedName(sys.intern(metadata.get("namespace", "")), metadata["name"])
+
+
+class Stored:
+    """One object as it was last seen."""
+
+    __slots__ = ("_json", "_labels", "resource_version", "values")
+
+    def __init__(self, obj: dict[str, Any], values: tuple[tuple[str, ...], ...]) -> None:
+        metadata = obj["metadata"]
+        self._json = _compact(obj)
+        labels = metadata.get("labels")
+        self._labels = _compact(labels) if labels else None  # a dict of two labels takes four times as much
+        self.resource_version: str = metadata.get("resourceVersion", "")
+        self.values = values
+
+    @property
+    def labels(self) -> dict[str, str] | None:
+        """A copy of the labels; a selector need not load the whole object for them."""
+        return None if self._labels is None else orjson.loads(self._labels)
+
+    def load(self) -> dict[str, Any]:
+        """A copy of the object."""
+        loaded: dict[str, Any] = orjson.loads(self._json)
+        return loaded
+
+
+def _compact(value: dict[str, Any]) -> bytes:
+    # A copy: what orjson gives keeps the room that it was written in, several times its length.
+    return bytes(memoryview(orjson.dumps(value)))
+
+
+class Store:
+    """Objects of one kind by key, and by the values of each index."""
+
+    def __init__(self, indexers: Mapping[str, Indexer] | None = None) -> None:
+        self._indexers: dict[str, Indexer] = {OWNER_INDEX: owner_uids, **(indexers or {})}
+        self._objects: dict[NamespacedName, Stored] = {}
+        self._by_namespace: dict[str, dict[NamespacedName, None]] = {}
+        self._by_value: dict[str, dict[str, dict[NamespacedName, None]]] = {name: {} for name in self._indexers}
+        self._nothing: tuple[tuple[str, ...], ...] = ((),) * len(self._indexers)  # one for all that no index finds
+
+    def add_index(self, name: str, indexer: Indexer) -> None:
+        """Index by what ``indexer`` gives, the objects already there too.
+
+        Raises:
+            ValueError: There is an index of this name already.
+        """
+        if name in self._indexers:
+            raise ValueError(f"there is an index `{name}` already")
+        self._indexers[name] = indexer
+        self._by_value[name] = {}
+        self._nothing = ((),) * len(self._indexers)
+        for key, stored in list(self._objects.items()):
+            self.put(key, stored.load())
+
+    def put(self, key: NamespacedName, obj: dict[str, Any]) -> Stored | None:
+        """Remember an object; gives what was known before. The dict still belongs to the caller."""
+        old = self._objects.get(key)
+        values = tuple(tuple(indexer(obj)) for indexer in self._indexers.values())
+        if not any(values):
+            values = self._nothing
+        if old is None:
+            self._by_namespace.setdefault(key.namespace, {})[key] = None
+        elif old.values != values:
+            self._unindex(key, old)
+        if old is None or old.values != values:
+            for table, found in zip(self._by_value.values(), values, strict=True):
+                for value in found:
+                    table.setdefault(value, {})[key] = None
+        self._objects[key] = Stored(obj, values)
+        return old
+
+    def remove(self, key: NamespacedName) -> Stored | None:
+        """Forget an object; gives what was known."""
+        old = self._objects.pop(key, None)
+        if old is None:
+            return None
+        self._unindex(key, old)
+        names = self._by_namespace[key.namespace]
+        del names[key]
+        if not names:
+            del self._by_namespace[key.namespace]
+        return old
+
+    def get(self, key: NamespacedName) -> dict[str, Any] | None:
+        """A copy of an object, or ``None``."""
+        stored = self._objects.get(key)
+        return None if stored is None else stored.load()
+
+    def peek(self, key: NamespacedName) -> Stored | None:
+        """The stored form, without the cost of a copy."""
+        return self._objects.get(key)
+
+    def all_keys(self, namespace: str | None = None) -> list[NamespacedName]:
+        """The keys of a namespace, or all."""
+        return list(self._objects if namespace is None else self._by_namespace.get(namespace, ()))
+
+    def select(
+        self,
+        *,
+        namespace: str | None = None,
+        labels: LabelSelector | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Copies of the objects that match, in the order of namespace and name.
+
+        Raises:
+            KeyError: A field is neither ``metadata.name`` nor ``metadata.namespace`` nor has an index.
+        """
+        for key in sorted(self._candidates(namespace, fields or {})):
+            stored = self._objects[key]
+            if labels is None or labels.matches(stored.labels):
+                yield stored.load()
+
+    def __len__(self) -> int:
+        return len(self._objects)
+
+    def __contains__(self, key: NamespacedName) -> bool:
+        return key in self._objects
+
+    def _candidates(self, namespace: str | None, fields: Mapping[str, str]) -> Iterable[NamespacedName]:
+        tables: list[Mapping[NamespacedName, None] | Mapping[NamespacedName, Stored]] = []
+        name: str | None = None
+        for field, value in fields.items():
+            if field == "metadata.namespace":
+                if namespace not in (None, value):
+                    return ()
+                namespace = value
+            elif field == "metadata.name":
+                name = value
+            elif field in self._by_value:
+                tables.append(self._by_value[field].get(value, {}))
+            else:
+                known = ", ".join(sorted(("metadata.name", "metadata.namespace", *self._by_value)))
+                raise KeyError(f"no index `{field}`; there are: {known}")
+        if namespace is not None:
+            tables.append(self._by_namespace.get(namespace, {}))
+        if not tables:
+            tables.append(self._objects)
+        tables.sort(key=len)
+        first, rest = tables[0], tables[1:]
+        return [key for key in first if (name is None or key.name == name) and all(key in table for table in rest)]
+
+    def _unindex(self, key: NamespacedName, stored: Stored) -> None:
+        # An index that was added later has no values in older entries: zip must stop early.
+        for table, values in zip(self._by_value.values(), stored.values, strict=False):
+            for value in values:
+                keys = table.get(value)
+                if keys is not None:
+                    keys.pop(key, None)
+                    if not keys:
+                        del table[value]

@@ -1,0 +1,305 @@
+"""Puts a controller together: what it reconciles, what else wakes it, and how it works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, TypeVar, Unpack, overload
+
+from pykb.api.object import Object
+from pykb.api.unstructured import Unstructured
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import INCOMPLETE_CONTROLLER
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.client.codec import Kind, gvk_of
+from pykb.runtime.controller.controller import Controller, ControllerChanges, ControllerOptions, Reconciles
+from pykb.runtime.controller.given import check_function, check_kind, checked_predicates
+from pykb.runtime.controller.handler import (
+    EnqueueRequestForObject,
+    EnqueueRequestForOwner,
+    EnqueueRequestsFromMap,
+    EventHandler,
+    MapFunction,
+)
+from pykb.runtime.controller.predicate import EventFilter, EventFilters
+from pykb.runtime.controller.reconcile import Request, RequestT
+from pykb.runtime.controller.source import KindSource, Source
+
+if TYPE_CHECKING:
+    from pykb.runtime.manager.manager import Manager
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+OfObjects = TypeVar("OfObjects", bound="ControllerBuilder[Request]")
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    kind: Kind
+    handler: EventHandler[Any, Any]
+    predicates: tuple[EventFilter, ...]
+    metadata_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Owned:
+    kind: Kind
+    predicates: tuple[EventFilter, ...]
+    metadata_only: bool
+    only_controller: bool
+
+
+class ControllerBuilder(Generic[RequestT]):
+    """Builds a controller in one expression.
+
+    ::
+
+        ControllerBuilder(manager).for_(VirtulMachine).owns(Deployment).complete(self)
+
+    A ``ControllerBuilder[Tenant](manager)`` builds a controller whose requests are tenants (for a
+    ``Reconciler[Tenant]``). It has a name and ``watches`` only, since ``for_`` and ``owns`` wake objects.
+    """
+
+    def __init__(self, manager: Manager) -> None:
+        self._manager = manager
+        self._for: _Watched | None = None
+        self._owned: list[_Owned] = []
+        self._watched: list[_Watched] = []
+        self._raw: list[Source[RequestT]] = []
+        self._filters: tuple[EventFilter, ...] = ()
+        self._name: str | None = None
+        self._options: ControllerOptions[RequestT] | None = None
+        self._says_concurrency = False
+
+    @overload
+    def for_(
+        self: OfObjects,
+        kind: type[ObjectT],
+        *,
+        predicates: EventFilters[ObjectT] = (),
+        metadata_only: Literal[False] = False,
+    ) -> OfObjects: ...
+    @overload
+    def for_(
+        self: OfObjects,
+        kind: GroupVersionKind,
+        *,
+        predicates: EventFilters[Unstructured] = (),
+        metadata_only: bool = False,
+    ) -> OfObjects: ...
+    @overload
+    def for_(
+        self: OfObjects, kind: Kind, *, predicates: EventFilters[Unstructured] = (), metadata_only: bool
+    ) -> OfObjects: ...
+    def for_(self, kind: Kind, *, predicates: EventFilters[Any] = (), metadata_only: bool = False) -> Self:
+        """Reconcile objects of this kind: each is woken by its own events.
+
+        Raises:
+            ValueError: It was called before; a second kind belongs into ``watches`` or another controller.
+        """
+        if self._for is not None:
+            raise ValueError(
+                f"a controller reconciles one kind; `for_` was called with {gvk_of(self._for.kind)} already"
+            )
+        check_kind("for_", kind)
+        self._for = _Watched(kind, EnqueueRequestForObject(), checked_predicates(predicates), metadata_only)
+        return self
+
+    @overload
+    def owns(
+        self: OfObjects,
+        kind: type[ObjectT],
+        *,
+        predicates: EventFilters[ObjectT] = (),
+        only_controller: bool = True,
+        metadata_only: Literal[False] = False,
+    ) -> OfObjects: ...
+    @overload
+    def owns(
+        self: OfObjects,
+        kind: GroupVersionKind,
+        *,
+        predicates: EventFilters[Unstructured] = (),
+        only_controller: bool = True,
+        metadata_only: bool = False,
+    ) -> OfObjects: ...
+    @overload
+    def owns(
+        self: OfObjects,
+        kind: Kind,
+        *,
+        predicates: EventFilters[Unstructured] = (),
+        only_controller: bool = True,
+        metadata_only: bool,
+    ) -> OfObjects: ...
+    def owns(
+        self,
+        kind: Kind,
+        *,
+        predicates: EventFilters[Any] = (),
+        only_controller: bool = True,
+        metadata_only: bool = False,
+    ) -> Self:
+        """Wake the owner of objects of this kind.
+
+        Args:
+            kind: What the reconciled objects own.
+            predicates: Which events count.
+            only_controller: Only the owner that is marked as the controller; with ``False`` every owner.
+            metadata_only: Mirror metadata only.
+        """
+        check_kind("owns", kind)
+        self._owned.append(_Owned(kind, checked_predicates(predicates), metadata_only, only_controller))
+        return self
+
+    @overload
+    def watches(
+        self,
+        kind: type[ObjectT],
+        wakes: MapFunction[ObjectT, RequestT] | EventHandler[ObjectT, RequestT],
+        *,
+        predicates: EventFilters[ObjectT] = (),
+        metadata_only: Literal[False] = False,
+    ) -> Self: ...
+    @overload
+    def watches(
+        self,
+        kind: GroupVersionKind,
+        wakes: MapFunction[Unstructured, RequestT] | EventHandler[Unstructured, RequestT],
+        *,
+        predicates: EventFilters[Unstructured] = (),
+        metadata_only: bool = False,
+    ) -> Self: ...
+    @overload
+    def watches(
+        self,
+        kind: Kind,
+        wakes: MapFunction[Unstructured, RequestT] | EventHandler[Unstructured, RequestT],
+        *,
+        predicates: EventFilters[Unstructured] = (),
+        metadata_only: bool,
+    ) -> Self: ...
+    def watches(
+        self,
+        kind: Kind,
+        wakes: MapFunction[Any, RequestT] | EventHandler[Any, RequestT],
+        *,
+        predicates: EventFilters[Any] = (),
+        metadata_only: bool = False,
+    ) -> Self:
+        """Wake what a function (or a handler) makes of the events of this kind."""
+        check_kind("watches", kind)
+        given: Any = wakes
+        is_handler = hasattr(given, "handle") and not isinstance(given, type)
+        handler = given if is_handler else EnqueueRequestsFromMap(given)
+        self._watched.append(_Watched(kind, handler, checked_predicates(predicates), metadata_only))
+        return self
+
+    def watches_raw(self, source: Source[RequestT]) -> Self:
+        """Take requests from any source."""
+        self._raw.append(source)
+        return self
+
+    def named(self, name: str) -> Self:
+        """Call the controller so; its kind in lower case otherwise."""
+        self._name = name
+        return self
+
+    def with_options(
+        self, options: ControllerOptions[RequestT] | None = None, **changes: Unpack[ControllerChanges[RequestT]]
+    ) -> Self:
+        """Work so: all options, or single ones by name (``max_concurrent_reconciles=4``)."""
+        self._options = replace(options or self._options or ControllerOptions(), **changes)
+        self._says_concurrency = self._says_concurrency or options is not None or "max_concurrent_reconciles" in changes
+        return self
+
+    def with_event_filter(self, predicate: EventFilter) -> Self:
+        """Let only events through that pass; for everything the controller watches by kind."""
+        self._filters = checked_predicates((*self._filters, predicate))
+        return self
+
+    def complete(self, reconciler: Reconciles[RequestT]) -> Controller[RequestT]:
+        """Make the controller and give it to the manager.
+
+        Raises:
+            EnvironmentProblem: Something is missing, or the name is taken.
+            TypeError: The reconciler is a class instead of an object, or reconciles something else than objects.
+        """
+        if isinstance(reconciler, type):
+            called = reconciler.__name__
+            raise TypeError(f"`complete` needs a reconciler, got the class `{called}`: `{called}(manager.client)`")
+        check_function("`reconcile`", getattr(reconciler, "reconcile", None), "the request")
+        manager = self._manager
+        controller = Controller(
+            self._controller_name(),
+            reconciler,
+            self._controller_options(),
+            metrics=manager.metrics,
+            clock=manager.clock,
+        )
+        wanted = controller.queue.request_type
+        if (self._for is not None or self._owned) and not issubclass(Request, wanted):
+            called = type(reconciler).__name__
+            raise TypeError(
+                f"`for_` and `owns` wake objects, and `{called}` reconciles `{wanted.__name__}`: "
+                "give it a name and `watches(Kind, function)`"
+            )
+        for source in self._sources():
+            controller.watch(source)
+        manager.add_controller(controller)
+        return controller
+
+    def _controller_name(self) -> str:
+        if self._name:
+            return self._name
+        if self._for is not None:
+            return gvk_of(self._for.kind).kind.lower()
+        raise EnvironmentProblem(
+            INCOMPLETE_CONTROLLER.at(None, "a controller needs `for_(Kind)`, or a name", help=("add `.named(...)`",))
+        )
+
+    def _controller_options(self) -> ControllerOptions[RequestT]:
+        options: ControllerOptions[RequestT] = self._options or ControllerOptions()
+        if self._says_concurrency or self._for is None:
+            return options
+        wanted = self._manager.options.group_kind_concurrency.get(str(gvk_of(self._for.kind).group_kind))
+        return options if wanted is None else replace(options, max_concurrent_reconciles=wanted)
+
+    def _sources(self) -> list[Source[Any]]:
+        if self._for is None and not self._watched and not self._raw:
+            raise EnvironmentProblem(
+                INCOMPLETE_CONTROLLER.at(
+                    None,
+                    f"controller `{self._name}` watches nothing",
+                    help=("add `.for_(Kind)`, `.watches(...)` or `.watches_raw(...)`",),
+                )
+            )
+        sources = [self._source(watched) for watched in (*((self._for,) if self._for else ()), *self._watched)]
+        return [*sources, *(self._owned_source(owned) for owned in self._owned), *self._raw]
+
+    def _source(self, watched: _Watched) -> Source[Any]:
+        return KindSource(
+            self._manager.cache,
+            watched.kind,
+            watched.handler,
+            (*self._filters, *watched.predicates),
+            metadata_only=watched.metadata_only,
+            clock=self._manager.clock,
+        )
+
+    def _owned_source(self, owned: _Owned) -> Source[Any]:
+        if self._for is None:
+            raise EnvironmentProblem(
+                INCOMPLETE_CONTROLLER.at(
+                    None, "`owns` needs a kind that owns: `for_` names it", help=("add `.for_(Kind)`",)
+                )
+            )
+        owner = self._for.kind
+        handler = EnqueueRequestForOwner(gvk_of(owner).group_kind, only_controller=owned.only_controller)
+        return KindSource(
+            self._manager.cache,
+            owned.kind,
+            handler,
+            (*self._filters, *owned.predicates),
+            metadata_only=owned.metadata_only,
+            owner=owner,
+            clock=self._manager.clock,
+        )

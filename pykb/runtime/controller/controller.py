@@ -1,0 +1,373 @@
+"""The worker loop: takes requests off a queue, calls the reconciler, decides what comes of it."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import Any, Generic, Protocol, TypedDict
+
+from pykb.api.unreadable import UnreadableObject
+from pykb.runtime.awaiting import NotAwaited, watch_for_not_awaited
+from pykb.runtime.bridge import Bridge
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.controller.given import check_durations, check_function
+from pykb.runtime.controller.queue import QueueShutDown, Work, WorkQueue
+from pykb.runtime.controller.ratelimit import RateLimiter
+from pykb.runtime.controller.reconcile import Request, RequestT, RequestT_contra, Result, TerminalError
+from pykb.runtime.controller.source import Source
+from pykb.runtime.election.fence import check_fence
+from pykb.runtime.errors import ApiError, ServerUnreachable
+from pykb.runtime.logging import ReconcileContext, current_reconcile
+from pykb.runtime.metrics import ControllerMetrics, Metrics
+from pykb.runtime.objects.owner import NotControlled
+
+logger = logging.getLogger(__name__)
+
+SLICE = 0.001
+"""Seconds of work after which a worker lets others run: a reconciler that only reads the cache never waits, and would
+keep watches and the renewal of the lease from running until the queue is empty."""
+
+BUGS = (
+    *(TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError),
+    *(NotImplementedError, GeneratorExit, SystemExit, NotAwaited),
+)
+"""Exceptions that nobody raises on purpose: counted as panics are in Go, and retried like any error."""
+
+
+class Reconciles(Protocol[RequestT_contra]):
+    """What a controller calls: :class:`~pykb.runtime.controller.reconcile.Reconciler` or anything of its shape.
+
+    Another class says by an attribute ``request_type`` what its requests are, where they name no objects.
+    """
+
+    def reconcile(self, request: RequestT_contra, /) -> object:
+        """See :meth:`pykb.runtime.controller.reconcile.Reconciler.reconcile`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerOptions(Generic[RequestT]):
+    """How a controller works.
+
+    Attributes:
+        max_concurrent_reconciles: Requests worked on at once; never two for one object.
+        rate_limiter: Makes the limiter of the queue; 5 ms to 1000 s per request when ``None``.
+        timeout: The longest one call may take; an error then, as any other.
+        max_retries: How often a failing request is tried again before it is given up until its object changes or is
+            resynced (every 10 hours, unless ``InformerOptions.resync`` says otherwise); ``None`` for ever.
+        needs_leader_election: Whether only the leader runs it.
+        log_fields: Gives further fields for every log record of a reconcile, asked for when one is written
+            (controller-runtime's ``LogConstructor``).
+    """
+
+    max_concurrent_reconciles: int = 1
+    rate_limiter: Callable[[], RateLimiter[RequestT]] | None = None
+    timeout: timedelta | None = None
+    max_retries: int | None = None
+    needs_leader_election: bool = True
+    log_fields: Callable[[RequestT], Mapping[str, object]] | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_concurrent_reconciles < 1:
+            raise ValueError(f"at least one worker is needed, got {self.max_concurrent_reconciles}")
+        check_durations(timeout=self.timeout)
+        if self.rate_limiter is not None:
+            check_function("`rate_limiter`, which makes the limiter,", self.rate_limiter)
+        if self.log_fields is not None:
+            check_function("`log_fields`", self.log_fields, "the request", plain=True)
+
+
+class ControllerChanges(TypedDict, Generic[RequestT], total=False):
+    """Single options by name: the attributes of :class:`ControllerOptions`."""
+
+    max_concurrent_reconciles: int
+    rate_limiter: Callable[[], RateLimiter[RequestT]] | None
+    timeout: timedelta | None
+    max_retries: int | None
+    needs_leader_election: bool
+    log_fields: Callable[[RequestT], Mapping[str, object]] | None
+
+
+@dataclass(slots=True)
+class Running(Generic[RequestT]):
+    """A call of a reconciler that has not ended.
+
+    Attributes:
+        request: What for.
+        task: The worker's.
+        since: A reading of the controller's clock.
+        thread: Where a plain function runs; 0 for none.
+    """
+
+    request: RequestT
+    task: asyncio.Task[Any] | None
+    since: float
+    thread: int = 0
+
+
+class ReconcileTimeout(Exception):  # noqa: N818 - asyncio's is TimeoutError, this is ours
+    """A reconcile took longer than its timeout."""
+
+
+class Controller(Generic[RequestT]):
+    """Sources, a queue and workers around one reconciler; a runnable of the manager."""
+
+    def __init__(
+        self,
+        name: str,
+        reconciler: Reconciles[RequestT],
+        options: ControllerOptions[RequestT] | None = None,
+        *,
+        metrics: Metrics | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.name = name
+        self.options: ControllerOptions[RequestT] = options or ControllerOptions()
+        self.needs_leader_election = self.options.needs_leader_election
+        self._reconciler = reconciler
+        self._clock: Clock = clock or SystemClock()
+        workers = self.options.max_concurrent_reconciles
+        self._metrics: ControllerMetrics = (metrics or Metrics()).controller(name, lambda: self.queue, workers=workers)
+        limiter = self.options.rate_limiter() if self.options.rate_limiter else None
+        self.queue: WorkQueue[RequestT] = WorkQueue(
+            request_type=_request_type(reconciler), rate_limiter=limiter, clock=self._clock, observer=self._metrics
+        )
+        self._sources: list[Source[RequestT]] = []
+        self._running: dict[RequestT, Running[RequestT]] = {}
+        self._pool: ThreadPoolExecutor | None = None
+
+    def watch(self, source: Source[RequestT]) -> None:
+        """Add a source of requests; before :meth:`run`."""
+        self._sources.append(source)
+
+    def running_now(self) -> list[tuple[Running[RequestT], float]]:
+        """The calls that have not ended, and for how many seconds each has run; may be asked from any thread."""
+        now = self._clock.now()
+        return [(running, now - running.since) for running in list(self._running.values())]
+
+    async def run(self) -> None:
+        """Work until cancelled; then let running calls finish. A second cancellation breaks them off.
+
+        Raises:
+            CacheSyncTimeout: What it watches could not be listed in time.
+        """
+        watch_for_not_awaited()
+        tasks = [asyncio.create_task(source.run(self.queue), name=f"{self.name} source") for source in self._sources]
+        try:
+            await self._wait_for_sources(tasks)
+            logger.info(
+                "controller started",
+                extra={"controller": self.name, "workers": self.options.max_concurrent_reconciles},
+            )
+            workers = [
+                asyncio.create_task(self._work(), name=f"{self.name} worker")
+                for _ in range(self.options.max_concurrent_reconciles)
+            ]
+            tasks += workers
+            await _until_one_fails(tasks)
+        finally:
+            self.queue.shut_down()
+            try:
+                await self.queue.drained()
+            finally:
+                for task in tasks:
+                    task.cancel()
+                await asyncio.gather(*tasks, return_exceptions=True)
+                if self._pool is not None:
+                    self._pool.shutdown(wait=False, cancel_futures=True)
+                logger.info("controller stopped", extra={"controller": self.name})
+
+    async def _wait_for_sources(self, running: list[asyncio.Task[None]]) -> None:
+        syncing = asyncio.ensure_future(_all_synced(self._sources))
+        pending = set(running)
+        try:
+            while not syncing.done():
+                done, _ = await asyncio.wait({syncing, *pending}, return_when=asyncio.FIRST_COMPLETED)
+                for task in pending & done:
+                    task.result()  # a source that failed never gets there
+                pending -= done
+            syncing.result()
+        finally:
+            syncing.cancel()
+            await asyncio.gather(syncing, return_exceptions=True)
+
+    async def _work(self) -> None:
+        yielded = self._clock.now()
+        while True:
+            try:
+                work = await self.queue.get()
+            except QueueShutDown:
+                return
+            try:
+                check_fence()  # a leader that has lost its lease begins nothing more
+                await self._handle(work)
+            finally:
+                self.queue.done(work.key)
+            if self._clock.now() - yielded > SLICE:
+                await asyncio.sleep(0)
+                yielded = self._clock.now()
+
+    async def _handle(self, work: Work[RequestT]) -> None:
+        request = work.key
+        log_fields = self.options.log_fields
+        fields = None if log_fields is None else partial(log_fields, request)
+        context = ReconcileContext(self.name, "", request, fields)
+        token = current_reconcile.set(context)
+        started = self._clock.now()
+        self._metrics.active.inc()
+        task = asyncio.current_task()
+        self._running[request] = Running(request, task, started)
+        try:
+            result = await self._call(request)
+            if context.not_awaited:
+                raise NotAwaited(context.not_awaited)  # noqa: TRY301 - a failure like any other
+        except asyncio.CancelledError as error:
+            if task is not None and task.cancelling():
+                raise  # the worker is to end
+            # Something that the reconciler waited for had been cancelled: its failure, not our end.
+            self._failed(work, error)
+        except (GeneratorExit, SystemExit) as error:
+            if not _runs(task):
+                raise  # the worker itself is closed, at the end of the event loop
+            self._failed(work, error)  # `sys.exit()` in a reconciler must not end the others
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged, counted and retried
+            self._failed(work, error)
+        else:
+            self._succeeded(work, result)
+        finally:
+            del self._running[request]
+            self._metrics.active.dec()
+            self._metrics.seconds.observe(self._clock.now() - started)
+            current_reconcile.reset(token)
+
+    async def _call(self, request: RequestT) -> Result:
+        reconcile = self._reconciler.reconcile
+        running: Awaitable[object]
+        if inspect.iscoroutinefunction(reconcile):
+            running = reconcile(request)
+        else:
+            answer = await self._call_in_thread(request)
+            # A reconciler whose method is plain but gives a coroutine (a wrapper) is awaited here like an async one.
+            if not inspect.isawaitable(answer):
+                return _checked(answer)
+            running = answer
+        limit = self.options.timeout
+        if limit is None:
+            return _checked(await running)
+        try:
+            async with asyncio.timeout(limit.total_seconds()) as timeout:
+                return _checked(await running)
+        except TimeoutError as error:
+            if not timeout.expired():
+                raise
+            raise ReconcileTimeout(f"not done within {limit.total_seconds():g} s") from error
+
+    async def _call_in_thread(self, request: RequestT) -> object:
+        if self._pool is None:
+            workers = self.options.max_concurrent_reconciles
+            self._pool = ThreadPoolExecutor(workers, thread_name_prefix=f"{self.name}-")
+        bridge = Bridge()
+        running = bridge.call(self._pool, partial(self._reconcile_here, self._running[request]))
+        limit = self.options.timeout
+        try:
+            done, _ = await asyncio.wait({running}, timeout=limit.total_seconds() if limit else None)
+            if not done:
+                # Its calls of the client are broken off, nothing else can be. The object must not get a second thread:
+                # wait, and report it late.
+                bridge.close()
+                await asyncio.gather(running, return_exceptions=True)
+                raise ReconcileTimeout(f"took longer than {limit.total_seconds() if limit else 0:g} s")
+        except asyncio.CancelledError:
+            running.cancel()
+            bridge.close()
+            raise
+        return running.result()
+
+    def _reconcile_here(self, running: Running[RequestT]) -> object:
+        running.thread = threading.get_ident()
+        return self._reconciler.reconcile(running.request)
+
+    def _succeeded(self, work: Work[RequestT], result: Result) -> None:
+        self.queue.forget(work.key)
+        if result.requeue_after is not None and result.requeue_after > timedelta():
+            priority = work.priority if result.priority is None else result.priority
+            self.queue.add(work.key, after=result.requeue_after, priority=priority)
+            self._metrics.results["requeue_after"].inc()
+            return
+        self._metrics.results["success"].inc()
+
+    def _failed(self, work: Work[RequestT], error: BaseException) -> None:
+        self._metrics.errors.inc()
+        self._metrics.results["error"].inc()
+        if isinstance(error, ReconcileTimeout):
+            self._metrics.timeouts.inc()
+        if isinstance(error, BUGS):
+            self._metrics.panics.inc()
+        trace = None if isinstance(error, _TOLD) else error
+        shown: dict[str, object] = {"error": f"{type(error).__name__}: {error}"}
+        if isinstance(error, TerminalError):
+            self._metrics.terminal.inc()
+            self.queue.forget(work.key)
+            logger.error("reconcile failed, will not retry", extra=shown, exc_info=trace)
+            return
+        retries = self.options.max_retries
+        if retries is not None and self.queue.failures(work.key) >= retries:
+            self.queue.forget(work.key)
+            logger.error("reconcile failed, giving up", extra={"retries": retries, **shown}, exc_info=trace)
+            return
+        self.queue.add_rate_limited(work.key, priority=work.priority)
+        failures = self.queue.failures(work.key)
+        logger.error("reconcile failed, will retry", extra={"failures": failures, **shown}, exc_info=trace)
+
+
+_TOLD = (ApiError, ServerUnreachable, NotAwaited, NotControlled, ReconcileTimeout, UnreadableObject)
+"""What its message tells; a traceback is for what nobody foresaw."""
+
+
+def _request_type(reconciler: Reconciles[Any]) -> type[Any]:
+    found: type[Any] = getattr(reconciler, "request_type", Request)
+    hashed: object = found.__hash__
+    if hashed is None:
+        called = found.__name__
+        raise TypeError(
+            f"requests are keys of a queue, and a `{called}` has no hash: `@dataclass(frozen=True)` gives it"
+        )
+    return found
+
+
+def _runs(task: asyncio.Task[object] | None) -> bool:
+    try:
+        return asyncio.current_task() is task
+    except RuntimeError:  # no event loop any more
+        return False
+
+
+_DONE = Result()
+
+
+def _checked(answer: object) -> Result:
+    if answer is None:
+        return _DONE
+    if not isinstance(answer, Result):
+        raise TypeError(f"a reconciler must return a Result or None, got {type(answer).__name__}")
+    return answer
+
+
+async def _all_synced(sources: list[Source[Any]]) -> None:
+    await asyncio.gather(*(source.wait_for_sync() for source in sources))
+
+
+async def _until_one_fails(tasks: list[asyncio.Task[None]]) -> None:
+    """Wait for the first error; sources may end, workers do so only when the queue is shut down."""
+    pending = set(tasks)
+    while pending:
+        done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()

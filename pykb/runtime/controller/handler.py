@@ -1,0 +1,214 @@
+"""From events to requests: whom an event wakes.
+
+A handler puts requests on the controller's queue. What nobody waits for (objects of the first list, updates that
+changed nothing) is put there with low priority, as controller-runtime does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, Generic, Protocol, TypeAlias
+
+from typing_extensions import TypeVar  # Python's own has no defaults before 3.13
+
+from pykb.api.unreadable import UnreadableObject
+from pykb.meta.gvk import GroupKind, GroupVersion, NamespacedName
+from pykb.runtime.controller.event import Event
+from pykb.runtime.controller.given import check_function
+from pykb.runtime.controller.queue import LOW_PRIORITY, WorkQueue
+from pykb.runtime.controller.reconcile import Request, RequestT
+
+Queue: TypeAlias = WorkQueue[RequestT]
+
+T = TypeVar("T", default=Any)
+T_contra = TypeVar("T_contra", default=Any, contravariant=True)
+Requests: TypeAlias = Iterable[RequestT | NamespacedName] | None
+MapFunction: TypeAlias = Callable[[T], Requests[RequestT] | Awaitable[Requests[RequestT]]]
+"""Gives the requests that an object of another kind concerns; plain or async (it may read through the client);
+``None`` for nobody. Any :class:`~pykb.meta.gvk.NamespacedName` will do for a ``Request``."""
+
+_Answer: TypeAlias = Requests[Any] | Awaitable[Requests[Any]]
+
+PART = 500
+"""Requests that are added without a pause, which takes about a millisecond."""
+
+ASKED_AT_ONCE = 32
+"""Calls of one async map function at a time; a client has no more connections."""
+
+
+class EventHandler(Protocol[T_contra, RequestT]):
+    """Turns events into requests."""
+
+    def handle(self, event: Event[T_contra], queue: Queue[RequestT], /) -> Awaitable[None] | None:
+        """Add to the queue what the event concerns.
+
+        When it gives an awaitable, the caller awaits it off the informer's path; when it (or the awaitable) raises, it
+        is called again later with the same event: a wake-up is never lost.
+        """
+        ...
+
+
+def priority_of(event: Event[Any]) -> int:
+    """The priority of what an event wakes."""
+    return LOW_PRIORITY if event.initial or event.unchanged else 0
+
+
+class EnqueueRequestForObject:
+    """Wakes the object itself."""
+
+    def handle(self, event: Event[Any], queue: Queue) -> None:
+        """Add the object."""
+        queue.add(Request(event.namespace, event.name), priority=priority_of(event))
+
+
+class EnqueueRequestForOwner:
+    """Wakes the owner of the object; at an update also the owner it had before."""
+
+    def __init__(self, owner: GroupKind, *, owner_namespaced: bool = True, only_controller: bool = True) -> None:
+        self._owner = owner
+        self.owner_namespaced = owner_namespaced
+        self._only_controller = only_controller
+
+    def handle(self, event: Event[Any], queue: Queue) -> None:
+        """Add the owners, past and present."""
+        priority = priority_of(event)
+        for raw in (event.raw,) if event.raw_old is event.raw else (event.raw_old, event.raw):
+            for reference in raw["metadata"].get("ownerReferences") or ():
+                if self._concerns(reference):
+                    namespace = event.namespace if self.owner_namespaced else ""
+                    queue.add(Request(namespace, reference["name"]), priority=priority)
+
+    def _concerns(self, reference: dict[str, Any]) -> bool:
+        # The version is left out: the owner may have been written in another version of the same kind.
+        group = GroupVersion.parse(reference["apiVersion"]).group
+        if reference["kind"] != self._owner.kind or group != self._owner.group:
+            return False
+        return bool(reference.get("controller")) or not self._only_controller
+
+
+class EnqueueRequestsFromMap(Generic[T, RequestT]):
+    """Wakes what a function finds; at an update it is asked for the old and for the new object.
+
+    Of a large answer only the first part is added at once. The rest follows in parts, between which others run, and no
+    further object is asked about meanwhile: the answers of a whole list would take its size squared.
+    """
+
+    def __init__(self, function: MapFunction[T, RequestT]) -> None:
+        check_function("a map function", function, "the object")
+        self._function = function
+        self._adding = asyncio.Lock()
+        self._in_line = 0
+        self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
+
+    def handle(self, event: Event[T], queue: Queue[RequestT]) -> Awaitable[None] | None:
+        """Add what the function gives."""
+        if self._in_line:
+            return self._in_turn(event, queue)
+        found = self._ask(event)
+        if _is_async(found):
+            return self._gather(found, event, queue)
+        requests = _requests(found, queue.request_type)
+        return self._add_rest(requests, event, queue) if _add_part(requests, event, queue) else None
+
+    def _ask(self, event: Event[T]) -> list[_Answer]:
+        return [self._function(obj) for obj in _readable(event)]
+
+    @contextlib.asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        self._in_line += 1  # a lock is free for a moment between those who wait for it
+        try:
+            async with self._adding:
+                yield
+        finally:
+            self._in_line -= 1
+
+    async def _in_turn(self, event: Event[T], queue: Queue[RequestT]) -> None:
+        async with self._turn():
+            found = self._ask(event)
+            if not _is_async(found):
+                await _add_all(_requests(found, queue.request_type), event, queue)
+                return
+        await self._gather(found, event, queue)
+
+    async def _add_rest(self, requests: Iterator[Any], event: Event[T], queue: Queue[RequestT]) -> None:
+        async with self._turn():
+            await _add_all(requests, event, queue)
+
+    async def _gather(self, found: list[_Answer], event: Event[T], queue: Queue[RequestT]) -> None:
+        left = list(found)
+        try:
+            async with self._asking:
+                while left:
+                    answer = left.pop(0)
+                    given = await answer if inspect.isawaitable(answer) else answer
+                    requests = _requests([given], queue.request_type)
+                    if _add_part(requests, event, queue):
+                        await self._add_rest(requests, event, queue)
+        finally:
+            for answer in left:  # one failed: all of them are asked again later
+                if inspect.iscoroutine(answer):
+                    answer.close()
+
+
+def _readable(event: Event[Any]) -> Iterator[Any]:
+    """The objects of an event. One that does not fit its class is left out: it was reported, and will never fit."""
+    if event.raw_old is not event.raw:
+        with contextlib.suppress(UnreadableObject):
+            yield event.old
+    with contextlib.suppress(UnreadableObject):
+        yield event.object
+
+
+def _requests(found: Iterable[object], wanted: type[Any]) -> Iterator[Any]:
+    """The requests in a map function's answers, judged one by one: an answer may be a generator."""
+    for answer in found:
+        if answer is None:
+            continue
+        if isinstance(answer, str) or not isinstance(answer, Iterable):
+            raise TypeError(f"a map function must give a list of requests, got `{type(answer).__name__}`")
+        for request in answer:
+            if isinstance(request, wanted):
+                yield request
+            elif wanted is Request and isinstance(request, NamespacedName):
+                yield Request(request.namespace, request.name)
+            else:
+                if inspect.iscoroutine(request):
+                    request.close()
+                called = f"requests (`{wanted.__name__}`)"
+                raise TypeError(f"a map function must give {called}, got `{type(request).__name__}` among them")
+
+
+def _is_async(found: list[Any]) -> bool:
+    return any(inspect.isawaitable(answer) for answer in found)
+
+
+async def _add_all(requests: Iterator[Any], event: Event[Any], queue: Queue[Any]) -> None:
+    more = True
+    while more:
+        more = _add_part(requests, event, queue)
+        await asyncio.sleep(0)
+
+
+def _add_part(requests: Iterator[Any], event: Event[Any], queue: Queue[Any]) -> bool:
+    """Add the next requests; gives whether there may be more."""
+    priority, count = priority_of(event), 0
+    for request in islice(requests, PART):
+        queue.add(request, priority=priority)
+        count += 1
+    return count == PART
+
+
+class FuncHandler(Generic[T, RequestT]):
+    """A plain function as a handler."""
+
+    def __init__(self, function: Callable[[Event[T], Queue[RequestT]], Awaitable[None] | None]) -> None:
+        check_function("an event handler", function, "the event", "the queue")
+        self._function = function
+
+    def handle(self, event: Event[T], queue: Queue[RequestT]) -> Awaitable[None] | None:
+        """Call the function."""
+        return self._function(event, queue)

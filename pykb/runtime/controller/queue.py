@@ -1,0 +1,292 @@
+"""The work queue of a controller: deduplicating, delaying, by priority, one worker per key.
+
+The invariants (client-go's workqueue and controller-runtime's priority queue are the models):
+
+* a key that was added is handed out at least once afterwards: nothing is lost;
+* a key is never with two workers at once; added while it is being worked on, it is handed out once
+  more after :meth:`done`;
+* however often a key is added while it waits, it is handed out once, at the earliest of the times asked for and with
+  the highest of the priorities.
+
+All methods must be called from the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+from collections import deque
+from datetime import timedelta
+from itertools import count
+from typing import Any, Generic, NamedTuple, Protocol
+
+from pykb.runtime.clock import Clock, SystemClock, Timer
+from pykb.runtime.controller.ratelimit import RateLimiter, default_rate_limiter
+from pykb.runtime.controller.reconcile import Request
+from pykb.runtime.controller.reconcile import RequestT as K
+
+LOW_PRIORITY = -100
+"""What nobody waits for: the initial list, resyncs, updates that changed nothing."""
+
+
+class QueueShutDown(Exception):  # noqa: N818 - the normal end of a queue, not an error
+    """The queue hands out nothing any more."""
+
+
+class QueueObserver(Protocol):
+    """Hears what happens in a queue; :mod:`pykb.runtime.metrics` counts it."""
+
+    def added(self, priority: int) -> None:
+        """A key was added, and it was not waiting before."""
+        ...
+
+    def started(self, priority: int, waited: float) -> None:
+        """A key was handed out after being ready for so many seconds."""
+        ...
+
+    def finished(self, worked: float) -> None:
+        """A key came back after so many seconds."""
+        ...
+
+    def retried(self) -> None:
+        """A key was added with a delay by the rate limiter."""
+        ...
+
+
+class Work(NamedTuple, Generic[K]):
+    """What a worker gets."""
+
+    key: K
+    priority: int
+
+
+class _Entry:
+    __slots__ = ("priority", "ready_at", "sequence")
+
+    def __init__(self, priority: int, ready_at: float, sequence: int) -> None:
+        self.priority = priority
+        self.ready_at = ready_at
+        self.sequence = sequence
+
+
+class WorkQueue(Generic[K]):
+    """See the module's documentation for what it guarantees."""
+
+    def __init__(
+        self,
+        *,
+        request_type: type[Any] = Request,
+        rate_limiter: RateLimiter[K] | None = None,
+        clock: Clock | None = None,
+        observer: QueueObserver | None = None,
+    ) -> None:
+        self.request_type = request_type
+        self._clock: Clock = clock or SystemClock()
+        self._limiter: RateLimiter[K] = rate_limiter or default_rate_limiter()
+        self._observer = observer
+        self._sequence = count()
+        # Every waiting key has one entry here. The heaps may hold outdated tuples besides the valid one: a tuple is
+        # valid while its sequence number is the entry's.
+        self._entries: dict[K, _Entry] = {}
+        self._ready: list[tuple[int, int, K]] = []
+        self._delayed: list[tuple[float, int, K]] = []
+        self._processing: dict[K, float] = {}
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._timer: Timer | None = None
+        self._timer_at = 0.0
+        self._shut_down = False
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    # -- adding
+
+    def add(self, key: K, *, priority: int = 0, after: timedelta = timedelta()) -> None:
+        """Have a key worked on, not before ``after``; ignored after :meth:`shut_down`."""
+        if self._shut_down:
+            return
+        delay = after.total_seconds()
+        now = self._clock.now()
+        ready_at = now + delay if delay > 0 else now
+        entry = self._entries.get(key)
+        if entry is None:
+            entry = self._entries[key] = _Entry(priority, ready_at, next(self._sequence))
+            if self._observer is not None:
+                self._observer.added(priority)
+        elif ready_at < entry.ready_at or priority > entry.priority:
+            was_ready = entry.ready_at <= now
+            raised = priority > entry.priority
+            entry.priority = max(priority, entry.priority)
+            entry.ready_at = min(ready_at, entry.ready_at)
+            if was_ready and not raised:
+                return
+            # A new tuple makes the old one outdated. A key that was ready keeps its place among its equals.
+            entry.sequence = next(self._sequence)
+        else:
+            return
+        self._place(key, entry, now)
+
+    def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
+        """Have a key tried again after the delay that the rate limiter asks for."""
+        if self._observer is not None:
+            self._observer.retried()
+        self.add(key, priority=priority, after=self._limiter.when(key))
+
+    def forget(self, key: K) -> None:
+        """Tell the rate limiter that the key succeeded."""
+        self._limiter.forget(key)
+
+    def failures(self, key: K) -> int:
+        """How often the key failed since it was last forgotten."""
+        return self._limiter.failures(key)
+
+    # -- working
+
+    async def get(self) -> Work[K]:
+        """Wait for a key; whoever gets it must call :meth:`done`.
+
+        Raises:
+            QueueShutDown: The queue was shut down.
+        """
+        while True:
+            if self._shut_down:
+                raise QueueShutDown
+            work = self._take()
+            if work is not None:
+                return work
+            waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
+            try:
+                await waiter
+            except asyncio.CancelledError:
+                if waiter in self._waiters:
+                    self._waiters.remove(waiter)
+                elif self._ready:
+                    self._wake()  # the call was for us; somebody else must take it
+                raise
+
+    def done(self, key: K) -> None:
+        """The worker is through with a key, whatever came out of it."""
+        started = self._processing.pop(key)
+        now = self._clock.now()
+        if self._observer is not None:
+            self._observer.finished(now - started)
+        if not self._processing:
+            self._idle.set()
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._place(key, entry, now)
+
+    # -- ending
+
+    def shut_down(self) -> None:
+        """Hand out nothing more and accept nothing more; keys with workers stay with them until :meth:`done`."""
+        self._shut_down = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        while self._waiters:
+            self._wake()
+
+    async def drained(self) -> None:
+        """Wait until no key is with a worker."""
+        await self._idle.wait()
+
+    # -- looking
+
+    def __len__(self) -> int:
+        """How many keys wait, ready or not, without those with a worker."""
+        return len(self._entries)
+
+    def ready_by_priority(self) -> dict[int, int]:
+        """How many keys could be handed out now, by priority (for the depth metric)."""
+        now = self._clock.now()
+        depth: dict[int, int] = {}
+        for entry in list(self._entries.values()):  # a dump of the process reads it from another thread
+            if entry.ready_at <= now:
+                depth[entry.priority] = depth.get(entry.priority, 0) + 1
+        return depth
+
+    def running_since(self) -> list[float]:
+        """For every key with a worker, for how many seconds."""
+        now = self._clock.now()
+        return [now - started for started in self._processing.values()]
+
+    # -- inside
+
+    def _place(self, key: K, entry: _Entry, now: float) -> None:
+        if key in self._processing:
+            return  # `done` places it
+        if entry.ready_at > now:
+            heapq.heappush(self._delayed, (entry.ready_at, entry.sequence, key))
+            self._prune()
+            self._arm()
+            return
+        heapq.heappush(self._ready, (-entry.priority, entry.sequence, key))
+        self._prune()
+        if self._waiters:
+            self._wake()
+
+    def _take(self) -> Work[K] | None:
+        now = self._clock.now()
+        if self._delayed and self._delayed[0][0] <= now:
+            self._promote()
+        while self._ready:
+            _, sequence, key = heapq.heappop(self._ready)
+            entry = self._entries.get(key)
+            if entry is None or entry.sequence != sequence or key in self._processing:
+                continue
+            del self._entries[key]
+            self._processing[key] = now
+            self._idle.clear()
+            if self._observer is not None:
+                self._observer.started(entry.priority, now - entry.ready_at)
+            return Work(key, entry.priority)
+        return None
+
+    def _promote(self) -> None:
+        """Move what fell due from the delayed to the ready ones."""
+        now = self._clock.now()
+        while self._delayed and self._delayed[0][0] <= now:
+            _, sequence, key = heapq.heappop(self._delayed)
+            entry = self._entries.get(key)
+            if entry is not None and entry.sequence == sequence and key not in self._processing:
+                heapq.heappush(self._ready, (-entry.priority, sequence, key))
+                if self._waiters:
+                    self._wake()
+        self._arm()
+
+    def _arm(self) -> None:
+        """Keep one timer, for the earliest delayed key."""
+        if self._timer is not None:
+            if self._delayed and self._timer_at <= self._delayed[0][0]:
+                return
+            self._timer.cancel()
+            self._timer = None
+        if self._delayed and not self._shut_down:
+            self._timer_at = self._delayed[0][0]
+            self._timer = self._clock.call_at(self._timer_at, self._due)
+
+    def _due(self) -> None:
+        self._timer = None
+        self._promote()
+
+    def _wake(self) -> None:
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    def _prune(self) -> None:
+        """Drop outdated tuples before they outgrow the valid ones (a key that is re-added for ever must not leak)."""
+        limit = 2 * len(self._entries) + 64
+        if len(self._ready) > limit:
+            self._ready = [item for item in self._ready if self._valid(item[2], item[1])]
+            heapq.heapify(self._ready)
+        if len(self._delayed) > limit:
+            self._delayed = [item for item in self._delayed if self._valid(item[2], item[1])]
+            heapq.heapify(self._delayed)
+
+    def _valid(self, key: K, sequence: int) -> bool:
+        entry = self._entries.get(key)
+        return entry is not None and entry.sequence == sequence and key not in self._processing

@@ -1,0 +1,324 @@
+"""Leader election by a Lease: of several replicas one works, the others wait with warm caches.
+
+The rules and the numbers are client-go's: the leader renews every 2 s; one that could not for 10 s gives up; a lease
+that nobody renewed for 15 s may be taken. Time is measured by each process's own monotonic clock from when it *saw* the
+lease change, so that clocks need not agree; every write is a compare-and-swap by ``resourceVersion``.
+
+A manager does::
+
+    elector = LeaderElector(client, LeaderElectionOptions("f00.example.com", namespace), recorder=recorder)
+    await elector.run(lead)   # `lead` is what only the leader does
+
+``run`` returns when ``lead`` does, and raises :class:`LeadershipLost` when the lease was lost: the process should end
+then, since another one may work already. Cancelling ``run`` cancels ``lead``, keeps renewing while that drains, and
+gives the lease back at the end.
+
+Source: https://kubernetes.io/docs/concepts/architecture/leases/#leader-election
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import logging
+import random
+import socket
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pykb.api.coordination.v1 import Lease, LeaseSpec
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.diagnostics import PykbError
+from pykb.meta.gvk import NamespacedName
+from pykb.runtime.client.client import Client
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.election.fence import fenced
+from pykb.runtime.errors import ApiError, Conflict, ServerUnreachable
+from pykb.runtime.events.recorder import EventRecorder
+
+logger = logging.getLogger(__name__)
+
+_JITTER = 1.2
+
+
+class LeadershipLost(PykbError):  # noqa: N818
+    """The lease could not be renewed in time, or someone else took it."""
+
+
+def default_identity() -> str:
+    """A name for this process that no other has: the host's name and a random part."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderElectionOptions:
+    """How to elect.
+
+    Attributes:
+        name: Of the lease.
+        namespace: Of the lease.
+        identity: Of this process.
+        lease_duration: How long a lease counts that is not renewed.
+        renew_deadline: How long the leader tries to renew before it gives up.
+        retry_period: The pause between tries.
+        release_on_stop: Whether the lease is given back at a regular end, so that the next leader need not wait.
+
+    Raises:
+        ValueError: The durations are not in the order lease_duration > renew_deadline > 1.2 x retry_period.
+    """
+
+    name: str
+    namespace: str
+    identity: str = field(default_factory=default_identity)
+    lease_duration: timedelta = timedelta(seconds=15)
+    renew_deadline: timedelta = timedelta(seconds=10)
+    retry_period: timedelta = timedelta(seconds=2)
+    release_on_stop: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.lease_duration > self.renew_deadline > _JITTER * self.retry_period > timedelta():
+            raise ValueError(
+                "leader election needs lease_duration > renew_deadline > 1.2 x retry_period, found "
+                f"{self.lease_duration}, {self.renew_deadline}, {self.retry_period}"
+            )
+        if not self.name or not self.namespace or not self.identity:
+            raise ValueError("leader election needs the name and the namespace of a lease, and an identity")
+
+
+class LeaderElector:
+    """Competes for a lease. Invariant: ``is_leader`` only while the last renewal is younger than the renew deadline."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: LeaderElectionOptions,
+        *,
+        clock: Clock | None = None,
+        recorder: EventRecorder | None = None,
+        observer: Callable[[bool], None] | None = None,
+        end_within: Callable[[timedelta | None], None] | None = None,
+        idle: Callable[[], bool] | None = None,
+    ) -> None:
+        """Remember how; nothing is sent before :meth:`run`.
+
+        Args:
+            client: Reads and writes the lease, never through a cache.
+            options: How to elect.
+            clock: Measures the lease's age.
+            recorder: Reports changes of leadership as events of the lease.
+            observer: Is told whether this process leads, for a metric.
+            end_within: Is told at each renewal by when this process must have ended unless told again: when another
+                may lead. ``None`` when it leads no more.
+            idle: Says at a regular end whether nothing works under the lease any more; else it is not given back.
+        """
+        self._client = client.live
+        self._options = options
+        self._clock = clock or SystemClock()
+        self._recorder = recorder
+        self._observer = observer or (lambda _leads: None)
+        self._end_within = end_within or (lambda _limit: None)
+        self._idle = idle or (lambda: True)
+        self._seen: Lease | None = None
+        self._stale = True
+        self._seen_at = 0.0
+        self._renewed_at = 0.0
+        self._leads = False
+
+    @property
+    def identity(self) -> str:
+        """The name of this process."""
+        return self._options.identity
+
+    @property
+    def is_leader(self) -> bool:
+        """Whether this process leads."""
+        return self._leads and self._age(self._renewed_at) < self._options.renew_deadline
+
+    @property
+    def leader(self) -> str:
+        """The identity of the leader as last seen; empty when there is none."""
+        spec = self._seen.spec if self._seen else None
+        return (spec.holder_identity if spec else None) or ""
+
+    async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
+        """Wait for the lease, do ``lead`` while renewing, give the lease back.
+
+        Whatever ``lead`` starts writes nothing once the lease has run out: see :mod:`pykb.runtime.election.fence`.
+
+        Raises:
+            LeadershipLost: The lease was lost; ``lead`` was cancelled and has ended.
+        """
+        self._observer(False)
+        await self.acquire()
+        work = asyncio.create_task(_awaited(lead), name="leader", context=fenced(self._check))
+        renewal = asyncio.create_task(self._renew_until_lost(), name="leader-election")
+        try:
+            await asyncio.wait({work, renewal}, return_when=asyncio.FIRST_COMPLETED)
+            if renewal.done():
+                await _stop(work)
+                raise LeadershipLost(f"lease `{self._options.namespace}/{self._options.name}` was lost")
+            await work
+        finally:
+            await _stop(work)  # still renewing: what drains may still write
+            await _stop(renewal)
+            await self.release()
+
+    async def acquire(self) -> None:
+        """Wait until this process leads."""
+        logger.info("waiting for the lease", extra={"lease": str(self._key), "identity": self.identity})
+        while not await self._attempt(self._options.renew_deadline):
+            pause = self._options.retry_period * (1 + _JITTER * random.random())  # noqa: S311 - jitter
+            await self._clock.sleep(pause)
+        self._leads = True
+        self._observer(True)
+        logger.info("became leader", extra={"lease": str(self._key), "identity": self.identity})
+        self._report("became leader")
+
+    async def release(self) -> None:
+        """Stop leading, and give the lease back if that is wanted and it is still held. Never raises an API error."""
+        held, self._leads = self._leads, False
+        if not held:
+            return
+        self._observer(False)
+        self._report("stopped leading")
+        if not self._idle():
+            logger.warning("the lease is not given back: something still works", extra={"lease": str(self._key)})
+            return  # and this process must have ended when it runs out
+        self._end_within(None)
+        if not self._options.release_on_stop or self._seen is None or self.leader != self.identity:
+            return
+        now = datetime.now(UTC)
+        lease = self._seen
+        lease.spec = LeaseSpec(
+            holder_identity="",
+            lease_duration_seconds=1,
+            acquire_time=now,
+            renew_time=now,
+            lease_transitions=lease.spec.lease_transitions if lease.spec else 0,
+        )
+        try:
+            async with asyncio.timeout(self._options.renew_deadline.total_seconds()):
+                await self._client.update(lease)
+        except (ApiError, ServerUnreachable, TimeoutError) as error:
+            logger.warning("the lease could not be given back", extra={"lease": str(self._key), "error": str(error)})
+
+    async def _renew_until_lost(self) -> None:
+        deadline = self._options.renew_deadline
+        while True:
+            await self._clock.sleep(self._options.retry_period)
+            left = deadline - self._age(self._renewed_at)
+            # A process that was frozen wakes up here: it must not renew a lease that is no longer its own to renew.
+            renewed = left > timedelta() and await self._attempt(left)
+            if renewed:
+                continue
+            if self._age(self._renewed_at) >= deadline or self.leader not in ("", self.identity):
+                logger.error("lost the lease", extra={"lease": str(self._key), "leader": self.leader})
+                self._leads = False
+                self._end_within(self._options.lease_duration - deadline)
+                self._observer(False)
+                self._report("stopped leading")
+                return
+
+    async def _attempt(self, limit: timedelta) -> bool:
+        """Try once to get or keep the lease, for no longer than ``limit``."""
+        attempt = asyncio.ensure_future(self._acquire_or_renew())
+        timer = asyncio.ensure_future(self._clock.sleep(limit))
+        try:
+            await asyncio.wait({attempt, timer}, return_when=asyncio.FIRST_COMPLETED)
+            return attempt.done() and attempt.result()
+        except (ApiError, ServerUnreachable) as error:
+            self._stale = True  # written by someone else, deleted, or who knows: it is read again next time
+            if isinstance(error, Conflict):
+                return False
+            logger.warning("the lease could not be written", extra={"lease": str(self._key), "error": str(error)})
+            return False
+        finally:
+            await _stop(timer)
+            await _stop(attempt)
+
+    async def _acquire_or_renew(self) -> bool:
+        started = self._clock.now()
+        if not self._leads or self._stale:
+            await self._look()
+        if self._seen is None:
+            lease = Lease(metadata=ObjectMeta(name=self._options.name, namespace=self._options.namespace))
+            lease.spec = self._spec(None)
+            self._note(await self._client.create(lease))
+        else:
+            if self.leader not in ("", self.identity) and not self._expired():
+                return False
+            lease = copy.deepcopy(self._seen)
+            lease.spec = self._spec(self._seen.spec)
+            self._note(await self._client.update(lease))
+        # From before the request: the server may have counted from then on.
+        self._renewed_at = started
+        self._end_within(self._options.lease_duration - self._age(started))
+        return True
+
+    async def _look(self) -> None:
+        found = await self._client.find(Lease, self._key)
+        if found is None:
+            self._seen = None
+        elif self._seen is None or found.metadata.resource_version != self._seen.metadata.resource_version:
+            self._note(found)
+        self._stale = False
+
+    def _note(self, lease: Lease) -> None:
+        before = self.leader
+        same = self._seen is not None and self._seen.spec == lease.spec
+        self._seen = lease
+        if not same:
+            self._seen_at = self._clock.now()
+        if self.leader and self.leader != before:
+            logger.info("new leader", extra={"lease": str(self._key), "leader": self.leader})
+
+    def _expired(self) -> bool:
+        spec = self._seen.spec if self._seen else None
+        seconds = spec.lease_duration_seconds if spec else None
+        # Another tool may have left it out: a holder that says nothing is not thereby gone.
+        duration = self._options.lease_duration if seconds is None else timedelta(seconds=seconds)
+        return self._age(self._seen_at) >= duration
+
+    def _spec(self, before: LeaseSpec | None) -> LeaseSpec:
+        now = datetime.now(UTC)
+        mine = before is not None and before.holder_identity == self.identity
+        transitions = (before.lease_transitions or 0) if before else 0
+        return LeaseSpec(
+            holder_identity=self.identity,
+            lease_duration_seconds=max(1, round(self._options.lease_duration.total_seconds())),
+            acquire_time=before.acquire_time if before and mine else now,
+            renew_time=now,
+            lease_transitions=transitions if mine or before is None else transitions + 1,
+        )
+
+    def _check(self) -> None:
+        if not self.is_leader:
+            raise LeadershipLost(f"lease `{self._key}` has run out: another replica may lead")
+
+    def _report(self, what: str) -> None:
+        if self._recorder is not None and self._seen is not None:
+            self._recorder.event(self._seen, "Normal", "LeaderElection", f"{self.identity} {what}")
+
+    def _age(self, moment: float) -> timedelta:
+        return timedelta(seconds=self._clock.now() - moment)
+
+    @property
+    def _key(self) -> NamespacedName:
+        return NamespacedName(self._options.namespace, self._options.name)
+
+
+async def _awaited(lead: Callable[[], Awaitable[None]]) -> None:
+    await lead()
+
+
+async def _stop(task: asyncio.Future[Any]) -> None:
+    """Cancel a task and wait for its end; what it still had to say is logged."""
+    if task.done():
+        return
+    task.cancel()
+    await asyncio.wait({task})
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("failed while stopping", exc_info=error)

@@ -1,0 +1,82 @@
+"""The leader election of a manager: its options made into an elector that reports by metric and by event."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pykb.runtime.client.client import Client
+from pykb.runtime.clock import Clock
+from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
+from pykb.runtime.events.recorder import EventRecorder
+from pykb.runtime.manager.ending import Ending
+from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.metrics import Metrics
+
+_LEASE = "the lease has run out, and another replica may work"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What only the leader does.
+
+    Attributes:
+        lead: Does it.
+        idle: Whether nothing of it runs any more, once it was stopped.
+        ending: Ends the process that hangs when the lease has run out.
+    """
+
+    lead: Callable[[], Awaitable[None]]
+    idle: Callable[[], bool]
+    ending: Ending
+
+    def end_within(self, limit: timedelta | None) -> None:
+        """Have the process end by then, unless it is told otherwise before."""
+        if limit is None:
+            self.ending.lift(_LEASE)
+        else:
+            self.ending.within(limit, _LEASE)
+
+
+async def elect(
+    client: Client,
+    options: ManagerOptions,
+    own_namespace: str,
+    work: Work,
+    *,
+    clock: Clock,
+    metrics: Metrics,
+) -> None:
+    """Wait for the lease, and do the work while holding it.
+
+    Args:
+        client: Reads and writes the lease.
+        options: Of the manager.
+        own_namespace: Where the lease is when the options do not say; ``default`` when this is empty too.
+        work: What only the leader does.
+        clock: Measures the lease's age.
+        metrics: Say whether this process leads.
+
+    Raises:
+        LeadershipLost: The lease was lost.
+    """
+    election = LeaderElectionOptions(
+        options.leader_election_id,
+        options.leader_election_namespace or own_namespace or "default",
+        lease_duration=options.lease_duration,
+        renew_deadline=options.renew_deadline,
+        retry_period=options.retry_period,
+        release_on_stop=options.release_on_cancel,
+    )
+    gauge = metrics.leader.labels(options.leader_election_id)
+    elector = LeaderElector(
+        client,
+        election,
+        clock=clock,
+        recorder=EventRecorder(client, "leader-election"),
+        observer=lambda leads: gauge.set(int(leads)),
+        end_within=work.end_within,
+        idle=work.idle,
+    )
+    await elector.run(work.lead)

@@ -1,0 +1,1 @@
+"""Events about objects, aggregated and limited as client-go does it."""

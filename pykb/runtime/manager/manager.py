@@ -1,0 +1,362 @@
+"""The manager: everything that the controllers of a process share, started and stopped in order."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
+from pykb.runtime.awaiting import watch_for_not_awaited
+from pykb.runtime.cache.informer_cache import CacheOptions, InformerCache
+from pykb.runtime.client.client import Client
+from pykb.runtime.client.listwatch import ClientListWatch
+from pykb.runtime.client.transport import Transport, TransportOptions
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.logging import configure_logging
+from pykb.runtime.login import CredentialSource, DiscoveredCredentials
+from pykb.runtime.manager.ending import MARGIN, Ending
+from pykb.runtime.manager.health import Check, Checks, ping
+from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.manager.process_memory import settle
+from pykb.runtime.manager.program import run_program
+from pykb.runtime.manager.runnables import RunFunction, Runnable, RunnableGroup
+from pykb.runtime.manager.servers import Servers
+from pykb.runtime.manager.signals import StopSignals
+from pykb.runtime.manager.stall import StallWatch
+from pykb.runtime.metrics import Metrics
+
+if TYPE_CHECKING:
+    from pykb.runtime._kopf import OperatorRegistry
+    from pykb.runtime.controller.controller import Controller
+    from pykb.runtime.webhook.server import WebhookServer
+
+logger = logging.getLogger(__name__)
+
+
+class Manager:
+    """Runs controllers, and whatever else is added, until it is told to stop.
+
+    Groups start in this order and stop in the reverse one: HTTP servers, webhooks, caches, runnables that every replica
+    runs, runnables of the leader (controllers unless they say otherwise).
+    """
+
+    def __init__(
+        self,
+        options: ManagerOptions | None = None,
+        *,
+        credentials: CredentialSource | None = None,
+        client: Client | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        """Put a manager together; nothing is read or connected to before it starts.
+
+        Args:
+            options: How it works.
+            credentials: How to log in; found as the options say when ``None``.
+            client: Everything goes through this client, lists and watches too, and it is not closed at the end: for
+                tests with :func:`pykb.runtime.fake.fake_client`. Such a manager runs no kopf handlers.
+            clock: What the controllers wait with.
+        """
+        self.options = options or ManagerOptions()
+        self.clock: Clock = clock or SystemClock()
+        self.metrics = Metrics()
+        self.healthz = Checks("/healthz")
+        self.readyz = Checks("/readyz")
+        self._credentials: CredentialSource = credentials or _credentials_of(self.options)
+        self._given = client
+        self.api_reader = client.live if client is not None else self._own_client()
+        """The same client without the cache: every read is a request."""
+        self.api_reader.unreadable.observers.append(self.metrics.observe_unreadable)
+        self._controllers: dict[str, Controller[Any]] = {}
+        self.servers = Servers(
+            self.options,
+            self.api_reader,
+            metrics=self.metrics,
+            checks=(self.healthz, self.readyz),
+            controllers=lambda: list(self._controllers.values()),
+            clock=self.clock,
+        )
+        """Probes, metrics and the debug server."""
+        self._webhook_server: WebhookServer | None = None
+        self._list_watch = ClientListWatch(self.api_reader, clock=self.clock)
+        self.cache = InformerCache(
+            self._list_watch,
+            self.api_reader.mapper,
+            self._cache_options(),
+            clock=self.clock,
+            unreadable=self.api_reader.unreadable,
+        )
+        """The informers; shared by the controllers and the client."""
+        self.metrics.add_watches(lambda: self.cache.informers)
+        self.client = self.api_reader.with_cache(self.cache)
+        """Reads watched kinds from the cache, everything else by request; writes by request."""
+        self._servers, self._webhooks, self._caches, self._others, self._election, self._elected = (
+            RunnableGroup(name, self._fail)
+            for name in ("servers", "webhooks", "caches", "others", "election", "leader")
+        )
+        self._kopf_registries: list[OperatorRegistry | None] = [None]
+        self._stopping = asyncio.Event()
+        self._started = False
+        self._failure: BaseException | None = None
+        self._grace = self.options.graceful_shutdown_timeout
+        self._late = False
+        self._ending = Ending()
+        self._signals = StopSignals(self._stopping, self._ending, self._grace, dump=self._dump)
+        self.elected = asyncio.Event()
+        """Set once this replica leads (at once where there is no election)."""
+        self.healthz.add("ping", ping)
+        self.readyz.add("ping", ping)
+        self.readyz.add("caches", self._caches_ready)
+
+    # -- putting together
+
+    def add(self, runnable: Runnable | Callable[[], Awaitable[object]], *, name: str | None = None) -> None:
+        """Run something with the manager: an object with ``run``, or a coroutine function.
+
+        Only the leader runs it, unless its attribute ``needs_leader_election`` is false. It may be added at any time.
+
+        Raises:
+            TypeError: It is neither.
+        """
+        given: object = runnable
+        if inspect.iscoroutine(given):
+            given.close()
+            raise TypeError("`add` needs the function, not its call: `manager.add(main)`, not `manager.add(main())`")
+        if not callable(given) and not isinstance(given, Runnable):
+            raise TypeError(f"`{type(given).__name__}` cannot run: it has no `async def run(self)`")
+        function: RunFunction = runnable.run if isinstance(runnable, Runnable) else runnable
+        group = self._elected if getattr(runnable, "needs_leader_election", True) else self._others
+        group.add(function, name=name or getattr(runnable, "name", None) or type(runnable).__name__)
+
+    def add_controller(self, controller: Controller[Any]) -> None:
+        """Run a controller; the builder calls this.
+
+        Raises:
+            EnvironmentProblem: There is a controller of this name already.
+        """
+        if controller.name in self._controllers:
+            raise EnvironmentProblem(
+                CONTROLLER_NAME.at(
+                    None,
+                    f"there is a controller `{controller.name}` already",
+                    notes=("its name labels its metrics and its logs",),
+                    help=('give this one another: `.named("...")`',),
+                )
+            )
+        self._controllers[controller.name] = controller
+        self.add(controller)
+
+    def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
+        """Run kopf handlers, on the leader, next to the controllers.
+
+        Those that plain ``@kopf.on...`` decorators have registered are run anyway.
+
+        Raises:
+            ValueError: The manager was given a client: kopf needs credentials.
+        """
+        if self._given is not None:
+            raise ValueError("kopf handlers log in by themselves: they cannot run in a manager that was given a client")
+        self._kopf_registries.append(registry)
+
+    def add_healthz_check(self, name: str, check: Check) -> None:
+        """Have the process restarted when a check fails."""
+        self.healthz.add(name, check)
+
+    def add_readyz_check(self, name: str, check: Check) -> None:
+        """Have the process left out of its Service when a check fails."""
+        self.readyz.add(name, check)
+
+    @property
+    def webhook_server(self) -> WebhookServer:
+        """Answers the API server at ``webhook_port``, on every replica, once something is registered with it."""
+        if self._webhook_server is None:
+            from pykb.runtime.webhook.server import WebhookServer
+
+            self._webhook_server = WebhookServer(
+                self.options, metrics=self.metrics, clock=self.clock, needed=self._serve_webhooks
+            )
+        return self._webhook_server
+
+    def _serve_webhooks(self) -> None:
+        if not self.options.webhooks:
+            logger.info("webhooks are switched off")
+            return
+        self._webhooks.add(self.webhook_server.run, name="webhook server")
+        self.readyz.add("webhooks", self.webhook_server.check)
+
+    # -- running
+
+    def run(self) -> None:
+        """Run the program: configure logging, start, stop at SIGTERM or Ctrl-C.
+
+        The process is ended (with 1) when it hangs past the graceful time, or past the loss of its lease.
+
+        Raises:
+            SystemExit: With 1 after an error, or when not all stopped in time; a normal stop returns.
+        """
+        configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)
+        settle()
+        run_program(self._main, self._ending, logger)
+        if self._late:
+            raise SystemExit(1)
+
+    async def start(self) -> None:
+        """Run until :meth:`stop` is called or the caller is cancelled; then stop gracefully.
+
+        Raises:
+            EnvironmentProblem: The cluster cannot be reached, an address not listened on, leadership was lost.
+            RuntimeError: It was started before: a manager runs once, make another.
+            Exception: What a runnable ended with.
+        """
+        if self._started:
+            raise RuntimeError("a manager runs once, and this one was started already: make another")
+        self._started = True
+        watch_for_not_awaited()
+        try:
+            if self._given is None:
+                await self._log_in()
+            if not self._stopping.is_set():
+                self._start_groups()
+            await self._stopping.wait()
+        finally:
+            await self._shut_down()
+        if self._failure is not None:
+            raise self._failure
+
+    def stop(self) -> None:
+        """Make :meth:`start` stop everything and return."""
+        self._stopping.set()
+
+    async def _log_in(self) -> None:
+        """Say at once what is wrong with the configuration; a credential plugin that hangs does not hold up a stop."""
+        current = asyncio.ensure_future(self._credentials.current())
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({current, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if current.done():
+                current.result()
+        finally:
+            for task in (current, stopping):
+                task.cancel()
+            await asyncio.gather(current, stopping, return_exceptions=True)
+
+    async def _main(self) -> None:
+        self._signals.install()
+        await self.start()
+
+    def _start_groups(self) -> None:
+        self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
+        self.servers.add_to(self._servers)
+        if self._given is None:
+            self._add_kopf_handlers()
+        self._caches.add(self.cache.run, name="cache")
+        for group in (self._servers, self._webhooks, self._caches, self._others):
+            group.start()
+        if self.options.leader_elect:
+            self._election.add(self._elect, name="leader election")
+            self._election.start()
+        else:
+            self._lead()
+
+    def _dump(self, loop: asyncio.AbstractEventLoop) -> None:
+        from pykb.runtime.debug.dump import dump_to_log
+
+        dump_to_log(loop, lambda: list(self._controllers.values()))
+
+    def _lead(self) -> None:
+        self.elected.set()
+        self._elected.start()
+
+    async def _shut_down(self) -> None:
+        logger.info("stopping")
+        self._ending.within(self._grace + MARGIN, "not stopped in time")
+        deadline = asyncio.get_running_loop().time() + self._grace.total_seconds()
+        if self._webhook_server is not None:
+            self._webhook_server.leave()
+        # The lease is given back only when nothing works under it any more.
+        for group in (self._elected, self._election, self._others, self._caches, self._webhooks, self._servers):
+            await self._stop_group(group, deadline)
+        if self._given is None:
+            await self.api_reader.close()
+        logger.info("stopped")
+
+    async def _stop_group(self, group: RunnableGroup, deadline: float) -> None:
+        if not await group.stop(deadline):
+            self._late = True
+
+    def _fail(self, error: BaseException) -> None:
+        if self._failure is None:
+            self._failure = error
+        self._stopping.set()
+
+    async def _elect(self) -> None:
+        from pykb.runtime.election.elector import LeadershipLost
+        from pykb.runtime.election.leading import Work, elect
+
+        own = "" if self._given is not None else (await self._credentials.current()).namespace
+
+        async def lead() -> None:
+            self._lead()
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                # Stopped regularly, nothing is left to stop. Lost, another replica may work already: break off at once.
+                await self._stop_group(self._elected, asyncio.get_running_loop().time())
+
+        work = Work(lead, idle=lambda: not self._late, ending=self._ending)
+        # Renewals must wait neither for the limit of requests a second, nor for connections that controllers have.
+        client = self.api_reader if self._given is not None else self._client_with(TransportOptions())
+        try:
+            await elect(client, self.options, own, work, clock=self.clock, metrics=self.metrics)
+        except LeadershipLost:
+            self._grace = min(self._grace, self.options.lease_duration - self.options.renew_deadline)
+            raise
+        finally:
+            if self._given is None:
+                await client.close()
+
+    def _add_kopf_handlers(self) -> None:
+        if "kopf" not in sys.modules:  # nobody has written a handler: a program without any does not pay for kopf
+            return
+        from pykb.runtime._kopf import operators
+
+        for operator in operators(
+            self._credentials,
+            self._list_watch,
+            self._kopf_registries,
+            self.options,
+            webhooks=lambda: self.webhook_server,
+            started=self._signals.reinstall,
+            observer=self.metrics.observe_request,
+        ):
+            self.add(operator)
+
+    def _own_client(self) -> Client:
+        options = self.options
+        limits = TransportOptions(options.max_connections, qps=options.kube_api_qps, burst=options.kube_api_burst)
+        return self._client_with(limits)
+
+    def _client_with(self, limits: TransportOptions) -> Client:
+        transport = Transport(self._credentials, limits, observer=self.metrics.observe_request)
+        return Client(transport, options=self.options.client_options())
+
+    def _cache_options(self) -> CacheOptions:
+        cache = self.options.cache
+        if not self.options.namespaces or cache.default.namespaces:
+            return cache
+        return replace(cache, default=replace(cache.default, namespaces=self.options.namespaces))
+
+    def _caches_ready(self) -> None:
+        unsynced = self.cache.unsynced
+        if unsynced:
+            raise RuntimeError(f"no list yet of {', '.join(map(str, unsynced))}")
+
+
+def _credentials_of(options: ManagerOptions) -> CredentialSource:
+    return DiscoveredCredentials(kubeconfig=options.kubeconfig, context=options.context, master=options.master)

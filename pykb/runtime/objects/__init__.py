@@ -1,0 +1,1 @@
+"""Bringing objects to what is wanted: create, apply, own, release, delete."""

@@ -1,0 +1,159 @@
+"""Certificates of the manager's servers: read from files and followed when they change, or made on the spot."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import ssl
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import CERTIFICATE
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.manager.options import CertificateOptions, TlsOptions
+from pykb.runtime.serving.secret_file import secret_file
+from pykb.runtime.serving.self_signed import made_elsewhere
+from pykb.runtime.serving.tls import check_client_ca, demand_client_certificate, server_context
+
+if TYPE_CHECKING:
+    from pykb.runtime.metrics import Metrics
+
+logger = logging.getLogger(__name__)
+
+POLL = timedelta(seconds=10)
+"""How often files are looked at; cert-manager renews days before a certificate runs out."""
+
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+"""What a certificate that is made holds for."""
+
+
+class ServingCertificate:
+    """A TLS context whose certificate follows its files: a runnable."""
+
+    def __init__(
+        self,
+        options: CertificateOptions,
+        *,
+        tls: TlsOptions | None = None,
+        metrics: Metrics | None = None,
+        clock: Clock | None = None,
+        hosts: tuple[str, ...] = LOOPBACK,
+        server: str = "webhook",
+    ) -> None:
+        """Load the certificate, or make one.
+
+        Raises:
+            EnvironmentProblem: The files are not there, or are no pair; or TLS cannot be as the options want it.
+        """
+        self._options = options
+        self._tls = tls or TlsOptions()
+        self._metrics = metrics
+        self._clock: Clock = clock or SystemClock()
+        self._made: tuple[bytes, bytes] | None = None
+        self.renewed = asyncio.Condition()
+        """Notified when the files have changed and were read."""
+        server_context(self._tls.min_version, self._tls.cipher_suites)
+        check_client_ca(options.client_ca, options.client_names, server)
+        pair: tuple[Path, ...] = ()
+        if options.directory is None:
+            self._made = made_elsewhere(hosts)
+        else:
+            pair = (options.directory / options.name, options.directory / options.key)
+        self._pair = pair
+        self._files = pair if options.client_ca is None else (*pair, options.client_ca)
+        try:
+            self._stamp = self._stamps()
+            self.context = self._loaded()
+            """For connections from now on; another one after each renewal."""
+        except (OSError, ssl.SSLError) as error:
+            shown = " with key ".join(f"`{file}`" for file in self._pair)
+            raise EnvironmentProblem(
+                CERTIFICATE.at(
+                    None,
+                    f"the certificate {shown} cannot be used: {error}",
+                    help=("is the secret with the certificate mounted there?",),
+                )
+            ) from error
+
+    @property
+    def authority(self) -> bytes:
+        """What callers are to trust, in PEM: ``ca.crt`` next to the files, else the certificate itself.
+
+        Raises:
+            OSError: The files are gone.
+        """
+        if self._made is not None:
+            return self._made[0]
+        authority = self._pair[0].parent / "ca.crt"
+        return (authority if authority.is_file() else self._pair[0]).read_bytes()
+
+    async def run(self) -> None:
+        """Follow the files until cancelled. A broken renewal is reported, and the old certificate stays."""
+        while True:
+            await self._clock.sleep(POLL)
+            try:
+                stamp = self._stamps()
+                if stamp == self._stamp:
+                    continue
+                self.context = self._loaded()
+                self._stamp = stamp
+            except (OSError, ssl.SSLError) as error:
+                shown = {"file": str(self._files[0]), "error": str(error)}
+                logger.warning("certificate or client CA not renewed", extra=shown)
+                if self._metrics is not None:
+                    self._metrics.certificate_errors.inc()
+            else:
+                logger.info("certificates renewed", extra={"file": str(self._files[0])})
+                async with self.renewed:
+                    self.renewed.notify_all()
+
+    def _stamps(self) -> tuple[int, ...]:
+        return tuple(number for file in self._files for number in (file.stat().st_mtime_ns, file.stat().st_ino))
+
+    def _loaded(self) -> ssl.SSLContext:
+        """A context of its own each time: one that trusts an authority, or holds a key, cannot be made to forget it."""
+        context = server_context(self._tls.min_version, self._tls.cipher_suites)
+        # Read once: the files may be replaced meanwhile, one after the other.
+        certificate, key = self._made or (file.read_bytes() for file in self._pair)
+        load_pair(context, certificate, key)
+        if self._options.client_ca is not None:
+            demand_client_certificate(context, self._options.client_ca)
+        if self._made is None and self._metrics is not None:
+            self._metrics.certificate_reads.inc()
+        return context
+
+
+def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    """Load a certificate and a key that are no files."""
+    with secret_file(certificate + b"\n" + key) as name:
+        context.load_cert_chain(name, password=b"")  # without one, OpenSSL asks a terminal for it, and waits
+
+
+async def make_certificate(
+    options: CertificateOptions,
+    *,
+    server: str,
+    tls: TlsOptions | None = None,
+    metrics: Metrics | None = None,
+    clock: Clock | None = None,
+    host: str = "",
+) -> ServingCertificate:
+    """Load or make a certificate off the event loop (making a key takes a moment).
+
+    Args:
+        options: Where it is; made when it is nowhere.
+        server: Whose it is, as its flags begin.
+        tls: Versions and cipher suites.
+        metrics: What reads are counted in.
+        clock: What the files are followed by.
+        host: A name or address that one that is made holds for, besides loopback.
+
+    Raises:
+        EnvironmentProblem: The files are not there, or are no pair; or TLS cannot be as the options want it.
+    """
+    hosts = tuple(dict.fromkeys((*LOOPBACK, *((host,) if host else ()))))
+    make = partial(ServingCertificate, tls=tls, metrics=metrics, clock=clock, hosts=hosts, server=server)
+    return await asyncio.to_thread(make, options)
