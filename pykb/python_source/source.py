@@ -86,7 +86,7 @@ class Source:
     def mentions(self, name: str) -> bool:
         """Whether the code uses a dotted name outside of imports: called, handed on or registered in another way."""
         used = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name | ast.Attribute))
-        return any(isinstance(node.ctx, ast.Load) and ast.unparse(node) == name for node in used)
+        return any(isinstance(node.ctx, ast.Load) and _says(node, name) for node in used)
 
     def start(self, node: ast.ClassDef | ast.FunctionDef) -> int:
         """The index of the first line of a class or a function, with its decorators."""
@@ -184,3 +184,14 @@ class Source:
         lines = self.lines
         new = "".join(f"{line}{self.newline}" for line in text.split("\n"))
         return self.parse("".join([*lines[: node.lineno - 1], new, *lines[node.end_lineno :]]))
+
+
+def _says(node: ast.expr, name: str) -> bool:
+    """Whether an expression is this name, with dots or without."""
+    # Not by writing it out: that recurses as deep as the expression is.
+    first, *attributes = name.split(".")
+    for attribute in reversed(attributes):
+        if not isinstance(node, ast.Attribute) or node.attr != attribute:
+            return False
+        node = node.value
+    return isinstance(node, ast.Name) and node.id == first
