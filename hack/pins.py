@@ -21,8 +21,8 @@ from pathlib import Path
 import yaml
 
 from pykb.envtest import pins
-from pykb.envtest.gobuild import PROGRAMS, GoRun, lay_out
-from pykb.envtest.toolchain import WHEEL, Go
+from pykb.envtest._gobuild import PROGRAMS, GoRun, lay_out
+from pykb.envtest._toolchain import WHEEL, Go
 from pykb.envtest.versions import KUBERNETES, sort_key
 from pykb.tools.process import run
 

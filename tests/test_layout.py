@@ -1,5 +1,6 @@
 """The shape of the code base, as far as ARCHITECTURE.md promises it."""
 
+import ast
 import re
 import subprocess
 import sys
@@ -65,6 +66,39 @@ def test_paths_that_the_architecture_names_exist():
         if not (ROOT / path).exists()
     }
     assert not named
+
+
+# Their modules are called by a table, or are what the package is a list of.
+LISTS = ("pykb.cli.", "pykb.commands.", "pykb.markers.builtin.", "pykb.plugins.")
+
+
+def test_a_module_of_one_package_alone_says_so_by_its_name():
+    """What nobody outside of its package imports begins with an underscore; else every path would be taken for API."""
+    files = {path: ".".join(path.relative_to(ROOT).with_suffix("").parts) for path in (ROOT / "pykb").rglob("*.py")}
+    modules = {name.removesuffix(".__init__"): path for path, name in files.items()}
+    users: dict[str, set[str]] = {name: set() for name in modules}
+    for user, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                for used in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names)):
+                    users.get(used, set()).add(user)
+            elif isinstance(node, ast.Import):
+                for alias in node.names:
+                    users.get(alias.name, set()).add(user)
+    public = {
+        name: name.rpartition(".")[0]
+        for name, path in modules.items()
+        if path.name != "__init__.py"
+        and name.count(".") > 1
+        and not name.startswith(LISTS)
+        and not any(part.startswith("_") for part in name.split("."))
+    }
+    shown = [
+        name
+        for name, package in public.items()
+        if users[name] and all(user == package or user.startswith(f"{package}.") for user in users[name])
+    ]
+    assert shown == []
 
 
 def test_links_in_the_documentation_lead_somewhere():

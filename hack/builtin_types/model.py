@@ -16,8 +16,8 @@ META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 # Definitions that are no classes: what stands for them in annotations, and the import it needs.
 ALIASES = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": ("Quantity", "pykb.api.quantity"),
-    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": ("IntOrString", "pykb.api.scalars"),
-    "io.k8s.apimachinery.pkg.runtime.RawExtension": ("RawExtension", "pykb.api.scalars"),
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": ("IntOrString", "pykb.api._scalars"),
+    "io.k8s.apimachinery.pkg.runtime.RawExtension": ("RawExtension", "pykb.api._scalars"),
     META + "Time": ("datetime", "datetime"),
     META + "MicroTime": ("MicroTime", "pykb.api.time"),
     META + "FieldsV1": ("dict[str, Any]", "typing:Any"),
@@ -228,7 +228,7 @@ class _Reader:
             return self._any()
         made = _SCALARS[kind, schema.get("format", "")]
         if made in ("Int32", "Int64"):
-            self.module.imports.add(("pykb.api.scalars", made))
+            self.module.imports.add(("pykb.api._scalars", made))
         return made
 
     def _any(self) -> str:

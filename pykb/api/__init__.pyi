@@ -1,5 +1,27 @@
 from pydantic import Field as Field
 
+from pykb.api._carry import carry_over as carry_over
+from pykb.api._scalars import (
+    JSON as JSON,
+)
+from pykb.api._scalars import (
+    Duration as Duration,
+)
+from pykb.api._scalars import (
+    Int32 as Int32,
+)
+from pykb.api._scalars import (
+    Int64 as Int64,
+)
+from pykb.api._scalars import (
+    IntOrString as IntOrString,
+)
+from pykb.api._scalars import (
+    RawExtension as RawExtension,
+)
+from pykb.api._scalars import (
+    Time as Time,
+)
 from pykb.api.annotations import (
     CEL as CEL,
 )
@@ -72,7 +94,6 @@ from pykb.api.annotations import (
 from pykb.api.annotations import (
     annotate as annotate,
 )
-from pykb.api.carry import carry_over as carry_over
 from pykb.api.conversion import Converter as Converter
 from pykb.api.conversion import Unconvertible as Unconvertible
 from pykb.api.object import (
@@ -89,27 +110,6 @@ from pykb.api.object import (
 )
 from pykb.api.quantity import Quantity as Quantity
 from pykb.api.resource_info import ResourceInfo as ResourceInfo
-from pykb.api.scalars import (
-    JSON as JSON,
-)
-from pykb.api.scalars import (
-    Duration as Duration,
-)
-from pykb.api.scalars import (
-    Int32 as Int32,
-)
-from pykb.api.scalars import (
-    Int64 as Int64,
-)
-from pykb.api.scalars import (
-    IntOrString as IntOrString,
-)
-from pykb.api.scalars import (
-    RawExtension as RawExtension,
-)
-from pykb.api.scalars import (
-    Time as Time,
-)
 from pykb.api.struct import Struct as Struct
 from pykb.api.time import MicroTime as MicroTime
 from pykb.api.unstructured import Unstructured as Unstructured

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Generic, TypeVar
 
-from pykb.api.carry import carry_over
+from pykb.api._carry import carry_over
 from pykb.api.object import Object
 from pykb.api.type_arguments import type_arguments
 from pykb.diagnostics import PykbError

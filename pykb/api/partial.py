@@ -1,6 +1,6 @@
 """Objects of what fits: a value that does not fit its field is left out, alone, and nothing that is required is missed.
 
-Like :mod:`pykb.api.stored` it works on the core schemas of the types, without constraints.
+Like :mod:`pykb.api._stored` it works on the core schemas of the types, without constraints.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated, Any, NewType, TypeVar, cast
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from pykb.api.stored import ObjectMaker, loosened
+from pykb.api._stored import ObjectMaker, loosened
 from pykb.api.struct import Struct
 
 StructT = TypeVar("StructT", bound=Struct)

@@ -9,8 +9,8 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationErro
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 
+from pykb.api._schema import as_api_server
 from pykb.api.names import to_camel
-from pykb.api.schema import as_api_server
 from pykb.api.wire import FieldPlan, clone_struct, encode_struct, is_whole
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class Struct(BaseModel):
         try:
             return cls.model_validate(data, by_alias=True, by_name=False)
         except ValidationError:
-            from pykb.api.stored import lenient_validator
+            from pykb.api._stored import lenient_validator
 
             made: Self = lenient_validator(cls).validate_python(data, by_alias=True, by_name=False)
             return made

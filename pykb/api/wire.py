@@ -21,7 +21,7 @@ from pydantic import BaseModel, PlainSerializer, WrapSerializer
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined, to_jsonable_python
 
-from pykb.api.accept import to_base64
+from pykb.api._accept import to_base64
 from pykb.api.annotations import Nullable
 from pykb.api.names import to_camel
 from pykb.api.quantity import Quantity

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 
+from pykb.dev._watch import next_change, shown
+from pykb.dev._webhooks import SWITCH, LocalWebhooks, is_wanted
 from pykb.dev.output import Output, Source
 from pykb.dev.project import DevProject
 from pykb.dev.target import Target
-from pykb.dev.watch import next_change, shown
-from pykb.dev.webhooks import SWITCH, LocalWebhooks, is_wanted
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.render import render
 from pykb.envtest.assets import find_assets

@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pykb.dev.watch import Watched
+from pykb.dev._watch import Watched
 from pykb.envtest.webhook_manifest import MANIFEST
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME

@@ -1,7 +1,7 @@
 """What pykb tells people about a mistake: plain frozen values, made anywhere, printed only by ``pykb.cli``.
 
 A mistake of the user is a value, not an exception. Functions return ``(value, Diagnostics)`` or take a
-:class:`~pykb.diagnostics.sink.Diagnostics` to add to, so that one run reports everything at once.
+:class:`~pykb.diagnostics._sink.Diagnostics` to add to, so that one run reports everything at once.
 """
 
 from __future__ import annotations

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_INCOMPLETE, ASSETS_MISSING, ASSETS_VERSION
+from pykb.envtest._sources import Source, SourceUnusable, VersionUnknown
 from pykb.envtest.cache import Cache
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
 from pykb.envtest.reporter import Reporter, Silent
-from pykb.envtest.sources import Source, SourceUnusable, VersionUnknown
 from pykb.envtest.versions import KUBERNETES, newest
 
 VARIABLE = "KUBEBUILDER_ASSETS"
@@ -81,8 +81,8 @@ def named_by_environment() -> Assets | None:
 
 def default_sources() -> tuple[Source, ...]:
     """The official archive, then Go modules."""
-    from pykb.envtest.archive import INDEX, INDEX_VARIABLE, Archive
-    from pykb.envtest.gobuild import GoModules
+    from pykb.envtest._archive import INDEX, INDEX_VARIABLE, Archive
+    from pykb.envtest._gobuild import GoModules
 
     return (Archive(os.environ.get(INDEX_VARIABLE) or INDEX), GoModules())
 

@@ -10,8 +10,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from pykb.envtest._kubeconfig import write_kubeconfig
 from pykb.envtest.certificates import Authority, write_private
-from pykb.envtest.kubeconfig import write_kubeconfig
 from pykb.envtest.ports import LOOPBACK
 
 ETCD = "etcd"

@@ -16,7 +16,7 @@ from typing import Any
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CONTROL_PLANE_START
-from pykb.envtest import supervisor
+from pykb.envtest import _supervisor as supervisor
 from pykb.envtest.components import Component
 
 PROGRAM = Path(supervisor.__file__)
@@ -31,7 +31,7 @@ class State:
 
 
 class Processes:
-    """Children that cannot outlive this process: see :mod:`pykb.envtest.supervisor`. Safe to use from any thread."""
+    """Children that cannot outlive this process: see :mod:`pykb.envtest._supervisor`. Safe to use from any thread."""
 
     def __init__(self, *, output: bool = False) -> None:
         """Start the supervisor.

@@ -24,11 +24,12 @@ from pykb.diagnostics.codes.scaffold import (
     TRANSACTION_UNUSABLE,
     WRITE_FAILED,
 )
-from pykb.files import durable, journal
-from pykb.files.journal import Step, content_of, digest
+from pykb.files import _journal as journal
+from pykb.files import durable
+from pykb.files._journal import Step, content_of, digest
+from pykb.files._workspace import OutsideError, locate
 from pykb.files.plan import Action, Plan
 from pykb.files.state import STATE, UnusableError, check_owner, state_folder
-from pykb.files.workspace import OutsideError, locate
 
 _NEW, _DECIDED, _DONE = "transaction.new", "transaction", "transaction.done"
 

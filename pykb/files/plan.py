@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.scaffold import NOT_A_FILE
-from pykb.files.workspace import OutsideError, Snapshot, snapshot
+from pykb.files._workspace import OutsideError, Snapshot, snapshot
 
 
 class Action(StrEnum):

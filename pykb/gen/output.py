@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OUT_OF_DATE, PATH_OUTSIDE
 from pykb.files.plan import Plan
-from pykb.gen.artifact import Artifact
+from pykb.gen._artifact import Artifact
 from pykb.gen.options import DEFAULT_FOLDERS
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import OPTION
-from pykb.gen.commandline import (
+from pykb.gen._commandline import (
     CommandLine,
     CrdOptions,
     OutputKind,
@@ -19,9 +19,9 @@ from pykb.gen.commandline import (
     WebhookOptions,
     parse_command_line,
 )
+from pykb.gen._settings import read_settings
 from pykb.gen.options import DEFAULT_FOLDERS, GENERATORS, GenerateOptions
 from pykb.gen.output import OutputRules, check_places
-from pykb.gen.settings import read_settings
 
 FROM_CLUSTER = "cluster"
 """Given for a file of descriptions, it means those of the cluster of the kubeconfig."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.generate import HEADER_FILE, NOTHING_FOUND
-from pykb.gen.artifact import Artifact
+from pykb.gen._artifact import Artifact
 from pykb.gen.ir import Crd
 from pykb.gen.options import GenerateOptions
 from pykb.gen.sources import read_sources
@@ -43,7 +43,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
     artifacts: dict[str, tuple[Artifact, ...]] = {}
     crds: tuple[Crd, ...] = ()
     if "crd" in options.generators:
-        from pykb.gen.crd import generate_crds
+        from pykb.gen._crd import generate_crds
 
         header = _header(options, "crd", diagnostics)
         artifacts["crd"], crds = generate_crds(sources, options, header, diagnostics)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.markers import SOURCE_UNREADABLE
+from pykb.gen._load import find_files, is_api_file
 from pykb.gen.declare import Declarations
-from pykb.gen.load import find_files, is_api_file
 from pykb.gen.options import GenerateOptions
 from pykb.markers.collect import SourceFile
 from pykb.markers.registry import MarkerRegistry

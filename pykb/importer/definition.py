@@ -8,7 +8,7 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.importer import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, NO_CRD
-from pykb.importer.form import DEFINITION
+from pykb.importer._form import DEFINITION
 from pykb.importer.source import Document
 
 KIND = "CustomResourceDefinition"

@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.importer import FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
 from pykb.files.plan import Plan
+from pykb.importer._package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
+from pykb.importer._verify import verify
 from pykb.importer.definition import Definition
-from pykb.importer.package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
-from pykb.importer.verify import verify
 from pykb.scaffold.naming import module_hidden
 from pykb.scaffold.plan import OnExists, PlanBuilder
 

@@ -13,13 +13,13 @@ from pykb.diagnostics.codes.markers import (
     MARKER_SYNTAX,
 )
 from pykb.diagnostics.suggest import closest
-from pykb.markers.checks import check_value
+from pykb.markers._checks import check_value
+from pykb.markers._lexer import Lexer, TokenKind
+from pykb.markers._number import read_bare_number
+from pykb.markers._problem import MarkerSyntaxError, Problem
+from pykb.markers._values import read_value
 from pykb.markers.definition import ArgumentDefinition, MarkerDefinition, ValueKind
-from pykb.markers.lexer import Lexer, TokenKind
 from pykb.markers.naming import SplitName, split_name
-from pykb.markers.number import read_bare_number
-from pykb.markers.problem import MarkerSyntaxError, Problem
-from pykb.markers.values import read_value
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 

@@ -1,6 +1,19 @@
 from pykb.api.unreadable import UnreadableObject as UnreadableObject
-from pykb.runtime.bridge import await_in_thread as await_in_thread
-from pykb.runtime.bridge import call_in_thread as call_in_thread
+from pykb.runtime._bridge import await_in_thread as await_in_thread
+from pykb.runtime._bridge import call_in_thread as call_in_thread
+from pykb.runtime._field_error import FieldError as FieldError
+from pykb.runtime._field_error import FieldErrorType as FieldErrorType
+from pykb.runtime._logging import (
+    LogFormat as LogFormat,
+)
+from pykb.runtime._logging import (
+    configure_logging as configure_logging,
+)
+from pykb.runtime._logging import (
+    set_log_level as set_log_level,
+)
+from pykb.runtime._metrics import Metrics as Metrics
+from pykb.runtime.cache._lister import Lister as Lister
 from pykb.runtime.cache.informer import (
     ALL_NAMESPACES as ALL_NAMESPACES,
 )
@@ -18,7 +31,6 @@ from pykb.runtime.cache.informer import (
 )
 from pykb.runtime.cache.informer_cache import CacheOptions as CacheOptions
 from pykb.runtime.cache.informer_cache import InformerCache as InformerCache
-from pykb.runtime.cache.lister import Lister as Lister
 from pykb.runtime.client import (
     Client as Client,
 )
@@ -65,6 +77,66 @@ from pykb.runtime.client.retry import retry_on_conflict as retry_on_conflict
 from pykb.runtime.clock import Clock as Clock
 from pykb.runtime.clock import SystemClock as SystemClock
 from pykb.runtime.clock import VirtualClock as VirtualClock
+from pykb.runtime.controller._handler import (
+    EnqueueRequestForObject as EnqueueRequestForObject,
+)
+from pykb.runtime.controller._handler import (
+    EnqueueRequestForOwner as EnqueueRequestForOwner,
+)
+from pykb.runtime.controller._handler import (
+    EnqueueRequestsFromMap as EnqueueRequestsFromMap,
+)
+from pykb.runtime.controller._handler import (
+    EventHandler as EventHandler,
+)
+from pykb.runtime.controller._handler import (
+    FuncHandler as FuncHandler,
+)
+from pykb.runtime.controller._predicate import (
+    AllOf as AllOf,
+)
+from pykb.runtime.controller._predicate import (
+    AnnotationChanged as AnnotationChanged,
+)
+from pykb.runtime.controller._predicate import (
+    AnyOf as AnyOf,
+)
+from pykb.runtime.controller._predicate import (
+    GenerationChanged as GenerationChanged,
+)
+from pykb.runtime.controller._predicate import (
+    LabelChanged as LabelChanged,
+)
+from pykb.runtime.controller._predicate import (
+    LabelSelectorPredicate as LabelSelectorPredicate,
+)
+from pykb.runtime.controller._predicate import (
+    Not as Not,
+)
+from pykb.runtime.controller._predicate import (
+    Predicate as Predicate,
+)
+from pykb.runtime.controller._predicate import (
+    ResourceVersionChanged as ResourceVersionChanged,
+)
+from pykb.runtime.controller._predicate import (
+    Where as Where,
+)
+from pykb.runtime.controller._source import (
+    Channel as Channel,
+)
+from pykb.runtime.controller._source import (
+    ChannelSource as ChannelSource,
+)
+from pykb.runtime.controller._source import (
+    FuncSource as FuncSource,
+)
+from pykb.runtime.controller._source import (
+    KindSource as KindSource,
+)
+from pykb.runtime.controller._source import (
+    Source as Source,
+)
 from pykb.runtime.controller.builder import ControllerBuilder as ControllerBuilder
 from pykb.runtime.controller.controller import (
     Controller as Controller,
@@ -77,51 +149,6 @@ from pykb.runtime.controller.controller import (
 )
 from pykb.runtime.controller.event import Event as Event
 from pykb.runtime.controller.event import EventType as EventType
-from pykb.runtime.controller.handler import (
-    EnqueueRequestForObject as EnqueueRequestForObject,
-)
-from pykb.runtime.controller.handler import (
-    EnqueueRequestForOwner as EnqueueRequestForOwner,
-)
-from pykb.runtime.controller.handler import (
-    EnqueueRequestsFromMap as EnqueueRequestsFromMap,
-)
-from pykb.runtime.controller.handler import (
-    EventHandler as EventHandler,
-)
-from pykb.runtime.controller.handler import (
-    FuncHandler as FuncHandler,
-)
-from pykb.runtime.controller.predicate import (
-    AllOf as AllOf,
-)
-from pykb.runtime.controller.predicate import (
-    AnnotationChanged as AnnotationChanged,
-)
-from pykb.runtime.controller.predicate import (
-    AnyOf as AnyOf,
-)
-from pykb.runtime.controller.predicate import (
-    GenerationChanged as GenerationChanged,
-)
-from pykb.runtime.controller.predicate import (
-    LabelChanged as LabelChanged,
-)
-from pykb.runtime.controller.predicate import (
-    LabelSelectorPredicate as LabelSelectorPredicate,
-)
-from pykb.runtime.controller.predicate import (
-    Not as Not,
-)
-from pykb.runtime.controller.predicate import (
-    Predicate as Predicate,
-)
-from pykb.runtime.controller.predicate import (
-    ResourceVersionChanged as ResourceVersionChanged,
-)
-from pykb.runtime.controller.predicate import (
-    Where as Where,
-)
 from pykb.runtime.controller.queue import (
     LOW_PRIORITY as LOW_PRIORITY,
 )
@@ -157,21 +184,6 @@ from pykb.runtime.controller.reconcile import (
 )
 from pykb.runtime.controller.reconcile import (
     TerminalError as TerminalError,
-)
-from pykb.runtime.controller.source import (
-    Channel as Channel,
-)
-from pykb.runtime.controller.source import (
-    ChannelSource as ChannelSource,
-)
-from pykb.runtime.controller.source import (
-    FuncSource as FuncSource,
-)
-from pykb.runtime.controller.source import (
-    KindSource as KindSource,
-)
-from pykb.runtime.controller.source import (
-    Source as Source,
 )
 from pykb.runtime.election.elector import (
     LeaderElectionOptions as LeaderElectionOptions,
@@ -223,17 +235,6 @@ from pykb.runtime.errors import (
 )
 from pykb.runtime.events.recorder import EventRecorder as EventRecorder
 from pykb.runtime.events.recorder import reference_to as reference_to
-from pykb.runtime.field_error import FieldError as FieldError
-from pykb.runtime.field_error import FieldErrorType as FieldErrorType
-from pykb.runtime.logging import (
-    LogFormat as LogFormat,
-)
-from pykb.runtime.logging import (
-    configure_logging as configure_logging,
-)
-from pykb.runtime.logging import (
-    set_log_level as set_log_level,
-)
 from pykb.runtime.login import (
     Credentials as Credentials,
 )
@@ -243,6 +244,7 @@ from pykb.runtime.login import (
 from pykb.runtime.login import (
     discover_credentials as discover_credentials,
 )
+from pykb.runtime.manager._runnables import Runnable as Runnable
 from pykb.runtime.manager.manager import Manager as Manager
 from pykb.runtime.manager.options import (
     CertificateOptions as CertificateOptions,
@@ -256,45 +258,43 @@ from pykb.runtime.manager.options import (
 from pykb.runtime.manager.options import (
     add_flags as add_flags,
 )
-from pykb.runtime.manager.runnables import Runnable as Runnable
-from pykb.runtime.metrics import Metrics as Metrics
-from pykb.runtime.objects.controlled import (
+from pykb.runtime.objects._controlled import (
     ensure_deleted as ensure_deleted,
 )
-from pykb.runtime.objects.controlled import (
+from pykb.runtime.objects._controlled import (
     list_controlled as list_controlled,
 )
-from pykb.runtime.objects.controlled import (
+from pykb.runtime.objects._controlled import (
     prune as prune,
 )
-from pykb.runtime.objects.create_or_update import (
+from pykb.runtime.objects._create_or_update import (
     OperationResult as OperationResult,
 )
-from pykb.runtime.objects.create_or_update import (
+from pykb.runtime.objects._create_or_update import (
     create_or_patch as create_or_patch,
 )
-from pykb.runtime.objects.create_or_update import (
+from pykb.runtime.objects._create_or_update import (
     create_or_update as create_or_update,
 )
-from pykb.runtime.objects.create_or_update import (
+from pykb.runtime.objects._create_or_update import (
     patch_status as patch_status,
 )
-from pykb.runtime.objects.ensure import ensure_applied as ensure_applied
-from pykb.runtime.objects.finalizer_list import (
+from pykb.runtime.objects._finalizer_list import (
     add_finalizer as add_finalizer,
 )
-from pykb.runtime.objects.finalizer_list import (
+from pykb.runtime.objects._finalizer_list import (
     ensure_finalizer as ensure_finalizer,
 )
-from pykb.runtime.objects.finalizer_list import (
+from pykb.runtime.objects._finalizer_list import (
     has_finalizer as has_finalizer,
 )
-from pykb.runtime.objects.finalizer_list import (
+from pykb.runtime.objects._finalizer_list import (
     release_finalizer as release_finalizer,
 )
-from pykb.runtime.objects.finalizer_list import (
+from pykb.runtime.objects._finalizer_list import (
     remove_finalizer as remove_finalizer,
 )
+from pykb.runtime.objects.ensure import ensure_applied as ensure_applied
 from pykb.runtime.objects.finalizers import CleanUp as CleanUp
 from pykb.runtime.objects.finalizers import Finalizers as Finalizers
 from pykb.runtime.objects.owner import (
@@ -321,31 +321,31 @@ from pykb.runtime.objects.owner import (
 from pykb.runtime.objects.owner import (
     set_owner_reference as set_owner_reference,
 )
-from pykb.runtime.webhook.admission import (
+from pykb.runtime.webhook._admission import (
     AdmissionRequest as AdmissionRequest,
 )
-from pykb.runtime.webhook.admission import (
+from pykb.runtime.webhook._admission import (
     AdmissionResponse as AdmissionResponse,
 )
-from pykb.runtime.webhook.admission import (
+from pykb.runtime.webhook._admission import (
     Operation as Operation,
 )
-from pykb.runtime.webhook.admission import (
+from pykb.runtime.webhook._admission import (
     UserInfo as UserInfo,
 )
-from pykb.runtime.webhook.admission import (
+from pykb.runtime.webhook._admission import (
     Warnings as Warnings,
 )
-from pykb.runtime.webhook.admission import (
+from pykb.runtime.webhook._admission import (
     answering as answering,
 )
-from pykb.runtime.webhook.admission import (
+from pykb.runtime.webhook._admission import (
     current_admission_request as current_admission_request,
 )
+from pykb.runtime.webhook._defaulter import Defaulter as Defaulter
+from pykb.runtime.webhook._response import Denied as Denied
+from pykb.runtime.webhook._validator import Validator as Validator
 from pykb.runtime.webhook.builder import WebhookBuilder as WebhookBuilder
-from pykb.runtime.webhook.defaulter import Defaulter as Defaulter
-from pykb.runtime.webhook.response import Denied as Denied
 from pykb.runtime.webhook.server import WebhookServer as WebhookServer
-from pykb.runtime.webhook.validator import Validator as Validator
 
 __all__: list[str]

@@ -16,8 +16,8 @@ from pykb.diagnostics import Diagnostic, EnvironmentProblem, PykbError
 
 if TYPE_CHECKING:
     from pykb.meta.gvk import GroupKind
+    from pykb.runtime._field_error import FieldError
     from pykb.runtime.client.codec import AnyObject
-    from pykb.runtime.field_error import FieldError
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from pykb.python_source.layout import WIDTH, fitted
 from pykb.python_source.scope import unknown_names
 from pykb.python_source.source import CodeStyle, Source
 from pykb.reading import yaml_text
-from pykb.scaffold import anchor as anchors
+from pykb.scaffold import _anchor as anchors
 
 
 class FragmentKind(StrEnum):

@@ -12,7 +12,7 @@ from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING
 from pykb.files.plan import Action, Draft, Plan
 from pykb.project import FILE_NAME
 from pykb.python_source.layout import WIDTH
-from pykb.scaffold.check import check
+from pykb.scaffold._check import check
 from pykb.scaffold.insert import Fragment, insert, missing
 
 

@@ -45,7 +45,7 @@ def render(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> di
     from cookiecutter.find import find_template
     from jinja2 import FileSystemLoader
 
-    from pykb.scaffold.sandbox import environment
+    from pykb.scaffold._sandbox import environment
 
     at = "`cookiecutter.json`"
     files: dict[str, RenderedFile] = {}

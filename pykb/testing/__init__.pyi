@@ -1,13 +1,13 @@
 from pykb.runtime.clock import VirtualClock as VirtualClock
+from pykb.testing._managers import RunManager as RunManager
+from pykb.testing._managers import running as running
+from pykb.testing._waiting import eventually as eventually
 from pykb.testing.handlers import HandlerOutcome as HandlerOutcome
 from pykb.testing.handlers import call_handler as call_handler
-from pykb.testing.managers import RunManager as RunManager
-from pykb.testing.managers import running as running
 from pykb.testing.objects import UnsatisfiableFieldError as UnsatisfiableFieldError
 from pykb.testing.objects import objects_of as objects_of
 from pykb.testing.recorded_events import RecordedEvent as RecordedEvent
 from pykb.testing.recorded_events import RecordedEvents as RecordedEvents
 from pykb.testing.round_trips import assert_round_trips as assert_round_trips
-from pykb.testing.waiting import eventually as eventually
 
 __all__: list[str]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pykb.envtest.assets import Assets
     from pykb.envtest.existing import ExistingCluster
     from pykb.runtime.clock import VirtualClock
-    from pykb.testing.managers import RunManager
+    from pykb.testing._managers import RunManager
 
 CRD_FOLDER = "config/crd/bases"
 
@@ -26,11 +26,11 @@ _ASSETS: pytest.StashKey[Assets | EnvironmentProblem] = pytest.StashKey()
 def pytest_configure(config: pytest.Config) -> None:
     """Add the async fixtures in the form that the installed async plugin understands."""
     if config.pluginmanager.has_plugin("asyncio"):
-        from pykb.testing import asyncio_fixtures
+        from pykb.testing import _asyncio_fixtures as asyncio_fixtures
 
         config.pluginmanager.register(asyncio_fixtures, "pykb-asyncio")
     elif config.pluginmanager.has_plugin("anyio"):
-        from pykb.testing import anyio_fixtures
+        from pykb.testing import _anyio_fixtures as anyio_fixtures
 
         config.pluginmanager.register(anyio_fixtures, "pykb-anyio")
 
@@ -62,7 +62,7 @@ def _assets(config: pytest.Config) -> Assets | EnvironmentProblem:
     if found is None:
         from pykb.diagnostics import EnvironmentProblem
         from pykb.envtest import get_assets
-        from pykb.testing.report import PytestReporter
+        from pykb.testing._report import PytestReporter
 
         try:
             found = get_assets(reporter=PytestReporter(config))
@@ -82,7 +82,7 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | Existi
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest import ControlPlane
     from pykb.envtest.existing import ExistingCluster, default_kubeconfig, existing_cluster_wanted
-    from pykb.testing.report import explain
+    from pykb.testing._report import explain
 
     try:
         if existing_cluster_wanted():
@@ -111,7 +111,7 @@ def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Con
     """
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest.crds import has_conversion
-    from pykb.testing.report import explain
+    from pykb.testing._report import explain
 
     folder = pytestconfig.rootpath / CRD_FOLDER
     if not folder.is_dir():
@@ -121,7 +121,7 @@ def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Con
         try:
             names = control_plane.install_crds(folder)
             if has_conversion(folder):
-                from pykb.testing.conversions import project_conversions
+                from pykb.testing._conversions import project_conversions
 
                 stack.enter_context(project_conversions(control_plane.rest(), pytestconfig.rootpath))
         except EnvironmentProblem as problem:
@@ -146,7 +146,7 @@ def namespace(control_plane: ControlPlane | ExistingCluster, request: pytest.Fix
 @pytest.fixture
 def run_manager(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Config) -> RunManager:
     """Runs reconcilers and webhooks against the control plane for as long as an ``async with`` block takes."""
-    from pykb.testing.managers import RunManager
+    from pykb.testing._managers import RunManager
 
     return RunManager(control_plane.kubeconfig, pytestconfig.rootpath)
 

@@ -11,10 +11,10 @@ import yaml
 from pykb.api.conversion import Converter, Unconvertible
 from pykb.api.object import Object
 from pykb.runtime.webhook.conversion import finished
-from pykb.testing.differences import Difference, differences, is_within
+from pykb.testing._differences import Difference, differences, is_within
+from pykb.testing._paths import Path, check_paths, parse_path, spelt
 from pykb.testing.objects.kinds import Override, drawn_objects
 from pykb.testing.objects.search import smallest
-from pykb.testing.paths import Path, check_paths, parse_path, spelt
 
 MOST_SHOWN = 10
 Overrides = Mapping[str, Override] | Mapping[type[Any], Mapping[str, Override]]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from pykb.diagnostics import Diagnostics
+from pykb.markers._reader import MarkerComment, MarkerReader, Place
 from pykb.markers.definition import MarkerTarget
-from pykb.markers.reader import MarkerComment, MarkerReader, Place
 from pykb.markers.registry import builtin_registry
 
 pytestmark = pytest.mark.differential

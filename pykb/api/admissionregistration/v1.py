@@ -7,6 +7,7 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 
 from typing import Annotated
 
+from pykb.api._scalars import Int32, Int64
 from pykb.api.annotations import (
     KnownValues,
     ListAtomic,
@@ -20,7 +21,6 @@ from pykb.api.annotations import (
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.resource_info import ResourceInfo
-from pykb.api.scalars import Int32, Int64
 from pykb.api.struct import Struct
 from pykb.meta.gvk import GroupVersion
 

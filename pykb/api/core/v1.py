@@ -10,6 +10,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from pykb.api._scalars import Int32, Int64, IntOrString
 from pykb.api.annotations import (
     KnownValues,
     ListAtomic,
@@ -28,7 +29,6 @@ from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.quantity import Quantity
 from pykb.api.resource_info import ResourceInfo
-from pykb.api.scalars import Int32, Int64, IntOrString
 from pykb.api.struct import Struct
 from pykb.api.time import MicroTime
 from pykb.meta.gvk import GroupVersion

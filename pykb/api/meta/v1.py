@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from pykb.api._scalars import Int32, Int64, RawExtension
 from pykb.api.annotations import (
     ListAtomic,
     ListMap,
@@ -20,7 +21,6 @@ from pykb.api.annotations import (
     SchemaOnly,
     annotate,
 )
-from pykb.api.scalars import Int32, Int64, RawExtension
 from pykb.api.struct import Struct
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from pykb.api._scalars import Int32, IntOrString
 from pykb.api.annotations import (
     KnownValues,
     ListAtomic,
@@ -24,7 +25,6 @@ from pykb.api.core import v1 as core_v1
 from pykb.api.meta import v1 as meta_v1
 from pykb.api.object import Object
 from pykb.api.resource_info import ResourceInfo
-from pykb.api.scalars import Int32, IntOrString
 from pykb.api.struct import Struct
 from pykb.meta.gvk import GroupVersion
 

@@ -7,10 +7,10 @@ Written by `python -m hack.builtin_types` from the API of Kubernetes v1.36.1; do
 
 from typing import Annotated
 
+from pykb.api._scalars import Int32
 from pykb.api.annotations import KnownValues
 from pykb.api.object import Object
 from pykb.api.resource_info import ResourceInfo
-from pykb.api.scalars import Int32
 from pykb.meta.gvk import GroupVersion
 
 GROUP_VERSION = GroupVersion("scheduling.k8s.io", "v1")

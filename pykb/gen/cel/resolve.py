@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pykb.diagnostics.suggest import closest
+from pykb.gen.cel._functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TYPES
+from pykb.gen.cel._overloads import is_same, result_of
 from pykb.gen.cel.cost import LIST_COST, LOOP_COSTS, MAP_COST, MESSAGE_COST, add, call_cost, sized, times
 from pykb.gen.cel.findings import Findings, Mistype, Unknown
-from pykb.gen.cel.functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TYPES
-from pykb.gen.cel.overloads import is_same, result_of
 from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence
 from pykb.gen.cel.types import (
     BOOL,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.crd import MARKER_UNREAD
 from pykb.diagnostics.codes.markers import MARKER_TARGET
+from pykb.gen._kinds import Kind
 from pykb.gen.declare import Declarations
-from pykb.gen.kinds import Kind
 from pykb.markers.model import Marker
 from pykb.markers.source import SourceFile, TypeDeclaration
 

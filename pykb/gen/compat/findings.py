@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from pykb.diagnostics import Diagnostic, Severity, Span
 from pykb.diagnostics.codes.generate import BREAKING_CHANGE
-from pykb.gen.compat.change import ITEM, Incompatibility
-from pykb.gen.compat.definition import compare_definitions
+from pykb.gen.compat._change import ITEM, Incompatibility
+from pykb.gen.compat._definition import compare_definitions
 from pykb.gen.emit.crd import crd_object
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import NOTHING_FOUND
-from pykb.gen.crd import find_crds
-from pykb.gen.docs.collect import collect
-from pykb.gen.docs.html import render_html
-from pykb.gen.docs.markdown import render_markdown
-from pykb.gen.docs.samples import read_samples
+from pykb.gen._crd import find_crds
+from pykb.gen.docs._collect import collect
+from pykb.gen.docs._html import render_html
+from pykb.gen.docs._markdown import render_markdown
+from pykb.gen.docs._samples import read_samples
 from pykb.gen.options import GenerateOptions
 from pykb.gen.sources import read_sources
 from pykb.markers.registry import builtin_registry

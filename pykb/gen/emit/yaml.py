@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 
+from pykb.gen.emit._natural_order import sorted_keys
+from pykb.gen.emit._scalar import is_simple_key, one_line, scalar
 from pykb.gen.emit.go_scalars import float_text, integer_text
-from pykb.gen.emit.natural_order import sorted_keys
-from pykb.gen.emit.scalar import is_simple_key, one_line, scalar
 
 _STEP = 2
 

@@ -13,13 +13,11 @@ from pykb.api.annotations import PreserveUnknown, SchemaPatch
 from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.types import FLOAT, PLAIN_MODEL, UNRESOLVED, UNSUPPORTED_TYPE
+from pykb.gen._draft import Draft
 from pykb.gen.declare import Declarations
-from pykb.gen.draft import Draft
 from pykb.gen.ir import Constrained, Place, SchemaNode, StructUnion
-from pykb.gen.lower.collections import Collection, collection_of, list_node
-from pykb.gen.lower.constraints import constrain
-from pykb.gen.lower.scalars import ANYTHING, lower_scalar
-from pykb.gen.lower.unions import (
+from pykb.gen.lower._collections import Collection, collection_of, list_node
+from pykb.gen.lower._unions import (
     int_or_string_of,
     is_int_or_string,
     is_union,
@@ -29,6 +27,8 @@ from pykb.gen.lower.unions import (
     structs_of,
     values_of,
 )
+from pykb.gen.lower.constraints import constrain
+from pykb.gen.lower.scalars import ANYTHING, lower_scalar
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 

@@ -12,9 +12,9 @@ from pydantic.fields import FieldInfo
 from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
 from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON, PYTHON_ONLY
-from pykb.gen.draft import Draft
+from pykb.gen._draft import Draft
 from pykb.gen.ir import RULE_PARTS, RULES, Keyword, Rule, SchemaNode, read_rules
-from pykb.gen.lower.limits import limit, tightest
+from pykb.gen.lower._limits import limit, tightest
 from pykb.gen.lower.patch import patched
 from pykb.markers.effect import IMMUTABLE
 

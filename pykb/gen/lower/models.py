@@ -21,11 +21,11 @@ from pykb.diagnostics.codes.crd import DUPLICATE_NAME
 from pykb.diagnostics.codes.types import ALIAS, DESCRIPTION_CONFLICT, HIDDEN_METHOD
 from pykb.gen.declare import NamedType
 from pykb.gen.ir import Place, PropertyNode, SchemaNode, object_node
+from pykb.gen.lower._defaults import python_default
+from pykb.gen.lower._fields import FieldType, field_type
+from pykb.gen.lower._unions import lower_enum, split_optional
 from pykb.gen.lower.annotation import Lowering, applied, is_type_alias
 from pykb.gen.lower.builtins import kind_field, lower_builtin
-from pykb.gen.lower.defaults import python_default
-from pykb.gen.lower.fields import FieldType, field_type
-from pykb.gen.lower.unions import lower_enum, split_optional
 from pykb.markers.source import FieldDeclaration
 
 _TAKEN = frozenset(name for name in dir(Struct) if not name.startswith("_"))

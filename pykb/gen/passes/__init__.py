@@ -8,6 +8,6 @@
 4. References are replaced: ``merge`` joins a named type's schema with what its use says.
 5. For each class, bases first: its markers and ``@annotate(...)``, then the rules of all of them.
 
-``as_cel`` and ``one_of`` write rules for others. In ``pykb.gen.draft`` constraints and markers put keywords onto a
+``as_cel`` and ``one_of`` write rules for others. In ``pykb.gen._draft`` constraints and markers put keywords onto a
 schema.
 """

@@ -13,21 +13,21 @@ from pykb.api.struct import Struct
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import BARE_METADATA
 from pykb.diagnostics.codes.types import RECURSION
-from pykb.gen.builtin_texts import BuiltinTexts
+from pykb.gen._builtin_texts import BuiltinTexts
+from pykb.gen._draft import Draft
 from pykb.gen.declare import Declarations, NamedType, generic_origin
-from pykb.gen.draft import Draft
 from pykb.gen.ir import Place, PropertyNode, Rule, SchemaNode, StructUnion
 from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
 from pykb.gen.lower.models import lower_named
 from pykb.gen.lower.scalars import node_of
-from pykb.gen.passes.markers import apply_markers, emptied, empties
-from pykb.gen.passes.members import Members
-from pykb.gen.passes.merge import merge
-from pykb.gen.passes.one_of import ANNOTATIONS, one_of_rule
-from pykb.gen.passes.opaque import without_validation
-from pykb.gen.passes.presence import presence
-from pykb.gen.passes.unite import unite
+from pykb.gen.passes._markers import apply_markers, emptied, empties
+from pykb.gen.passes._members import Members
+from pykb.gen.passes._merge import merge
+from pykb.gen.passes._one_of import ANNOTATIONS, one_of_rule
+from pykb.gen.passes._opaque import without_validation
+from pykb.gen.passes._presence import presence
+from pykb.gen.passes._unite import unite
 from pykb.markers.effect import Sets, Whole
 from pykb.markers.model import Marker, unwrap
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from pykb.diagnostics import Diagnostics
-from pykb.gen.artifact import Artifact
-from pykb.gen.rbac.checks import check_marker
-from pykb.gen.rbac.rule import Rule, normalize
+from pykb.gen._artifact import Artifact
+from pykb.gen.rbac._checks import check_marker
+from pykb.gen.rbac._rule import Rule, normalize
 from pykb.markers.model import Marker
 from pykb.markers.source import SourceFile
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from pykb.diagnostics import Diagnostics, Label, Severity
 from pykb.diagnostics.codes.webhook import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATH
-from pykb.gen.artifact import Artifact
-from pykb.gen.webhook.checks import check_marker
-from pykb.gen.webhook.patch import apply_patch
+from pykb.gen._artifact import Artifact
+from pykb.gen.webhook._checks import check_marker
+from pykb.gen.webhook._patch import apply_patch
 from pykb.markers.model import Marker
 from pykb.markers.source import SourceFile
 from pykb.meta.names import is_subdomain

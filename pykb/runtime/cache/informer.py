@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime.cache.lister import Lister
+from pykb.runtime.cache._lister import Lister
 from pykb.runtime.cache.reflector import PAGE_SIZE, SILENT, TURN, ListWatch, Reflector, WatchTarget
 from pykb.runtime.cache.store import Indexer, Store
 from pykb.runtime.clock import Clock, SystemClock

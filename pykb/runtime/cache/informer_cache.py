@@ -16,9 +16,9 @@ from pykb.api.resource_info import ResourceInfo
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime.cache.extension import guarded, guarded_indexer
+from pykb.runtime.cache._extension import guarded, guarded_indexer
+from pykb.runtime.cache._lister import Lister
 from pykb.runtime.cache.informer import ALL_NAMESPACES, SYNC_TIMEOUT, Informer, InformerOptions, NamespaceSelection
-from pykb.runtime.cache.lister import Lister
 from pykb.runtime.cache.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
 from pykb.runtime.client.codec import Kind, gvk_of, resource_of
 from pykb.runtime.client.label_selector import LabelSelector

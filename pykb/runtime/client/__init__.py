@@ -1,13 +1,13 @@
 """The client: typed reads and writes of an API server, with or without a manager."""
 
+from pykb.runtime.client._reader import Reader
+from pykb.runtime.client._subresource import StatusWriter, SubresourceClient
+from pykb.runtime.client._watch import EventType, Watch, WatchEvent
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.connection import Call, Connection
 from pykb.runtime.client.options import ClientOptions, FieldValidation, Propagation
 from pykb.runtime.client.patches import JsonPatch, MergePatch, Patch, StrategicMergePatch, merge_from
-from pykb.runtime.client.reader import Reader
-from pykb.runtime.client.subresource import StatusWriter, SubresourceClient
 from pykb.runtime.client.transport import RequestObserver, RequestRecord, Transport, TransportOptions
-from pykb.runtime.client.watch import EventType, Watch, WatchEvent
 from pykb.runtime.client.writer import Writer
 
 __all__ = [

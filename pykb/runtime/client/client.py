@@ -7,14 +7,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
+from pykb.runtime.client._endpoint import Exchange
+from pykb.runtime.client._reader import Reader
+from pykb.runtime.client._subresource import ScaleClient, StatusWriter, SubresourceClient
+from pykb.runtime.client._sync import SyncClient
 from pykb.runtime.client.connection import Connection
-from pykb.runtime.client.endpoint import Exchange
 from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.client.options import ClientOptions, OptionChanges
 from pykb.runtime.client.pending import settle
-from pykb.runtime.client.reader import Reader
-from pykb.runtime.client.subresource import ScaleClient, StatusWriter, SubresourceClient
-from pykb.runtime.client.sync import SyncClient
 from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.client.writer import Writer
@@ -22,7 +22,7 @@ from pykb.runtime.login import Credentials, CredentialSource, Impersonation, Kub
 from pykb.runtime.login.credentials import StaticCredentials
 
 if TYPE_CHECKING:
-    from pykb.runtime.client.cache_reader import CacheReader
+    from pykb.runtime.client._cache_reader import CacheReader
 
 
 class Client(Reader, Writer):

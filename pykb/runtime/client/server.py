@@ -7,10 +7,10 @@ import ssl
 from functools import lru_cache
 from urllib.parse import urlencode, urlsplit
 
+from pykb.runtime.client._pool import Peer
+from pykb.runtime.client._proxy import Proxy
 from pykb.runtime.client.connection import Call
 from pykb.runtime.client.headers import environment_proxy, request_headers
-from pykb.runtime.client.pool import Peer
-from pykb.runtime.client.proxy import Proxy
 from pykb.runtime.client.tls import tls_context
 from pykb.runtime.login.credentials import Credentials, Impersonation
 

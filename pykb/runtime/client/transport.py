@@ -17,11 +17,11 @@ from typing import Any, Self, TypeVar
 import orjson
 
 from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
+from pykb.runtime.client._http1 import Answer, Http1Stream
+from pykb.runtime.client._pool import ConnectFailed, Pool
+from pykb.runtime.client._throttle import Throttle
 from pykb.runtime.client.connection import Call
-from pykb.runtime.client.http1 import Answer, Http1Stream
-from pykb.runtime.client.pool import ConnectFailed, Pool
 from pykb.runtime.client.server import Server
-from pykb.runtime.client.throttle import Throttle
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.election.fence import check_fence
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status

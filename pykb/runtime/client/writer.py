@@ -10,6 +10,8 @@ import logging
 from datetime import timedelta
 from typing import Any, overload
 
+from pykb.runtime.client._endpoint import Endpoint, Exchange
+from pykb.runtime.client._selection import Fields, Labels, query_pairs
 from pykb.runtime.client.apply_configuration import refuse_partial, to_configuration
 from pykb.runtime.client.codec import (
     AnyObject,
@@ -22,10 +24,8 @@ from pykb.runtime.client.codec import (
     replace_content,
     to_wire,
 )
-from pykb.runtime.client.endpoint import Endpoint, Exchange
 from pykb.runtime.client.options import Propagation
 from pykb.runtime.client.patches import Patch
-from pykb.runtime.client.selection import Fields, Labels, query_pairs
 from pykb.runtime.errors import NotFound
 
 logger = logging.getLogger(__name__)

@@ -11,18 +11,18 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import INCOMPLETE_CONTROLLER
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import Kind, gvk_of
-from pykb.runtime.controller.controller import Controller, ControllerChanges, ControllerOptions, Reconciles
-from pykb.runtime.controller.given import check_function, check_kind, checked_predicates
-from pykb.runtime.controller.handler import (
+from pykb.runtime.controller._handler import (
     EnqueueRequestForObject,
     EnqueueRequestForOwner,
     EnqueueRequestsFromMap,
     EventHandler,
     MapFunction,
 )
-from pykb.runtime.controller.predicate import EventFilter, EventFilters
+from pykb.runtime.controller._predicate import EventFilter, EventFilters
+from pykb.runtime.controller._source import KindSource, Source
+from pykb.runtime.controller.controller import Controller, ControllerChanges, ControllerOptions, Reconciles
+from pykb.runtime.controller.given import check_function, check_kind, checked_predicates
 from pykb.runtime.controller.reconcile import Request, RequestT
-from pykb.runtime.controller.source import KindSource, Source
 
 if TYPE_CHECKING:
     from pykb.runtime.manager.manager import Manager

@@ -14,18 +14,18 @@ from functools import partial
 from typing import Any, Generic, Protocol, TypedDict
 
 from pykb.api.unreadable import UnreadableObject
-from pykb.runtime.awaiting import NotAwaited, watch_for_not_awaited
-from pykb.runtime.bridge import Bridge
+from pykb.runtime._awaiting import NotAwaited, watch_for_not_awaited
+from pykb.runtime._bridge import Bridge
+from pykb.runtime._logging import ReconcileContext, current_reconcile
+from pykb.runtime._metrics import ControllerMetrics, Metrics
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.controller._source import Source
 from pykb.runtime.controller.given import check_durations, check_function
 from pykb.runtime.controller.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.controller.ratelimit import RateLimiter
 from pykb.runtime.controller.reconcile import Request, RequestT, RequestT_contra, Result, TerminalError
-from pykb.runtime.controller.source import Source
 from pykb.runtime.election.fence import check_fence
 from pykb.runtime.errors import ApiError, ServerUnreachable
-from pykb.runtime.logging import ReconcileContext, current_reconcile
-from pykb.runtime.metrics import ControllerMetrics, Metrics
 from pykb.runtime.objects.owner import NotControlled
 
 logger = logging.getLogger(__name__)

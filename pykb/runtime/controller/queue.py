@@ -34,7 +34,7 @@ class QueueShutDown(Exception):  # noqa: N818 - the normal end of a queue, not a
 
 
 class QueueObserver(Protocol):
-    """Hears what happens in a queue; :mod:`pykb.runtime.metrics` counts it."""
+    """Hears what happens in a queue; :mod:`pykb.runtime._metrics` counts it."""
 
     def added(self, priority: int) -> None:
         """A key was added, and it was not waiting before."""

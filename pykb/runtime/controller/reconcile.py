@@ -67,7 +67,7 @@ class Reconciler(ABC, Generic[RequestT]):
     """Moves the cluster towards what one object asks for.
 
     Subclasses implement :meth:`reconcile`, as a coroutine or as a plain method. That runs in a thread of a
-    bounded pool, and uses ``self.client.sync`` (see :func:`~pykb.runtime.bridge.await_in_thread`). The contract:
+    bounded pool, and uses ``self.client.sync`` (see :func:`~pykb.runtime._bridge.await_in_thread`). The contract:
 
     * **Level-based.** Look at how things are and bring them to how they should be; do not act on what happened. Events
       are merged, repeated after a restart, and can be missed altogether.

@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from pykb.runtime.debug.report import queue_line, reconciles, task_groups, thread_groups
-from pykb.runtime.debug.stacks import GROUPS, Stack
+from pykb.runtime.debug._report import queue_line, reconciles, task_groups, thread_groups
+from pykb.runtime.debug._stacks import GROUPS, Stack
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller

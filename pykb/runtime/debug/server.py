@@ -15,10 +15,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from pykb.runtime._logging import log_levels, set_log_level
 from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.debug.measure import Measurement, Profile, heap_growth, started
-from pykb.runtime.debug.report import controllers_text, groups_text, memory_text, task_groups, thread_groups
-from pykb.runtime.logging import log_levels, set_log_level
+from pykb.runtime.debug._measure import Measurement, Profile, heap_growth, started
+from pykb.runtime.debug._report import controllers_text, groups_text, memory_text, task_groups, thread_groups
 from pykb.runtime.serving import Handler, HttpError, HttpRequest, HttpResponse, Limits, Middleware, Routes
 from pykb.runtime.serving.bind import BindAddress
 

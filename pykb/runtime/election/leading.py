@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import timedelta
 
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
 from pykb.runtime.events.recorder import EventRecorder
 from pykb.runtime.manager.ending import Ending
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.metrics import Metrics
 
 _LEASE = "the lease has run out, and another replica may work"
 

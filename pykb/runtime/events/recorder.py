@@ -22,14 +22,14 @@ from pykb.api.events.v1 import Event, EventSeries
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import PykbError
-from pykb.runtime.bridge import loop_of_thread
+from pykb.runtime._bridge import loop_of_thread
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, resource_version_of, uid_of
 from pykb.runtime.client.patches import MergePatch
 from pykb.runtime.client.pending import keep
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import ApiError, NotFound, ServerUnreachable
-from pykb.runtime.events.correlator import Correlator, CorrelatorOptions, EventKey, Recent
+from pykb.runtime.events._correlator import Correlator, CorrelatorOptions, EventKey, Recent
 
 logger = logging.getLogger(__name__)
 

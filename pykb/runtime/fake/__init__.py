@@ -12,7 +12,7 @@ watches and dry runs as the real one does; there are no controllers, no webhooks
 For those, and for the last word on anything, there is ``pykb.envtest``.
 """
 
-from pykb.runtime.fake.client import fake_client
-from pykb.runtime.fake.server import FakeApiServer
+from pykb.runtime.fake._client import fake_client
+from pykb.runtime.fake._server import FakeApiServer
 
 __all__ = ["FakeApiServer", "fake_client"]

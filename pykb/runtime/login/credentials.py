@@ -1,7 +1,7 @@
 """What a connection to an API server needs: plain values, the same for pykb's client and for kopf's.
 
-Nothing here reads a file or runs a program; :mod:`~pykb.runtime.login.kubeconfig` and
-:mod:`~pykb.runtime.login.incluster` do.
+Nothing here reads a file or runs a program; :mod:`~pykb.runtime.login._kubeconfig` and
+:mod:`~pykb.runtime.login._incluster` do.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ import threading
 import time
 from datetime import timedelta
 
-from pykb.runtime.manager.stall import where_stands
+from pykb.runtime.manager._stall import where_stands
 
 logger = logging.getLogger(__name__)
 

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CONTROLLER_NAME
-from pykb.runtime.awaiting import watch_for_not_awaited
+from pykb.runtime._awaiting import watch_for_not_awaited
+from pykb.runtime._logging import configure_logging
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.cache.informer_cache import CacheOptions, InformerCache
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.clock import Clock, SystemClock
-from pykb.runtime.logging import configure_logging
 from pykb.runtime.login import CredentialSource, DiscoveredCredentials
+from pykb.runtime.manager._health import Check, Checks, ping
+from pykb.runtime.manager._program import run_program
+from pykb.runtime.manager._runnables import RunFunction, Runnable, RunnableGroup
+from pykb.runtime.manager._servers import Servers
+from pykb.runtime.manager._signals import StopSignals
+from pykb.runtime.manager._stall import StallWatch
 from pykb.runtime.manager.ending import MARGIN, Ending
-from pykb.runtime.manager.health import Check, Checks, ping
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.manager.process_memory import settle
-from pykb.runtime.manager.program import run_program
-from pykb.runtime.manager.runnables import RunFunction, Runnable, RunnableGroup
-from pykb.runtime.manager.servers import Servers
-from pykb.runtime.manager.signals import StopSignals
-from pykb.runtime.manager.stall import StallWatch
-from pykb.runtime.metrics import Metrics
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry

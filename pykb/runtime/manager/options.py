@@ -12,10 +12,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Self, TypedDict, Unpack
 
+from pykb.runtime._logging import LOG_LEVELS, LogFormat
 from pykb.runtime.cache.informer_cache import CacheOptions
 from pykb.runtime.client.options import FIELD_MANAGER_LENGTH, ClientOptions, main_module, program_name
 from pykb.runtime.controller.given import check_durations, check_names
-from pykb.runtime.logging import LOG_LEVELS, LogFormat
 from pykb.runtime.serving.bind import BindAddress
 
 DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"

@@ -26,9 +26,9 @@ from pykb.runtime.client.codec import (
 )
 from pykb.runtime.client.patches import JsonPatch
 from pykb.runtime.errors import AlreadyExists, Conflict, NotFound
-from pykb.runtime.objects.apply_memory import contains, memory_of
-from pykb.runtime.objects.controlled import ATTEMPTS, check_controlled
-from pykb.runtime.objects.create_or_update import OperationResult, find_stored, result_of
+from pykb.runtime.objects._apply_memory import contains, memory_of
+from pykb.runtime.objects._controlled import ATTEMPTS, check_controlled
+from pykb.runtime.objects._create_or_update import OperationResult, find_stored, result_of
 from pykb.runtime.objects.fieldset import holds_exactly, own_entry
 from pykb.runtime.objects.owner import controller_of, set_controller_reference
 from pykb.runtime.objects.structure import UNKNOWN, structure_of_class

@@ -9,7 +9,7 @@ from typing import Any
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObjectT, is_deleted
 from pykb.runtime.client.patches import merge_from
-from pykb.runtime.objects.finalizer_list import add_finalizer, has_finalizer, let_go, remove_finalizer
+from pykb.runtime.objects._finalizer_list import add_finalizer, has_finalizer, let_go, remove_finalizer
 
 CleanUp = Callable[[Any], Awaitable[object] | None]
 """Undoes what was done for an object. It is called again after a failure, also one of another clean-up, and so must

@@ -4,10 +4,10 @@ Parsing is httptools', TLS is the event loop's. A web framework would bring rout
 here needs; aiohttp's took 10 MiB of every manager, and most of the CPU time of a webhook.
 """
 
-from pykb.runtime.serving.connections import Limits
-from pykb.runtime.serving.message import JSON, Handler, HttpError, HttpRequest, HttpResponse
-from pykb.runtime.serving.routes import Middleware, Routes, passing
-from pykb.runtime.serving.server import HttpServer
+from pykb.runtime.serving._connections import Limits
+from pykb.runtime.serving._message import JSON, Handler, HttpError, HttpRequest, HttpResponse
+from pykb.runtime.serving._routes import Middleware, Routes, passing
+from pykb.runtime.serving._server import HttpServer
 
 __all__ = [
     "JSON",

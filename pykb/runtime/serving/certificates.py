@@ -14,12 +14,12 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CERTIFICATE
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.manager.options import CertificateOptions, TlsOptions
+from pykb.runtime.serving._self_signed import made_elsewhere
 from pykb.runtime.serving.secret_file import secret_file
-from pykb.runtime.serving.self_signed import made_elsewhere
 from pykb.runtime.serving.tls import check_client_ca, demand_client_certificate, server_context
 
 if TYPE_CHECKING:
-    from pykb.runtime.metrics import Metrics
+    from pykb.runtime._metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CLIENT_CA, TLS_OPTION
-from pykb.runtime.serving.message import Handler, HttpError, HttpRequest, HttpResponse
-from pykb.runtime.serving.routes import Middleware
+from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse
+from pykb.runtime.serving._routes import Middleware
 
 MIN_VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
 """Kubernetes clients speak 1.2 at least."""

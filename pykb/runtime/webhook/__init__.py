@@ -4,8 +4,8 @@ What most programs need is in :mod:`pykb.runtime` (``Defaulter``, ``Validator``,
 answers of the raw layer, for ``manager.webhook_server.register("/path", handler)``.
 """
 
-from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse, Operation, UserInfo
-from pykb.runtime.webhook.response import allowed, denied, errored, patched
+from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse, Operation, UserInfo
+from pykb.runtime.webhook._response import allowed, denied, errored, patched
 
 __all__ = [
     "AdmissionRequest",

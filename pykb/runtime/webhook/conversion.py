@@ -19,12 +19,12 @@ from pykb.api.unreadable import UnreadableObject
 from pykb.diagnostics import EnvironmentProblem, PykbError
 from pykb.diagnostics.codes.webhook_runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
+from pykb.runtime._logging import current_call
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.codec import from_wire
-from pykb.runtime.logging import current_call
-from pykb.runtime.metrics import Metrics
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
-from pykb.runtime.webhook.call import CONVERSION, in_thread
-from pykb.runtime.webhook.failure import without_values
+from pykb.runtime.webhook._call import CONVERSION, in_thread
+from pykb.runtime.webhook._failure import without_values
 
 logger = logging.getLogger(__name__)
 

@@ -18,16 +18,16 @@ from pykb.api.time import parse_duration
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.webhook_runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import Clock
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.metrics import Metrics
 from pykb.runtime.serving import JSON, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
 from pykb.runtime.serving.bind import BindAddress
 from pykb.runtime.serving.certificates import ServingCertificate, make_certificate
 from pykb.runtime.serving.tls import client_checks
-from pykb.runtime.webhook.admission import AdmissionRequest, AdmissionResponse
-from pykb.runtime.webhook.endpoint import AdmissionEndpoint
-from pykb.runtime.webhook.leaving import Leaving
+from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse
+from pykb.runtime.webhook._endpoint import AdmissionEndpoint
+from pykb.runtime.webhook._leaving import Leaving
 from pykb.runtime.webhook.steps import Lane, Steps
 
 if TYPE_CHECKING:

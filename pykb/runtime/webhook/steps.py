@@ -17,8 +17,8 @@ from contextvars import ContextVar
 from datetime import timedelta
 from typing import Any, TypeVar
 
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import Clock
-from pykb.runtime.metrics import Metrics
 
 logger = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from pykb.api.wire import encode
 from pykb.gen.checks.value import misfits
 from pykb.gen.ir import SchemaNode
 from pykb.meta.names import is_subdomain
-from pykb.testing.objects.scalars import Strategy, dns_labels
-from pykb.testing.objects.values import NothingFitsError, UnsatisfiableFieldError, metadata, values_of
-from pykb.testing.paths import check_paths
-from pykb.testing.schemas import schema_in, schema_of
+from pykb.testing._paths import check_paths
+from pykb.testing._schemas import schema_in, schema_of
+from pykb.testing.objects._scalars import Strategy, dns_labels
+from pykb.testing.objects._values import NothingFitsError, UnsatisfiableFieldError, metadata, values_of
 
 __all__ = ["NothingFitsError", "Override", "UnsatisfiableFieldError", "drawn_objects", "manifests_of", "objects_of"]
 

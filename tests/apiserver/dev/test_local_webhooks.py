@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from pykb.dev._webhooks import LocalWebhooks
 from pykb.dev.project import DevProject
-from pykb.dev.webhooks import LocalWebhooks
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest

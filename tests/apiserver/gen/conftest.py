@@ -11,7 +11,7 @@ import pytest
 from pykb.diagnostics import Diagnostics
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest
-from pykb.gen.crd import find_crds
+from pykb.gen._crd import find_crds
 from pykb.gen.emit.crd import crd_object
 from pykb.gen.options import GenerateOptions
 from pykb.gen.sources import read_sources

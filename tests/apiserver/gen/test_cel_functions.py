@@ -10,8 +10,8 @@ from random import Random
 import pytest
 
 from pykb.envtest.rest import Rest
-from pykb.gen.cel.functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE
-from pykb.gen.cel.overloads import _table
+from pykb.gen.cel._functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE
+from pykb.gen.cel._overloads import _table
 from pykb.gen.cel.parser import parse
 from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.types import CelType

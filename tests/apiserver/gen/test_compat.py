@@ -12,7 +12,7 @@ import pytest
 
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest
-from pykb.gen.compat.change import (
+from pykb.gen.compat._change import (
     DEFAULTED,
     EMBEDDED,
     IMMUTABLE,
@@ -27,7 +27,7 @@ from pykb.gen.compat.change import (
     VERSION_GONE,
     Effect,
 )
-from pykb.gen.compat.definition import compare_definitions
+from pykb.gen.compat._definition import compare_definitions
 
 pytestmark = pytest.mark.apiserver
 

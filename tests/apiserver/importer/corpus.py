@@ -17,12 +17,12 @@ from typing import Any
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.importer.builtin import builtin_types
-from pykb.importer.compare import differences
+from pykb.importer._builtin import builtin_types
+from pykb.importer._compare import differences
+from pykb.importer._package import package_files
+from pykb.importer._verify import regenerate
 from pykb.importer.definition import Definition, find_definitions
-from pykb.importer.package import package_files
 from pykb.importer.source import read_sources
-from pykb.importer.verify import regenerate
 
 pytestmark = pytest.mark.apiserver
 

@@ -13,10 +13,10 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.envtest import get_assets
+from pykb.importer._package import package_files
+from pykb.importer._verify import regenerate
 from pykb.importer.definition import find_definitions
-from pykb.importer.package import package_files
 from pykb.importer.source import read_sources
-from pykb.importer.verify import regenerate
 from pykb.runtime import Client
 from pykb.runtime.errors import Invalid
 from pykb.tools.kubectl import Kubectl

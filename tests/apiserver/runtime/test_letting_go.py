@@ -22,7 +22,7 @@ from pykb.runtime import (
     release_finalizer,
 )
 from pykb.testing import eventually, running
-from pykb.testing.managers import RunManager
+from pykb.testing._managers import RunManager
 
 from .conftest import client_for, manager_for  # noqa: TID252 - shared by this folder only
 

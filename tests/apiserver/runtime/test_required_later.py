@@ -8,7 +8,7 @@ import pytest
 
 from pykb.api import Converter, CustomResource, GroupVersion, Int32, Struct, carry_over
 from pykb.runtime import Defaulter, Denied, Invalid, ManagerOptions, MergePatch, Validator, WebhookBuilder
-from pykb.testing.managers import RunManager
+from pykb.testing._managers import RunManager
 
 from .conftest import client_for  # noqa: TID252 - shared by this folder only
 

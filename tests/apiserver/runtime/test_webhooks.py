@@ -36,7 +36,7 @@ from pykb.runtime.errors import InternalServerError
 from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.serving.certificates import POLL
 from pykb.testing import eventually, running
-from pykb.testing.managers import RunManager
+from pykb.testing._managers import RunManager
 
 from .conftest import client_for  # noqa: TID252 - shared by this folder only
 

@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest.archive import Archive
+from pykb.envtest._archive import Archive
+from pykb.envtest._sources import SourceUnusable
 from pykb.envtest.assets import default_sources
 from pykb.envtest.cache import platform_name
 from pykb.envtest.reporter import Silent
-from pykb.envtest.sources import SourceUnusable
 
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 
@@ -159,7 +159,7 @@ def test_only_the_web_is_asked(publisher: Publisher, tmp_path: Path, address: st
 
 def test_an_archive_has_a_size(publisher: Publisher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The whole, and each program in it, which may be small until it is unpacked."""
-    monkeypatch.setattr("pykb.envtest.archive.ARCHIVE_LIMIT", 1 << 20)
+    monkeypatch.setattr("pykb.envtest._archive.ARCHIVE_LIMIT", 1 << 20)
     for content in (b"x" * (2 << 20), tarball({"etcd": bytes(2 << 20)})):
         publisher.publish("1.99.0", content)
         with pytest.raises(SourceUnusable, match="has more than 1 MiB"):

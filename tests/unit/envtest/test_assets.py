@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.envtest._sources import SourceUnusable, VersionUnknown
 from pykb.envtest.assets import find_assets, get_assets
 from pykb.envtest.cache import Cache
 from pykb.envtest.reporter import Reporter
-from pykb.envtest.sources import SourceUnusable, VersionUnknown
 from pykb.envtest.versions import parse_version
 
 

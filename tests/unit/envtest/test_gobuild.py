@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pykb.envtest.gobuild import GoModules
+from pykb.envtest._gobuild import GoModules
+from pykb.envtest._sources import SourceUnusable, VersionUnknown
 from pykb.envtest.reporter import Step
-from pykb.envtest.sources import SourceUnusable, VersionUnknown
 
 GO_MOD = """module k8s.io/kubernetes
 

@@ -16,10 +16,10 @@ from files_killing import run_and_break
 from files_trees import Tree, read_tree
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.files import journal
+from pykb.files import _journal as journal
+from pykb.files._journal import digest
+from pykb.files._workspace import OutsideError, locate
 from pykb.files.apply import apply, pending, recover
-from pykb.files.journal import digest
-from pykb.files.workspace import OutsideError, locate
 from pykb.scaffold.plan import PlanBuilder
 
 Make = Callable[..., Path]

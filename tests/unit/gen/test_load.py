@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.gen.load import find_files
+from pykb.gen._load import find_files
 from pykb.gen.options import GenerateOptions
 from pykb.gen.run import GenerateResult, generate
 

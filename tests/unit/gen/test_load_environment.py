@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostics
-from pykb.gen.load import importing, load
+from pykb.gen._load import importing, load
 
 
 def test_what_is_installed_in_the_projects_environment_stays_imported(tmp_path, monkeypatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.gen.builtin_texts import read_builtin_texts
+from pykb.gen._builtin_texts import read_builtin_texts
 from pykb.gen.options import GenerateOptions
 from pykb.gen.run import generate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pykb.diagnostics import Diagnostics, Severity
-from pykb.gen.commandline import (
+from pykb.gen._commandline import (
     CommandLine,
     CrdOptions,
     OutputKind,

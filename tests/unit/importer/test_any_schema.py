@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pykb.diagnostics import Diagnostics
+from pykb.importer._package import package_files
+from pykb.importer._verify import verify
 from pykb.importer.definition import find_definitions
-from pykb.importer.package import package_files
 from pykb.importer.source import Document
-from pykb.importer.verify import verify
 
 Schemas = st.SearchStrategy[dict[str, Any]]
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.importer.builtin import builtin_types
-from pykb.importer.compare import differences
+from pykb.importer._builtin import builtin_types
+from pykb.importer._compare import differences
+from pykb.importer._package import package_files
+from pykb.importer._verify import regenerate, verify
 from pykb.importer.definition import find_definitions
-from pykb.importer.package import package_files
 from pykb.importer.source import Document, read_sources
-from pykb.importer.verify import regenerate, verify
 
 CRDS = Path(__file__).parents[3] / "testdata" / "import" / "crds"
 
@@ -169,7 +169,7 @@ def test_the_same_crds_in_another_order_make_the_same_modules(make_crd) -> None:
 
 
 def _schema_of(name: str) -> dict[str, object]:
-    from pykb.importer.builtin import _schemas
+    from pykb.importer._builtin import _schemas
 
     return dict(next(schema for cls, schema in _schemas() if cls.__name__ == name))
 

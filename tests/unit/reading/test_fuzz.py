@@ -14,13 +14,14 @@ from pathlib import Path
 import pytest
 import yaml
 
+from pykb.api._regex import to_rust
 from pykb.api.quantity import Quantity
-from pykb.api.regex import to_rust
 from pykb.api.time import parse_duration, parse_time
 from pykb.diagnostics import Diagnostics, EnvironmentProblem
 from pykb.envtest.crds import read_crds
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import WebhookManifest
+from pykb.gen._settings import read_settings
 from pykb.gen.cel.evaluate import verdict
 from pykb.gen.cel.findings import Findings
 from pykb.gen.cel.parser import parse as parse_cel
@@ -29,9 +30,8 @@ from pykb.gen.cel.syntax import CelSyntaxError
 from pykb.gen.checks.patterns import is_match, pattern_problem
 from pykb.gen.ir import SchemaNode
 from pykb.gen.manifest import load_manifest
-from pykb.gen.settings import read_settings
+from pykb.importer._package import package_files
 from pykb.importer.definition import find_definitions
-from pykb.importer.package import package_files
 from pykb.importer.source import parse as parse_source
 from pykb.markers.collect import collect
 from pykb.markers.registry import builtin_registry
@@ -41,7 +41,7 @@ from pykb.project.resource import Resource
 from pykb.project.writer import with_resource
 from pykb.reading import json_text, python_text, yaml_text
 from pykb.runtime.client.label_selector import LabelSelector
-from pykb.runtime.login.kubeconfig import KubeconfigSource
+from pykb.runtime.login._kubeconfig import KubeconfigSource
 from pykb.scaffold.insert import Fragment, FragmentKind, insert
 from pykb.scaffold.kustomization import Member, extend
 

@@ -10,7 +10,8 @@ import pytest
 import yaml
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.login import KubeconfigSource, execplugin
+from pykb.runtime.login import KubeconfigSource
+from pykb.runtime.login import _execplugin as execplugin
 
 V1 = "client.authentication.k8s.io/v1"
 V1BETA1 = "client.authentication.k8s.io/v1beta1"

@@ -9,7 +9,7 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.login import Impersonation, KubeconfigSource
-from pykb.runtime.login.config import read_kubeconfig, resolve_context
+from pykb.runtime.login._config import read_kubeconfig, resolve_context
 
 
 def _config(

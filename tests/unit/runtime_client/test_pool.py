@@ -9,10 +9,10 @@ from dataclasses import replace
 import pytest
 import uvloop
 
-from pykb.runtime.client import pool as pool_module
+from pykb.runtime.client import _pool as pool_module
+from pykb.runtime.client._http1 import ConnectionLost
+from pykb.runtime.client._pool import ConnectFailed, Peer, Pool
 from pykb.runtime.client.connection import Call
-from pykb.runtime.client.http1 import ConnectionLost
-from pykb.runtime.client.pool import ConnectFailed, Peer, Pool
 from pykb.runtime.client.server import Server
 from pykb.runtime.login import Credentials, Impersonation
 

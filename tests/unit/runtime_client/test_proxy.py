@@ -10,8 +10,8 @@ import uvloop
 
 from pykb.envtest.certificates import Authority
 from pykb.runtime.client import Call, Transport
+from pykb.runtime.client._proxy import Proxy
 from pykb.runtime.client.headers import environment_proxy
-from pykb.runtime.client.proxy import Proxy
 from pykb.runtime.errors import ServerUnreachable
 from pykb.runtime.login import Credentials, StaticCredentials
 

@@ -6,11 +6,11 @@ from datetime import timedelta
 import pytest
 
 from pykb.runtime import BucketLimiter
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.client import Call, Transport, TransportOptions
-from pykb.runtime.client.throttle import Throttle
+from pykb.runtime.client._throttle import Throttle
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.login import Credentials, StaticCredentials
-from pykb.runtime.metrics import Metrics
 from pykb.testing import eventually
 
 GET = Call("GET", "/api/v1/namespaces/default/configmaps/a")

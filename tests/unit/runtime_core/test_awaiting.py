@@ -10,11 +10,11 @@ import pytest
 
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime.awaiting import watch_for_not_awaited
+from pykb.runtime._awaiting import watch_for_not_awaited
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.controller.controller import Controller
 from pykb.runtime.controller.reconcile import Reconciler, Request
 from pykb.runtime.fake import fake_client
-from pykb.runtime.metrics import Metrics
 from pykb.testing import eventually
 
 A = Request("default", "a")

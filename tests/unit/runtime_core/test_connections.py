@@ -14,10 +14,10 @@ from benchmarks import flood
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import HttpResponse, HttpServer
+from pykb.runtime.serving._connections import AHEAD, IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
+from pykb.runtime.serving._protocol import HEAD, HEADERS
 from pykb.runtime.serving.bind import BindAddress
 from pykb.runtime.serving.certificates import ServingCertificate
-from pykb.runtime.serving.connections import AHEAD, IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
-from pykb.runtime.serving.protocol import HEAD, HEADERS
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 
@@ -317,7 +317,7 @@ from pykb.runtime.serving.bind import BindAddress
 from pykb.runtime.serving.certificates import ServingCertificate
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import HttpServer, Limits
-from pykb.runtime.serving.protocol import ServerProtocol
+from pykb.runtime.serving._protocol import ServerProtocol
 
 async def main():
     certificate = ServingCertificate(CertificateOptions())

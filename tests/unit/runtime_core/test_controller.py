@@ -8,14 +8,14 @@ from datetime import timedelta
 import pytest
 
 from pykb.api.meta.v1 import OwnerReference
+from pykb.runtime._logging import current_reconcile
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import VirtualClock
+from pykb.runtime.controller._source import FuncSource
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.controller.queue import LOW_PRIORITY
 from pykb.runtime.controller.reconcile import Reconciler, Request, Result, TerminalError
-from pykb.runtime.controller.source import FuncSource
 from pykb.runtime.errors import Conflict
-from pykb.runtime.logging import current_reconcile
-from pykb.runtime.metrics import Metrics
 from pykb.runtime.objects.owner import NotControlled
 from pykb.testing import eventually
 

@@ -11,14 +11,14 @@ import aiohttp
 import pytest
 
 from pykb.runtime import set_log_level
+from pykb.runtime._logging import configure_logging, log_levels
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.controller.reconcile import Request
-from pykb.runtime.debug import measure
-from pykb.runtime.debug.report import bounded, groups_text
+from pykb.runtime.debug import _measure as measure
+from pykb.runtime.debug._report import bounded, groups_text
+from pykb.runtime.debug._stacks import Group, grouped, task_stack
 from pykb.runtime.debug.server import DebugEndpoints, only_from_here
-from pykb.runtime.debug.stacks import Group, grouped, task_stack
-from pykb.runtime.logging import configure_logging, log_levels
 from pykb.runtime.serving import HttpServer
 from pykb.runtime.serving.bind import BindAddress
 from pykb.testing import eventually

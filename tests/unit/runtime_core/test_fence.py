@@ -10,7 +10,7 @@ from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.controller.reconcile import Reconciler, Request
 from pykb.runtime.election.fence import check_fence, fenced
 from pykb.runtime.login import Credentials
-from pykb.runtime.manager.runnables import RunnableGroup
+from pykb.runtime.manager._runnables import RunnableGroup
 
 A, B = Request("default", "a"), Request("default", "b")
 

@@ -9,17 +9,17 @@ import pytest
 from pykb.api.unreadable import FieldProblem, UnreadableObject
 from pykb.meta.gvk import GroupKind, NamespacedName
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.controller.event import Event, EventType
-from pykb.runtime.controller.handler import (
+from pykb.runtime.controller._handler import (
     EnqueueRequestForObject,
     EnqueueRequestForOwner,
     EnqueueRequestsFromMap,
     FuncHandler,
 )
-from pykb.runtime.controller.predicate import Where
+from pykb.runtime.controller._predicate import Where
+from pykb.runtime.controller._source import Channel, ChannelSource, Dispatcher, FuncSource
+from pykb.runtime.controller.event import Event, EventType
 from pykb.runtime.controller.queue import LOW_PRIORITY, WorkQueue
 from pykb.runtime.controller.reconcile import Request
-from pykb.runtime.controller.source import Channel, ChannelSource, Dispatcher, FuncSource
 
 from .conftest import WIDGET, turn, widget  # noqa: TID252 - shared by this folder only
 

@@ -8,9 +8,9 @@ import pytest
 
 from pykb.runtime.clock import SystemClock
 from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
+from pykb.runtime.serving._connections import Connections
+from pykb.runtime.serving._protocol import ServerProtocol
 from pykb.runtime.serving.bind import BindAddress
-from pykb.runtime.serving.connections import Connections
-from pykb.runtime.serving.protocol import ServerProtocol
 from pykb.testing import eventually
 
 LOOPBACK = BindAddress("127.0.0.1", 0)

@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
+from pykb.runtime._logging import LogFormat, ReconcileContext, configure_logging, current_reconcile
 from pykb.runtime.controller.reconcile import Request
-from pykb.runtime.logging import LogFormat, ReconcileContext, configure_logging, current_reconcile
 
 CONTEXT = ReconcileContext("widget", "4f6c", Request("default", "a"))
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import kopf
 import pytest
 
-from pykb.runtime.logging import configure_logging
+from pykb.runtime._logging import configure_logging
 
 
 @pytest.fixture(autouse=True)

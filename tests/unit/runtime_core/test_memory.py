@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from pykb.runtime._tally import Distribution
 from pykb.runtime.manager.process_memory import THRESHOLDS, importing
-from pykb.runtime.tally import Distribution
 
 
 def test_nothing_is_collected_while_modules_are_imported():

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from pykb.runtime._logging import LogFormat
 from pykb.runtime.client.options import ClientOptions
-from pykb.runtime.logging import LogFormat
 from pykb.runtime.manager.options import CertificateOptions, ManagerOptions, TlsOptions
 from pykb.runtime.serving.bind import BindAddress
 

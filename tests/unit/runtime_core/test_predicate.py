@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pykb.runtime.client.label_selector import LabelSelector
-from pykb.runtime.controller.event import Event, EventType
-from pykb.runtime.controller.predicate import (
+from pykb.runtime.controller._predicate import (
     AnnotationChanged,
     GenerationChanged,
     LabelChanged,
@@ -15,6 +14,7 @@ from pykb.runtime.controller.predicate import (
     ResourceVersionChanged,
     Where,
 )
+from pykb.runtime.controller.event import Event, EventType
 
 from .conftest import widget  # noqa: TID252 - shared by this folder only
 

@@ -14,16 +14,16 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.manager.health import Checks, ping
+from pykb.runtime.manager._health import Checks, ping
+from pykb.runtime.manager._servers import health_routes, metrics_routes
 from pykb.runtime.manager.options import CertificateOptions
-from pykb.runtime.manager.servers import health_routes, metrics_routes
-from pykb.runtime.metrics import Metrics
 from pykb.runtime.serving import HttpServer
+from pykb.runtime.serving._self_signed import self_signed
 from pykb.runtime.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
 from pykb.runtime.serving.bind import BindAddress
 from pykb.runtime.serving.certificates import ServingCertificate
-from pykb.runtime.serving.self_signed import self_signed
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 
@@ -300,7 +300,7 @@ def test_without_a_directory_a_certificate_is_made():
 
 async def test_a_check_that_hangs_fails_and_is_broken_off(serve, monkeypatch, caplog):
     """Probes come again and again: each would leave a task behind, and the kubelet an answer short."""
-    monkeypatch.setattr("pykb.runtime.manager.health.TIMEOUT", timedelta(milliseconds=50))
+    monkeypatch.setattr("pykb.runtime.manager._health.TIMEOUT", timedelta(milliseconds=50))
     ended = []
 
     async def hangs():

@@ -17,9 +17,9 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.fake import fake_client
-from pykb.runtime.manager.health import Checks
+from pykb.runtime.manager._health import Checks
+from pykb.runtime.manager._servers import health_routes
 from pykb.runtime.manager.options import CertificateOptions, TlsOptions
-from pykb.runtime.manager.servers import health_routes
 from pykb.runtime.serving import HttpServer, passing
 from pykb.runtime.serving.bind import BindAddress
 from pykb.runtime.serving.certificates import POLL, ServingCertificate

@@ -21,15 +21,15 @@ from pykb.runtime import (
     call_in_thread,
     ensure_applied,
 )
-from pykb.runtime.bridge import Bridge
+from pykb.runtime._bridge import Bridge
 from pykb.runtime.client import StatusWriter, SubresourceClient
-from pykb.runtime.client import sync as facade
-from pykb.runtime.client.subresource import ScaleClient
+from pykb.runtime.client import _sync as facade
+from pykb.runtime.client._subresource import ScaleClient
 from pykb.runtime.election.fence import check_fence, fenced
 from pykb.runtime.errors import NotFound
 from pykb.runtime.fake import fake_client
 from pykb.runtime.login import Credentials
-from pykb.runtime.webhook.call import call
+from pykb.runtime.webhook._call import call
 from pykb.testing import eventually, running
 
 KEY = "default/a"

@@ -13,7 +13,7 @@ import pytest
 from pykb.api import CustomResource, Field, GroupVersion, Int32, Quantity, Struct
 from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.fake import fake_client
-from pykb.runtime.webhook.jsonpatch import apply
+from pykb.runtime.webhook._jsonpatch import apply
 from pykb.testing import running
 
 GROUP = "infra.example.com"

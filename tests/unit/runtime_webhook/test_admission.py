@@ -19,8 +19,8 @@ from pykb.runtime import (
     answering,
     current_admission_request,
 )
+from pykb.runtime._logging import fields_of
 from pykb.runtime.errors import error_from_status
-from pykb.runtime.logging import fields_of
 from pykb.runtime.webhook import AdmissionRequest, Operation, allowed, denied, errored
 from pykb.runtime.webhook import patched as patching
 

@@ -18,10 +18,10 @@ import pytest
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import CertificateOptions, Client, Defaulter, Manager, ManagerOptions, VirtualClock, WebhookBuilder
 from pykb.runtime.fake import FakeApiServer, fake_client
+from pykb.runtime.serving._self_signed import self_signed
 from pykb.runtime.serving.certificates import POLL
-from pykb.runtime.serving.self_signed import self_signed
 from pykb.runtime.webhook import allowed
-from pykb.runtime.webhook.leaving import QUIET, RECENT, SPREAD
+from pykb.runtime.webhook._leaving import QUIET, RECENT, SPREAD
 from pykb.runtime.webhook.server import BODY_LIMIT
 from pykb.testing import eventually, running
 
@@ -491,7 +491,7 @@ async def main():
     asyncio.get_running_loop().call_later(0.1, manager.stop)
     await manager.start()
 asyncio.run(main())
-print([name for name in sys.modules if name.startswith(("pykb.runtime.webhook", "pykb.api.carry", "kopf"))])
+print([name for name in sys.modules if name.startswith(("pykb.runtime.webhook", "pykb.api._carry", "kopf"))])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from pykb.runtime import Denied, Validator, VirtualClock, WebhookBuilder
-from pykb.runtime.metrics import Metrics
+from pykb.runtime._metrics import Metrics
 from pykb.runtime.webhook import allowed
 from pykb.runtime.webhook.steps import INTERVAL, LIMIT, Lane, Steps
 from pykb.testing import eventually

@@ -8,8 +8,8 @@ import pytest
 
 from pykb.api import Struct
 from pykb.api.apps.v1 import Deployment
-from pykb.testing.differences import differences, is_within
-from pykb.testing.paths import check_paths, parse_path, spelt
+from pykb.testing._differences import differences, is_within
+from pykb.testing._paths import check_paths, parse_path, spelt
 
 
 def deployment(**spec: Any) -> Deployment:

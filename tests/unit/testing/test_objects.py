@@ -50,8 +50,8 @@ from pykb.gen.checks.patterns import is_match
 from pykb.gen.ir import SchemaNode
 from pykb.gen.lower.patch import patched
 from pykb.testing import UnsatisfiableFieldError, objects_of
-from pykb.testing.objects.scalars import _FORMATS
-from pykb.testing.objects.values import UNKNOWN, values_of
+from pykb.testing.objects._scalars import _FORMATS
+from pykb.testing.objects._values import UNKNOWN, values_of
 
 GROUP_VERSION = GroupVersion("random.example.com", "v1")
 T = TypeVar("T")

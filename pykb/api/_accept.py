@@ -1,0 +1,232 @@
+"""What each scalar accepts, as core schemas: the API server's judgement in place of Pydantic's.
+
+Every function takes a core schema of Pydantic and returns the one to use instead, constraints kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import re
+from collections.abc import Callable
+from datetime import date, time
+from enum import Enum
+from typing import Any, cast
+
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
+
+from pykb.api._regex import to_rust
+from pykb.api.time import format_duration, format_time, validate_duration, validate_time
+
+Schema = dict[str, Any]
+
+_INT64 = {"ge": -(2**63), "le": 2**63 - 1}
+_DECIMAL = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_EXACT_FLOAT = 2**53 - 1  # beyond, the server takes no float for an integer
+_CONSTRAINTS = ("ge", "gt", "le", "lt")
+
+
+def boolean(schema: Schema) -> Schema:
+    """Neither 1 nor "true"."""
+    return {"strict": True, **schema}
+
+
+def number(schema: Schema) -> Schema:
+    """An int or a float, no bool and no text; multiples are told as the server tells them."""
+    factor = schema.get("multiple_of")
+    if factor is None:
+        return {"strict": True, **schema}
+    inner = {key: value for key, value in schema.items() if key not in ("multiple_of", "ref")}
+
+    def check(value: float) -> float:
+        quotient = 1 / factor * value if factor < 1 else value / factor
+        nearest = float(round(quotient)) if math.isfinite(quotient) else math.inf
+        if abs(quotient) > _EXACT_FLOAT or abs(quotient - nearest) > 1e-9 * abs(nearest):
+            raise PydanticKnownError("multiple_of", {"multiple_of": factor})
+        return value
+
+    check.is_constraint = True  # type: ignore[attr-defined] # known to `stored`
+    made = core_schema.no_info_after_validator_function(check, cast("CoreSchema", {"strict": True, **inner}))
+    return cast("Schema", made)
+
+
+def text(schema: Schema) -> Schema:
+    """No bytes; patterns mean what RE2 means."""
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str):
+        schema = {**schema, "pattern": to_rust(pattern)}
+    return {"strict": True, **schema}
+
+
+def integer(schema: Schema) -> Schema:
+    """64 bits; a float without a fraction counts, since JSON does not tell ``5`` from ``5.0``; no bool and no text."""
+    if schema.get("strict") is not None:
+        return schema
+    bounded = {**schema, "strict": True}
+    for bound, other in (("ge", "gt"), ("le", "lt")):
+        if other not in schema:
+            bounded.setdefault(bound, _INT64[bound])
+    whole = core_schema.chain_schema(
+        [core_schema.float_schema(strict=True, ge=-_EXACT_FLOAT, le=_EXACT_FLOAT), core_schema.int_schema()]
+    )
+    either = core_schema.union_schema(
+        [core_schema.int_schema(strict=True), whole], mode="left_to_right", custom_error_type="int_type"
+    )
+    return cast("Schema", core_schema.chain_schema([either, cast("CoreSchema", bounded)]))
+
+
+def literal(schema: Schema) -> Schema:
+    """``Literal[1]`` takes no ``True``, ``Literal[True]`` no ``1``."""
+    expected = schema["expected"]
+    if all(isinstance(item, str) for item in expected):
+        return schema
+    shown = " or ".join(map(repr, expected))
+
+    def check(value: object) -> object:
+        if not any(_same(value, item) for item in expected):
+            raise PydanticKnownError("literal_error", {"expected": shown})
+        return value
+
+    return _before(check, schema)
+
+
+def enum(schema: Schema) -> Schema:
+    """A member, or its value exactly."""
+    cls: type[Enum] = schema["cls"]
+    values = [member.value for member in schema["members"]]
+    shown = " or ".join(map(repr, values))
+
+    def check(value: object) -> object:
+        if not isinstance(value, cls) and not any(_same(value, item) for item in values):
+            raise PydanticKnownError("enum", {"expected": shown})
+        return value
+
+    return _before(check, schema)
+
+
+def moment(schema: Schema) -> Schema:
+    """An aware datetime, or RFC 3339."""
+    inner = core_schema.datetime_schema(strict=True, **_bounds(schema))
+    return _before(validate_time, cast("Schema", inner), format_time)
+
+
+def duration(schema: Schema) -> Schema:
+    """A timedelta, or Go's text of one."""
+    inner = core_schema.timedelta_schema(strict=True, **_bounds(schema))
+    return _before(validate_duration, cast("Schema", inner), format_duration)
+
+
+def day(schema: Schema) -> Schema:
+    """A date, or its text; a datetime is no date."""
+    inner = core_schema.date_schema(strict=True, **_bounds(schema))
+    return _before(_read_date, cast("Schema", inner), date.isoformat)
+
+
+def time_of_day(schema: Schema) -> Schema:
+    """A time, or its text."""
+    inner = core_schema.time_schema(strict=True, **_bounds(schema))
+    return _before(_read_time, cast("Schema", inner), time.isoformat)
+
+
+def octets(schema: Schema) -> Schema:
+    """Bytes, or their base64."""
+    return _before(_read_base64, {**schema, "strict": True}, to_base64)
+
+
+def nonempty_octets(schema: Schema) -> Schema:
+    """Bytes in a custom resource: the server's check of ``format: byte`` refuses the empty text."""
+    return octets({"min_length": 1, **schema})
+
+
+def uuid(schema: Schema) -> Schema:
+    """A UUID, or its text without braces and prefix."""
+    return _before(_check_uuid, schema)
+
+
+def from_text(schema: Schema) -> Schema:
+    """Anything else whose wire form is a text: Pydantic's own types, but never made from a number."""
+    return _before(_refuse_numbers, schema)
+
+
+def decimal(schema: Schema) -> Schema:
+    """A text of digits, not those of other scripts, which Python knows too."""
+    return _before(_refuse_other_digits, schema)
+
+
+def address_or_path(schema: Schema) -> Schema:
+    """IP addresses, networks, paths; no address with a zone (``fe80::1%eth0``), which has no meaning elsewhere."""
+    made = core_schema.no_info_after_validator_function(_refuse_zone, cast("CoreSchema", from_text(schema)))
+    return cast("Schema", made)
+
+
+def to_base64(value: bytes) -> str:
+    """The wire form of bytes."""
+    return base64.b64encode(value).decode("ascii")
+
+
+def _before(check: Callable[[Any], object], schema: Schema, form: Callable[[Any], str] | None = None) -> Schema:
+    inner = {key: value for key, value in schema.items() if key != "ref"}
+    outer = core_schema.no_info_before_validator_function(
+        check,
+        cast("CoreSchema", inner),
+        serialization=core_schema.plain_serializer_function_ser_schema(form, when_used="json") if form else None,
+    )
+    return cast("Schema", outer)
+
+
+def _bounds(schema: Schema) -> Schema:
+    return {key: schema[key] for key in _CONSTRAINTS if key in schema}
+
+
+def _same(value: object, other: object) -> bool:
+    if isinstance(value, bool) or isinstance(other, bool):
+        return value is other
+    return value == other
+
+
+def _read_date(value: object) -> object:
+    if isinstance(value, str):
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value) is None:
+            raise PydanticCustomError("date", "expected a date such as 2026-01-31")
+        return date.fromisoformat(value)
+    return value
+
+
+def _read_time(value: object) -> object:
+    return time.fromisoformat(value) if isinstance(value, str) else value
+
+
+def _read_base64(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        return base64.b64decode(value, validate=True)
+    except binascii.Error as error:
+        raise PydanticCustomError("base64", "expected bytes, or a text in base64 as on the wire") from error
+
+
+def _check_uuid(value: object) -> object:
+    if isinstance(value, str) and not value[:1].isalnum():
+        raise PydanticCustomError("uuid", "expected a UUID such as 123e4567-e89b-12d3-a456-426614174000")
+    if isinstance(value, str) and value[:4].lower() == "urn:":
+        raise PydanticCustomError("uuid", "expected a UUID without urn:uuid: before it")
+    return _refuse_numbers(value)
+
+
+def _refuse_zone(value: object) -> object:
+    if getattr(value, "scope_id", None) is not None:
+        raise PydanticCustomError("ip_zone", "expected an address without a zone")
+    return value
+
+
+def _refuse_other_digits(value: object) -> object:
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value):
+        raise PydanticCustomError("decimal_parsing", "Input should be a valid decimal")
+    return _refuse_numbers(value)
+
+
+def _refuse_numbers(value: object) -> object:
+    if isinstance(value, bool | int | float | bytes):
+        raise PydanticCustomError("string_type", "Input should be a text")
+    return value

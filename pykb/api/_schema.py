@@ -1,0 +1,172 @@
+"""Makes Pydantic judge values as the API server does.
+
+Pydantic is lenient by default (``"5"`` and ``True`` pass as ``int``); a schema is not. Works on Pydantic's core schema,
+so every way of writing a type (alias, generic, inheritance) is covered; what is done to each scalar is in `accept`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from pykb.api import _accept as accept
+from pykb.api.annotations import LIST_TYPE, ListMap, ListSet
+from pykb.api.names import to_camel
+
+if TYPE_CHECKING:
+    from pykb.api.struct import Struct
+
+Schema = dict[str, Any]
+
+# Where a core schema holds other ones. Keys of mappings are left out: JSON's are always strings.
+_ONE = ("schema", "items_schema", "values_schema", "json_schema", "python_schema")
+_MANY = ("steps", "definitions")
+_DONE = "pykb"  # in the metadata of what has been rewritten
+
+_SCALARS = {
+    "bool": accept.boolean,
+    "bytes": accept.octets,
+    "date": accept.day,
+    "datetime": accept.moment,
+    "decimal": accept.decimal,
+    "enum": accept.enum,
+    "float": accept.number,
+    "int": accept.integer,
+    "lax-or-strict": accept.address_or_path,
+    "literal": accept.literal,
+    "str": accept.text,
+    "time": accept.time_of_day,
+    "timedelta": accept.duration,
+    "uuid": accept.uuid,
+}
+
+
+def as_api_server(schema: CoreSchema, owner: type[Struct], handler: GetCoreSchemaHandler) -> CoreSchema:
+    """The schema of a struct with the API server's view of values; other structs inside are left as they are."""
+    return cast("CoreSchema", _Walk(owner, handler).visit(cast("Schema", schema)))
+
+
+class _Walk:
+    """Rewrites the core schema of one struct."""
+
+    def __init__(self, owner: type[Struct], handler: GetCoreSchemaHandler) -> None:
+        self.owner = owner
+        self.handler = handler
+        self.seen: set[str] = set()
+        # The types of Kubernetes itself are validated by code of their own, which is more liberal in places.
+        self.custom = not owner.__module__.startswith("pykb.api.")
+
+    def visit(self, schema: Schema) -> Schema:
+        """The schema to use instead."""
+        kind, metadata = schema["type"], schema.get("metadata") or {}
+        if _DONE in metadata:
+            return schema
+        list_type = metadata.get(LIST_TYPE)
+        if list_type is not None and self.custom:
+            return self._without_duplicates(list_type, schema)
+        if kind in _SCALARS:
+            replace = accept.nonempty_octets if kind == "bytes" and self.custom else _SCALARS[kind]
+            made = replace(schema)
+            if made is not schema:
+                made["metadata"] = {**(made.get("metadata") or {}), _DONE: True}
+            return made
+        if kind == "definition-ref":
+            self._definition(schema)
+        elif kind != "model" or schema["cls"] is self.owner:
+            self._parts(schema)
+        return schema
+
+    def _without_duplicates(self, list_type: ListMap | ListSet, schema: Schema) -> Schema:
+        """Lists that are sets, or maps by keys, hold nothing twice."""
+        check = _KeysUnique(list_type.keys) if isinstance(list_type, ListMap) else _check_unique
+        rest = {key: value for key, value in schema["metadata"].items() if key != LIST_TYPE}
+        inner = cast("CoreSchema", self.visit({**schema, "metadata": rest}))
+        made = core_schema.no_info_after_validator_function(check, inner, metadata={_DONE: True})
+        return cast("Schema", made)
+
+    def _definition(self, reference: Schema) -> None:
+        """Named aliases and enums are kept apart; they are changed where they are."""
+        name = reference["schema_ref"]
+        if name in self.seen:
+            return
+        self.seen.add(name)
+        try:
+            target = cast("Schema", self.handler.resolve_ref_schema(cast("CoreSchema", reference)))
+        except LookupError:  # a struct that is still being built
+            return
+        made = self.visit(target)
+        if made is not target:
+            made = dict(made)
+            target.clear()
+            target.update(made, ref=name)
+
+    def _parts(self, schema: Schema) -> None:
+        for key in _ONE:
+            inner = schema.get(key)
+            if isinstance(inner, dict):
+                schema[key] = self.visit(inner)
+            elif isinstance(inner, list):  # of a tuple
+                schema[key] = [self.visit(item) for item in inner]
+        for key in _MANY:
+            if key in schema:
+                schema[key] = [self.visit(inner) for inner in schema[key]]
+        choices = schema.get("choices")
+        if isinstance(choices, list):
+            schema["choices"] = [(self.visit(c[0]), *c[1:]) if isinstance(c, tuple) else self.visit(c) for c in choices]
+        elif isinstance(choices, dict):
+            schema["choices"] = {k: self.visit(c) if isinstance(c, dict) else c for k, c in choices.items()}
+        fields = schema.get("fields")
+        if isinstance(fields, dict):
+            for field in fields.values():
+                field["schema"] = self.visit(field["schema"])
+        if schema["type"] in ("set", "frozenset"):
+            self._no_duplicates_in(schema)
+
+    def _no_duplicates_in(self, schema: Schema) -> None:
+        inner = {key: value for key, value in schema.items() if key != "ref"}
+        schema.clear()
+        schema.update(core_schema.no_info_before_validator_function(_check_unique, cast("CoreSchema", inner)))
+        schema["metadata"] = {_DONE: True}
+
+
+def _check_unique(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        seen: list[Any] = []
+        for item in value:
+            if item in seen:
+                raise PydanticCustomError("duplicate", "{item} is in the list twice", {"item": repr(item)})
+            seen.append(item)
+    return value
+
+
+_check_unique.is_constraint = True  # type: ignore[attr-defined] # known to `stored`
+
+
+class _KeysUnique:
+    """No two items of a list have the same keys."""
+
+    is_constraint = True
+
+    def __init__(self, keys: tuple[str, ...]) -> None:
+        self.keys = keys
+
+    def __call__(self, value: Any) -> Any:
+        seen: list[Any] = []
+        for item in value or ():
+            key = tuple(_field(item, name) for name in self.keys)
+            if key in seen:
+                shown = ", ".join(f"{name}: {part}" for name, part in zip(self.keys, key, strict=True))
+                raise PydanticCustomError("duplicate", "{keys} is in the list twice", {"keys": shown})
+            seen.append(key)
+        return value
+
+
+def _field(item: Any, wire_name: str) -> Any:
+    if isinstance(item, dict):
+        return item.get(wire_name)
+    for name, field in type(item).__pydantic_fields__.items():
+        if (field.alias or to_camel(name)) == wire_name:
+            return getattr(item, name, None)  # a partial item may get its keys later
+    return None

@@ -1,0 +1,165 @@
+"""The official envtest archives: binaries that the Kubernetes project publishes for every patch release."""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+import tempfile
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import ASSETS_CHECKSUM
+from pykb.envtest import pins
+from pykb.envtest._sources import SourceUnusable, VersionUnknown
+from pykb.envtest.cache import platform_name
+from pykb.envtest.components import CONTROLLER_MANAGER, KUBECTL
+from pykb.envtest.reporter import Reporter, Step
+from pykb.envtest.versions import is_exact, sort_key
+from pykb.reading import yaml_text
+
+INDEX = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"
+"""``releases: {v1.36.1: {<file name>: {hash: <SHA-512>, selfLink: <address>}}}``; setup-envtest reads it too."""
+
+INDEX_VARIABLE = "PYKB_ENVTEST_INDEX"
+"""The environment variable with the address of a mirror's index."""
+
+ARCHIVE_LIMIT = 1 << 30
+"""Bytes of an archive, and of each program in it. They have a tenth of that."""
+
+CONNECT_TIMEOUT = timedelta(seconds=5)
+CHUNK = 1 << 18
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The source of official archives.
+
+    Attributes:
+        index: Address of the index.
+        timeout: How long a connection may take, and how long it may stay silent.
+    """
+
+    index: str = INDEX
+    timeout: timedelta = CONNECT_TIMEOUT
+
+    @property
+    def title(self) -> str:
+        """What it is, for people."""
+        return "official envtest archive"
+
+    def resolve(self, version: str) -> str:
+        """An exact version as it is; for a minor the newest patch of the index."""
+        if is_exact(version):
+            return version
+        known = [name.removeprefix("v") for name in self._releases()]
+        patches = [name for name in known if is_exact(name) and name.startswith(f"{version}.")]
+        if not patches:
+            raise VersionUnknown(f"it has no release of {version}", filter(is_exact, known))
+        return max(patches, key=sort_key)
+
+    def get(self, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
+        """Download, verify and unpack one archive."""
+        if CONTROLLER_MANAGER in programs:
+            raise SourceUnusable(f"it has no {CONTROLLER_MANAGER}")
+        step = reporter.step(f"download the envtest archive of Kubernetes {version}")
+        try:
+            name = f"envtest-v{version}-{platform_name()}.tar.gz"
+            entry = self._releases().get(f"v{version}", {}).get(name)
+            if entry is None:
+                raise SourceUnusable(f"it has no {name}")  # noqa: TRY301 - the step must hear of each way to fail
+            with tempfile.TemporaryFile() as file:
+                expected = pins.archive(name)
+                if expected is None:
+                    reporter.note(f"pykb has no hash of {name}: it is checked against the index only")
+                    expected = entry["hash"]
+                found = self._download(entry["selfLink"], file, step)
+                if found != expected:
+                    raise _wrong_checksum(name, found, expected)
+                file.seek(0)
+                unpack(file, programs, folder)
+        except (SourceUnusable, EnvironmentProblem) as reason:
+            step.failed(str(reason))
+            raise
+        step.done()
+
+    def _releases(self) -> dict[str, Any]:
+        try:
+            with self._open(self.index) as response:
+                content = yaml_text.load(response.read(yaml_text.LONGEST))
+            releases: dict[str, Any] = content["releases"]
+        except (OSError, urllib.error.URLError) as error:
+            raise SourceUnusable(f"cannot be reached: {getattr(error, 'reason', error)}") from error
+        except (yaml.YAMLError, TypeError, KeyError) as error:
+            raise SourceUnusable("its index cannot be read") from error
+        return releases
+
+    def _open(self, address: str) -> Any:
+        if not address.startswith(("https://", "http://")):
+            raise SourceUnusable(f"`{address}` is no address of the web")
+        return urllib.request.urlopen(address, timeout=self.timeout.total_seconds())  # noqa: S310 - just looked at
+
+    def _download(self, address: str, file: IO[bytes], step: Step) -> str:
+        digest = hashlib.sha512()
+        try:
+            with self._open(address) as response:
+                total = int(response.headers.get("Content-Length") or 0)
+                done = 0
+                while chunk := response.read(CHUNK):
+                    file.write(chunk)
+                    digest.update(chunk)
+                    done += len(chunk)
+                    if done > ARCHIVE_LIMIT:
+                        raise SourceUnusable(f"the archive has more than {ARCHIVE_LIMIT >> 20} MiB")
+                    step.update(f"{done >> 20} of {total >> 20} MiB" if total else f"{done >> 20} MiB")
+        except (OSError, urllib.error.URLError) as error:
+            raise SourceUnusable(f"the download broke off: {getattr(error, 'reason', error)}") from error
+        return digest.hexdigest()
+
+
+def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path) -> None:
+    """Write the programs of an archive, whatever folders it keeps them in, and nothing else of it.
+
+    The named ones have to be there. kubectl is taken along, so that whoever wants it next need not download again.
+
+    Raises:
+        SourceUnusable: One is not there, or the file is no archive.
+    """
+    missing = set(programs)
+    try:
+        with tarfile.open(fileobj=file, mode="r:gz") as archive:
+            for member in archive:
+                name = Path(member.name).name
+                known = name in {*programs, KUBECTL} and not (folder / name).exists()
+                content = archive.extractfile(member) if known and member.isfile() else None
+                if content is None:
+                    continue
+                if member.size > ARCHIVE_LIMIT:
+                    raise SourceUnusable(f"{name} in the archive has more than {ARCHIVE_LIMIT >> 20} MiB")
+                target = folder / name  # only our own names become paths
+                with target.open("wb") as out:
+                    while chunk := content.read(CHUNK):
+                        out.write(chunk)
+                target.chmod(0o755)
+                missing.discard(name)
+    except (tarfile.TarError, EOFError, OSError) as error:
+        raise SourceUnusable(f"the archive cannot be read: {error}") from error
+    if missing:
+        raise SourceUnusable(f"the archive has no {', '.join(sorted(missing))}")
+
+
+def _wrong_checksum(name: str, found: str, expected: str) -> EnvironmentProblem:
+    return EnvironmentProblem(
+        ASSETS_CHECKSUM.at(
+            None,
+            f"`{name}` has the SHA-512 `{found[:16]}...`, expected `{expected[:16]}...`",
+            notes=("the download was thrown away",),
+            help=("try again, and if it stays so, ask whoever runs your proxy what it changes",),
+        )
+    )

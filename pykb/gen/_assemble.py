@@ -1,0 +1,289 @@
+"""Versions of a kind into one CRD: names, scope, subresources, columns, from the markers on the classes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from pykb.api.annotations import Conversion, SchemaPatch, annotations_of
+from pykb.diagnostics import Diagnostic, Diagnostics, Label, Span
+from pykb.diagnostics.codes.crd import (
+    CONFLICTING_VERSIONS,
+    CONSTRAINT_CONFLICT,
+    METADATA_FORM,
+    NO_SERVED_VERSION,
+    STORAGE_VERSION,
+)
+from pykb.diagnostics.codes.generate import DUPLICATE_KIND
+from pykb.gen._kinds import Kind
+from pykb.gen.ir import Crd, CrdVersion, Names, PrinterColumn, Scale, SchemaNode
+from pykb.gen.lower.builtins import TOP_LEVEL_METADATA
+from pykb.gen.lower.patch import patched
+from pykb.gen.passes.resolve import Resolver
+from pykb.markers.model import Marker
+from pykb.meta.gvk import GroupKind
+from pykb.meta.plural import pluralize
+from pykb.meta.webhook_paths import CONVERT
+
+_RESOURCE = "kubebuilder:resource"
+
+
+def assemble(
+    kinds: Iterable[Kind],
+    resolver: Resolver,
+    diagnostics: Diagnostics,
+    *,
+    converted: frozenset[GroupKind] = frozenset(),
+) -> list[Crd]:
+    """The CRDs of all kinds, sorted by kind and group.
+
+    Args:
+        kinds: All versions of all kinds.
+        resolver: Gives their schemas.
+        diagnostics: Gets what the apiserver would refuse about the whole.
+        converted: Kinds that have a conversion webhook.
+    """
+    crds: list[Crd] = []
+    ordered = sorted(kinds, key=lambda kind: (str(kind.gvk.group_kind), kind.gvk.version))
+    for group_kind, versions in groupby(ordered, key=lambda kind: kind.gvk.group_kind):
+        crd = _crd(list(versions), resolver, diagnostics, converted=group_kind in converted)
+        if crd is not None:
+            crds.append(crd)
+    _check_plurals(crds, diagnostics)
+    return crds
+
+
+def _crd(kinds: list[Kind], resolver: Resolver, diagnostics: Diagnostics, *, converted: bool) -> Crd | None:
+    kept = [kind for kind in kinds if not any(m.name == "kubebuilder:skipversion" for m in kind.named.markers)]
+    versions = [_version(kind, resolver) for kind in kept]
+    if not versions:
+        diagnostics.add(_all_skipped(kinds))
+        return None
+    group_kind = kept[0].gvk.group_kind
+    span = kept[0].named.span
+    if len(versions) == 1:
+        versions[0] = replace(versions[0], storage=True)
+    _check_versions(group_kind, versions, span, diagnostics)
+    resource = _shared_resource(kept, diagnostics)
+    metadata = _Metadata()
+    for kind in kept:
+        metadata.read(kind.named.markers, diagnostics)
+    arguments: Mapping[str, object] = resource.arguments if resource else {}
+    return Crd(
+        group=group_kind.group,
+        names=Names(
+            kind=group_kind.kind,
+            plural=str(arguments.get("path") or pluralize(group_kind.kind)),
+            singular=str(arguments.get("singular") or group_kind.kind.lower()),
+            short_names=_strings(arguments.get("shortName")),
+            categories=_strings(arguments.get("categories")),
+        ),
+        scope=str(arguments.get("scope") or "Namespaced"),
+        versions=tuple(versions),
+        span=resource.span if resource else span,
+        annotations=metadata.annotations,
+        labels=metadata.labels,
+        conversion=_conversion(kept) or (_CONVERSION if converted and len(versions) > 1 else None),
+    )
+
+
+def _all_skipped(kinds: list[Kind]) -> Diagnostic:
+    marker = next(m for m in kinds[0].named.markers if m.name == "kubebuilder:skipversion")
+    return NO_SERVED_VERSION.at(
+        marker.span,
+        f"all versions of `{kinds[0].gvk.group_kind}` are skipped, so it has no CRD",
+        help=("remove `+kubebuilder:skipversion` from one of them, or remove the class",),
+    )
+
+
+# kubebuilder's names; kustomize prefixes them and sets the namespace.
+_CONVERSION: dict[str, object] = {
+    "strategy": "Webhook",
+    "webhook": {
+        "clientConfig": {"service": {"name": "webhook-service", "namespace": "system", "path": CONVERT}},
+        "conversionReviewVersions": ["v1"],
+    },
+}
+
+
+def _conversion(kinds: list[Kind]) -> dict[str, object] | None:
+    """What a class says with `Conversion`; one of the versions is enough."""
+    said = [item for kind in kinds for item in annotations_of(kind.python) if isinstance(item, Conversion)]
+    return dict(said[0].spec) if said else None
+
+
+def _version(kind: Kind, resolver: Resolver) -> CrdVersion:
+    schema = resolver.schema_of(kind.python)
+    properties = dict(schema.properties or {})
+    if "metadata" in properties:
+        properties["metadata"] = replace(properties["metadata"], schema=_metadata(kind))
+    schema = replace(schema, properties=properties)
+    version = CrdVersion(kind.gvk.version, schema, kind.named.span)
+    warning = kind.python.__dict__.get("__deprecated__")
+    if isinstance(warning, str):  # PEP 702: `@deprecated("use v2")`
+        version = replace(version, deprecated=True, deprecation_warning=warning or None)
+    for marker in kind.named.markers:
+        if marker.name == "kubebuilder:deprecatedversion" and version.deprecated:
+            _check_deprecation(marker, version, resolver.diagnostics)
+        version = _applied(version, marker)
+    return version
+
+
+def _check_deprecation(marker: Marker, version: CrdVersion, diagnostics: Diagnostics) -> None:
+    if _optional(marker.arguments.get("warning")) == version.deprecation_warning:
+        return
+    diagnostics.add(
+        CONSTRAINT_CONFLICT.at(
+            marker.span,
+            f"`{marker.text}` contradicts `@deprecated({version.deprecation_warning!r})`",
+            labels=(Label(version.span, "the class that is decorated"),) if version.span else (),
+            help=("keep one of the two, or make them agree",),
+        ),
+    )
+
+
+def _metadata(kind: Kind) -> SchemaNode:
+    """The schema of ``metadata``: bare, but for constraints on the name, which the apiserver allows."""
+    said = [item.schema.get("properties") for item in annotations_of(kind.python) if isinstance(item, SchemaPatch)]
+    for patch in said:
+        if isinstance(patch, Mapping) and isinstance(patch.get("metadata"), Mapping):
+            return patched(TOP_LEVEL_METADATA, patch["metadata"])
+    return TOP_LEVEL_METADATA
+
+
+def _applied(version: CrdVersion, marker: Marker) -> CrdVersion:
+    given = marker.arguments
+    match marker.name:
+        case "kubebuilder:subresource:status":
+            return replace(version, status=True)
+        case "kubebuilder:subresource:scale":
+            scale = Scale(
+                str(given["specpath"]),
+                str(given["statuspath"]),
+                _optional(given.get("selectorpath")),
+                marker.span,
+            )
+            return replace(version, scale=scale)
+        case "kubebuilder:storageversion":
+            return replace(version, storage=True, storage_span=marker.span)
+        case "kubebuilder:unservedversion":
+            return replace(version, served=False)
+        case "kubebuilder:deprecatedversion":
+            return replace(version, deprecated=True, deprecation_warning=_optional(given.get("warning")))
+        case "kubebuilder:printcolumn":
+            return replace(version, columns=(*version.columns, _column(marker)))
+        case "kubebuilder:selectablefield":
+            field_ = (str(given["JSONPath"]), marker.span_of("JSONPath"))
+            return replace(version, selectable=(*version.selectable, field_))
+    return version
+
+
+def _column(marker: Marker) -> PrinterColumn:
+    given = marker.arguments
+    priority = given.get("priority")
+    return PrinterColumn(
+        name=str(given["name"]),
+        type=str(given["type"]),
+        json_path=str(given["JSONPath"]),
+        description=_optional(given.get("description")),
+        format=_optional(given.get("format")),
+        priority=priority if isinstance(priority, int) else None,
+        span=marker.span_of("JSONPath"),
+    )
+
+
+def _optional(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(str(item) for item in value) if isinstance(value, list | tuple) else ()
+
+
+def _shared_resource(kinds: list[Kind], diagnostics: Diagnostics) -> Marker | None:
+    """The one resource marker: names and scope belong to all versions."""
+    each = [next((m for m in kind.named.markers if m.name == _RESOURCE), None) for kind in kinds]
+    found = [marker for marker in each if marker is not None]
+    for other in found[1:]:
+        if dict(other.arguments) != dict(found[0].arguments):
+            diagnostics.add(
+                CONFLICTING_VERSIONS.at(
+                    other.span,
+                    f"the versions of `{kinds[0].gvk.kind}` have different `+{_RESOURCE}` markers",
+                    labels=(Label(found[0].span, "the other one"),),
+                    help=("say it alike in all versions, or in one of them only",),
+                ),
+            )
+    return found[0] if found else None
+
+
+@dataclass(slots=True)
+class _Metadata:
+    annotations: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+
+    def read(self, markers: Iterable[Marker], diagnostics: Diagnostics) -> None:
+        for marker in markers:
+            if marker.name != "kubebuilder:metadata":
+                continue
+            for argument, into in (("annotations", self.annotations), ("labels", self.labels)):
+                for pair in _strings(marker.arguments.get(argument)):
+                    key, equals, value = pair.partition("=")
+                    if not equals or not key:
+                        diagnostics.add(
+                            METADATA_FORM.at(
+                                marker.span_of(argument),
+                                f"expected `key=value` in `{argument}`, found `{pair}`",
+                                help=(f'+kubebuilder:metadata:{argument}="{key or "key"}=value"',),
+                            ),
+                        )
+                    into[key] = value
+
+
+def _check_versions(
+    group_kind: GroupKind, versions: list[CrdVersion], span: Span | None, diagnostics: Diagnostics
+) -> None:
+    stored = [version for version in versions if version.storage]
+    names = ", ".join(f"`{version.name}`" for version in versions)
+    if not stored:
+        diagnostics.add(
+            STORAGE_VERSION.at(
+                span,
+                f"`{group_kind}` has the versions {names}, and none of them is the storage version",
+                help=("put `# +kubebuilder:storageversion` above the class of one of them",),
+            ),
+        )
+    for other in stored[1:]:
+        first = stored[0].storage_span
+        diagnostics.add(
+            STORAGE_VERSION.at(
+                other.storage_span or other.span,
+                f"`{group_kind}` has two storage versions, `{stored[0].name}` and `{other.name}`",
+                labels=(Label(first, "the first one"),) if first else (),
+                help=("remove one of the two markers",),
+            ),
+        )
+    if not any(version.served for version in versions):
+        diagnostics.add(
+            NO_SERVED_VERSION.at(
+                span,
+                f"no version of `{group_kind}` is served, of {names}",
+                help=("remove `+kubebuilder:unservedversion` from one of them",),
+            ),
+        )
+
+
+def _check_plurals(crds: list[Crd], diagnostics: Diagnostics) -> None:
+    seen: dict[str, Crd] = {}
+    for crd in crds:
+        other = seen.setdefault(crd.name, crd)
+        if other is not crd:
+            diagnostics.add(
+                DUPLICATE_KIND.at(
+                    crd.span,
+                    f"the kinds `{other.names.kind}` and `{crd.names.kind}` are both `{crd.name}`",
+                    labels=(Label(other.span, "the other one"),) if other.span else (),
+                    help=("give one of them another plural: `+kubebuilder:resource:path=...`",),
+                ),
+            )

@@ -1,0 +1,142 @@
+"""The kinds of the loaded modules: classes derived from ``CustomResource``, with their group and version."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pykb.api.object import CustomResource
+from pykb.diagnostics import Diagnostic, Diagnostics, Label, Severity
+from pykb.diagnostics.codes.generate import DUPLICATE_KIND, NO_GROUP
+from pykb.diagnostics.codes.markers import MARKER_CONFLICT
+from pykb.gen._load import LoadedModule
+from pykb.gen.declare import Declarations, NamedType
+from pykb.markers.consistency import check_presence
+from pykb.markers.model import Marker
+from pykb.meta.gvk import GroupVersionKind
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One version of one kind."""
+
+    gvk: GroupVersionKind
+    python: type[CustomResource]
+    named: NamedType
+
+
+def find_kinds(
+    modules: Iterable[LoadedModule],
+    declarations: Declarations,
+    diagnostics: Diagnostics,
+) -> list[Kind]:
+    """All kinds, sorted by group, kind and version.
+
+    Args:
+        modules: Imported API modules.
+        declarations: The source of the classes, and the markers of their packages: ``+groupName``,
+            ``+versionName`` and ``+kubebuilder:skip`` are among them.
+        diagnostics: Gets kinds without a group, and kinds declared twice.
+    """
+    classes = [
+        (module, python)
+        for module in modules
+        for python in vars(module.python).values()
+        if isinstance(python, type) and issubclass(python, CustomResource)
+        if python.__module__ == module.python.__name__
+    ]
+    extended = {base for _, python in classes for base in python.__mro__[1:]}
+    found: dict[GroupVersionKind, Kind] = {}
+    for module, python in dict.fromkeys(classes):
+        named = declarations.named(python)
+        package = declarations.package_markers(module.path.parent)
+        markers = {m.name: m.value for m in reversed(package)}
+        if "kubebuilder:skip" in markers:
+            continue
+        gvk = _identity(python, markers, module.path.parent.name)
+        _check_package(package, gvk, named, diagnostics)
+        if gvk is None:
+            if python not in extended and "gvk" not in dir(python):
+                diagnostics.add(_no_group(named))
+            elif inspect.get_annotations(python) and "gvk" in dir(python):
+                diagnostics.add(_no_kind_of_its_own(named, python))
+            continue
+        kind = Kind(gvk, python, named)
+        other = found.setdefault(gvk, kind)
+        if other is not kind:
+            diagnostics.add(_duplicate(kind, other))
+    return [found[gvk] for gvk in sorted(found, key=lambda g: (g.kind, g.group, g.version))]
+
+
+def _identity(python: type[CustomResource], markers: Mapping[str, object], package: str) -> GroupVersionKind | None:
+    own: GroupVersionKind | None = python.__dict__.get("gvk")
+    if own is not None:
+        return own
+    if "groupName" not in markers or "gvk" in dir(python):
+        return None
+    return GroupVersionKind(
+        str(markers["groupName"] or ""), str(markers.get("versionName") or package), python.__name__
+    )
+
+
+def _check_package(
+    package: Sequence[Marker], gvk: GroupVersionKind | None, named: NamedType, diagnostics: Diagnostics
+) -> None:
+    """All that the files of a package say agrees, with each other and with the class."""
+    check_presence(package, diagnostics)
+    first: dict[str, Marker] = {}
+    for marker in package:
+        if marker.name not in {"groupName", "versionName"}:
+            continue
+        earlier = first.setdefault(marker.name, marker)
+        if earlier.value != marker.value:
+            diagnostics.add(
+                MARKER_CONFLICT.at(
+                    marker.span,
+                    f"`{marker.text}` contradicts `{earlier.text}` in another file of the package",
+                    labels=(Label(earlier.span, "the other one"),),
+                    help=("remove one of the two: a package is one group and version",),
+                ),
+            )
+    for name, said in (("groupName", gvk.group if gvk else None), ("versionName", gvk.version if gvk else None)):
+        found = first.get(name)
+        if found is not None and said is not None and found.value and found.value != said:
+            diagnostics.add(
+                MARKER_CONFLICT.at(
+                    found.span,
+                    f"`{found.text}` contradicts the class `{named.name}`, whose `group_version` says `{said}`",
+                    labels=(Label(named.span, "this class"),) if named.span else (),
+                    help=("remove the marker: `group_version=GROUP_VERSION` says it in Python",),
+                ),
+            )
+
+
+def _no_group(named: NamedType) -> Diagnostic:
+    return NO_GROUP.at(
+        named.span,
+        f"the kind `{named.name}` has no group and version",
+        help=(f"class {named.name}(CustomResource, group_version=GROUP_VERSION): ...",),
+    )
+
+
+def _no_kind_of_its_own(named: NamedType, python: type[CustomResource]) -> Diagnostic:
+    base = python.gvk.kind
+    return NO_GROUP.at(
+        named.span,
+        f"`{named.name}` adds fields to the kind `{base}`, and no manifest has them: it is no kind of its own",
+        severity=Severity.WARNING,
+        help=(
+            f"class {named.name}({base}, group_version=GROUP_VERSION): ...",
+            "for fields that several kinds share, derive them from a class without `group_version`",
+        ),
+    )
+
+
+def _duplicate(kind: Kind, other: Kind) -> Diagnostic:
+    return DUPLICATE_KIND.at(
+        kind.named.span,
+        f"the kind `{kind.gvk.kind}` of `{kind.gvk.api_version}` is declared twice",
+        labels=(Label(other.named.span, "the first one"),) if other.named.span else (),
+        help=("rename one of the classes, or give it another version",),
+    )

@@ -1,0 +1,266 @@
+"""Paths into modules: the only place that imports the user's code, and only that of API packages.
+
+While a run lasts, ``sys.path`` and ``sys.modules`` hold the project's modules; afterwards they are as before, and no
+bytecode is left in the project.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import re
+import sys
+import types
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
+from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_OUTSIDE
+from pykb.diagnostics.suggest import closest
+from pykb.gen._module_name import RESERVED, module_name
+from pykb.markers.collect import syntax_error
+from pykb.project import FILE_NAME
+
+_SKIPPED = frozenset(
+    ["__pycache__", "node_modules", "build", "dist", "venv", "env", "site-packages", "testdata", "hack", "bin"],
+)
+_TESTS = frozenset(["tests", "test"])
+_KIND = re.compile(r"\bCustomResource\b|\bgroup_version\s*=")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModule:
+    """An imported API module."""
+
+    path: Path
+    python: types.ModuleType
+
+
+def find_files(root: Path, paths: Sequence[str], diagnostics: Diagnostics) -> list[Path]:
+    """The Python files that the paths name, sorted, each once.
+
+    Args:
+        root: The project; paths are relative to it and cannot leave it.
+        paths: Files or directories, with everything below them; Go's ``./...`` is understood.
+        diagnostics: Gets paths that name nothing.
+    """
+    found: dict[Path, None] = {}
+    for text in paths:
+        place = (root / text.removesuffix("...")).resolve()
+        if not place.is_relative_to(root):
+            diagnostics.add(
+                PATH_OUTSIDE.at(
+                    None,
+                    f"the path `{text}` leaves the project `{root.name}`",
+                    help=("run `pykb generate` in the project that the path belongs to",),
+                ),
+            )
+            continue
+        files = list(_files(place))
+        if not files:
+            what = "does not exist" if not place.exists() else "has no Python files"
+            diagnostics.add(
+                PATH_NOT_FOUND.at(
+                    None,
+                    f"the path `{text}` {what}",
+                    help=(_where_to_look(place, root),),
+                ),
+            )
+        found.update(dict.fromkeys(files))
+    return sorted(found)
+
+
+def _where_to_look(place: Path, root: Path) -> str:
+    if place == root and not (root / FILE_NAME).is_file():
+        return "run it in a project; `pykb init --domain example.com` starts one"
+    return "./... for all files of the project"
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        if place.suffix == ".py":
+            yield place
+        return
+    for folder, names, files in os.walk(place):
+        here = Path(folder)
+        names[:] = sorted(n for n in names if not _is_skipped(n, here, place))
+        yield from (here / name for name in files if name.endswith(".py"))
+
+
+def _is_skipped(name: str, folder: Path, top: Path) -> bool:
+    if name.startswith(".") or name in _SKIPPED or (folder / name / "pyvenv.cfg").exists():
+        return True
+    if (folder / name / FILE_NAME).is_file():  # another project, as a go.mod is another module
+        return True
+    return name in _TESTS and folder == top
+
+
+def is_api_file(path: Path, root: Path, text: str, *, named: bool) -> bool:
+    """Whether a file declares kinds: it is in an ``api`` package, or was named, and mentions the base class."""
+    return (named or "api" in path.relative_to(root).parts[:-1]) and _KIND.search(text) is not None
+
+
+@contextlib.contextmanager
+def importing(root: Path) -> Iterator[None]:
+    """The time in which modules of a project can be imported and used."""
+    before = dict(sys.modules)
+    path = list(sys.path)
+    bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = bytecode
+        sys.path[:] = path
+        for name in [name for name, module in sys.modules.items() if name not in before and _lies_in(module, root)]:
+            del sys.modules[name]
+        sys.modules.update({name: module for name, module in before.items() if name not in sys.modules})
+        importlib.invalidate_caches()
+
+
+def _lies_in(module: types.ModuleType, root: Path) -> bool:
+    origin = getattr(module, "__file__", None)
+    places = [origin] if origin else list(getattr(module, "__path__", []))
+    # What is installed in the project's environment lies below the project, too: to import that twice would break it.
+    return any(
+        Path(place).is_relative_to(root) and "site-packages" not in Path(place).parts for place in places if place
+    )
+
+
+def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | None:
+    """Import a file of the project by its dotted name; ``None`` when that fails, which is then said."""
+    top, name = module_name(path, root)
+    package = name.partition(".")[0]
+    if package in RESERVED and not _is_loaded_from(package, root):
+        diagnostics.add(_hides(package, path, root))
+        return None
+    entry = str(top)
+    if entry not in sys.path[:1]:
+        sys.path.insert(0, entry)
+        importlib.invalidate_caches()
+    _make_room(name, root)
+    other = getattr(sys.modules.get(name), "__file__", None)
+    if other is not None and Path(other).resolve() != path.resolve():
+        diagnostics.add(_same_name(name, path, Path(other), root))
+        return None
+    try:
+        # Data of ours goes to stdout, prints of an import do not. Of hidden methods there is a finding.
+        with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"Field name .* shadows an attribute", UserWarning)
+            module = importlib.import_module(name)
+    except SyntaxError as error:
+        diagnostics.add(_syntax(error, path, root))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever the user's module raises
+        diagnostics.add(_import_failure(error, path, root))
+    else:
+        return LoadedModule(path, module)
+    return None
+
+
+def _same_name(name: str, path: Path, other: Path, root: Path) -> Diagnostic:
+    shown, folder = _shown(str(path), root), _shown(str(path.parent), root)
+    return IMPORT_FAILED.at(
+        Span(shown, 1, 1),
+        f"importing `{shown}` fails: `{_shown(str(other), root)}` is the module `{name}` already",
+        notes=("a file is imported by its own name where its folder is no package",),
+        help=(f"touch {folder}/__init__.py",),
+    )
+
+
+def _make_room(name: str, root: Path) -> None:
+    """Forget a module of the same name from somewhere else: another project, or something installed."""
+    package = name.partition(".")[0]
+    loaded = sys.modules.get(package)
+    if loaded is None or _lies_in(loaded, root):
+        return
+    for other in [other for other in sys.modules if other == package or other.startswith(f"{package}.")]:
+        del sys.modules[other]
+
+
+def _is_loaded_from(package: str, root: Path) -> bool:
+    """Whether the project is that package itself."""
+    loaded = sys.modules.get(package)
+    return loaded is not None and _lies_in(loaded, root)
+
+
+def _hides(package: str, path: Path, root: Path) -> Diagnostic:
+    return IMPORT_FAILED.at(
+        Span(_shown(str(path), root), 1, 1),
+        f"importing `{_shown(str(path), root)}` fails: `{package}` is the name of a module of Python or of pykb",
+        label="cannot be imported by this name",
+        help=("rename it, or move it into a package: a folder with an `__init__.py` and a name of its own",),
+    )
+
+
+def _shown(path: str, root: Path) -> str:
+    return Path(path).relative_to(root).as_posix() if Path(path).is_relative_to(root) else path
+
+
+def _syntax(error: SyntaxError, path: Path, root: Path) -> Diagnostic:
+    place = _shown(error.filename or str(path), root)
+    return syntax_error(error, place)
+
+
+def _import_failure(error: BaseException, path: Path, root: Path) -> Diagnostic:
+    place = Span(_shown(str(path), root), 1, 1)
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if Path(code.co_filename).is_relative_to(root) and "site-packages" not in Path(code.co_filename).parts:
+            positions = list(code.co_positions())[trace.tb_lasti // 2]
+            line, end_line, column, end_column = positions
+            place = _place(_shown(code.co_filename, root), trace.tb_lineno, line, end_line, column, end_column)
+        trace = trace.tb_next
+    kind = type(error).__name__
+    return IMPORT_FAILED.at(
+        place,
+        f"importing `{_shown(str(path), root)}` fails: {kind}: {_first_line(error)}",
+        label="raised here",
+        help=_remedy(error, path, root),
+    )
+
+
+def _remedy(error: BaseException, path: Path, root: Path) -> tuple[str, ...]:
+    if isinstance(error, ImportError | AttributeError) and "circular import" in str(error):
+        return ("move what both modules need into a third one, which imports neither",)
+    missing = error.name if isinstance(error, ModuleNotFoundError) else None
+    if not missing:
+        return _renamed(error, root)
+    folders = [folder for folder in path.parents if folder.is_relative_to(root / missing.partition(".")[0])]
+    bare = [folder for folder in reversed(folders) if not (folder / "__init__.py").exists()]
+    if bare:  # the file was imported by a shorter name, since a folder above it is no package
+        return tuple(f"touch {_shown(str(folder), root)}/__init__.py" for folder in bare)
+    package = sys.modules.get(missing.partition(".")[0])
+    if package is not None and _lies_in(package, root):
+        return (f"create the module `{missing}`, or correct the import",)
+    return (f"install the distribution that has `{missing}` into the project's environment",)
+
+
+def _renamed(error: BaseException, root: Path) -> tuple[str, ...]:
+    """A name that a module of the project does not have: a class was renamed, and its package still imports it."""
+    match = re.fullmatch(r"cannot import name '(\w+)' from '([\w.]+)' .*", str(error))
+    if match is None or not isinstance(error, ImportError):
+        return ()
+    module = sys.modules.get(match[2])
+    if module is None or not _lies_in(module, root):
+        return ()
+    near = closest(match[1], [name for name in vars(module) if not name.startswith("_")])
+    say = f"import `{near}`" if near else "import the name that it has now"
+    return (f"`{match[2]}` has no `{match[1]}`: {say}, or give it back",)
+
+
+def _place(
+    path: str, at: int, line: int | None, end_line: int | None, column: int | None, end_column: int | None
+) -> Span:
+    if line is None or column is None or end_column is None or line != end_line:
+        return Span(path, at, (column or 0) + 1)
+    return Span(path, line, column + 1, line, end_column + 1)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or ["(no message)"])[0].rstrip(".")

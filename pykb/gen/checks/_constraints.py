@@ -1,0 +1,130 @@
+"""Keywords of one schema: patterns of RE2, formats, values that fit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from pykb.diagnostics import Code, Diagnostics
+from pykb.diagnostics.codes.crd import (
+    DEFAULT_VALUE,
+    ENUM_VALUE,
+    EXTERNAL_DOCS,
+    FORMAT,
+    NULLABLE_ENUM,
+    PATTERN,
+    TYPE_NAME,
+    UNIQUE_ITEMS,
+)
+from pykb.diagnostics.suggest import closest
+from pykb.gen.checks._bounds import check_bounds
+from pykb.gen.checks._fractions import check_fractions
+from pykb.gen.checks.patterns import pattern_problem
+from pykb.gen.checks.value import broken_rules, misfits
+from pykb.gen.ir import SchemaNode
+
+# kubernetes/apiextensions-apiserver, pkg/apiserver/validation/formats.go, and the number formats of OpenAPI.
+FORMATS = frozenset(
+    [
+        *("bsonobjectid", "byte", "cidr", "creditcard", "date", "date-time", "datetime", "duration", "email"),
+        *("hexcolor", "hostname", "ipv4", "ipv6", "isbn", "isbn10", "isbn13", "mac", "password", "rgbcolor", "ssn"),
+        *("uri", "uuid", "uuid3", "uuid4", "uuid5", "k8s-long-name", "k8s-short-name"),
+        *("int32", "int64", "float", "double"),
+    ],
+)
+_TYPES = ("string", "integer", "number", "boolean", "array", "object")
+
+
+_Problem = tuple[Code, str, *tuple[str, ...]]
+"""The mistake; what is wrong; what to type."""
+
+
+def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+    """Check the keywords of one schema."""
+    checks = {"type": _type} if node.get("type") not in {None, *_TYPES} else _CHECKS
+    for name, check in checks.items():
+        keyword = node.keywords.get(name)
+        for code, message, *help_ in check(keyword.value, node, what) if keyword is not None else ():
+            diagnostics.add(code.at((keyword.span if keyword else None) or node.span, message, help=tuple(help_)))
+    if checks is _CHECKS:
+        check_bounds(node, what, diagnostics)
+        if node.type == "number":
+            check_fractions(node, what, diagnostics)
+
+
+def _near(word: object, words: Iterable[str]) -> tuple[str, ...]:
+    near = closest(str(word), words)
+    return (f"did you mean `{near}`?",) if near else ()
+
+
+def _type(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
+    del node, what
+    expected = ", ".join(f"`{name}`" for name in _TYPES)
+    message = f"`{value}` is no type of JSON schema: expected one of {expected}"
+    yield TYPE_NAME, message, *_near(value, _TYPES)
+
+
+def _format(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
+    del node
+    if value not in FORMATS:
+        message = f"the API server does not know the format `{value}` of {what}, and ignores it"
+        yield FORMAT, message, *_near(value, FORMATS)
+
+
+def _unique(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
+    del node
+    if value is True:
+        yield UNIQUE_ITEMS, f"`uniqueItems: true` on {what} is refused by the API server", "+listType=set"
+
+
+def _pattern(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
+    del node
+    problem = pattern_problem(value) if isinstance(value, str) else None
+    if problem is not None:
+        message = f"the pattern of {what}, `{value}`, is no regular expression of the API server: {problem}"
+        yield PATTERN, message, _PATTERN_HELP
+
+
+_PATTERN_HELP = "RE2 has no look-around, back-references, possessive quantifiers or atomic groups: use a CEL rule"
+
+
+def _docs(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
+    del node
+    url = str(value.get("url", "")) if isinstance(value, dict) else "/"
+    if not _URL.fullmatch(url):
+        message = f"the documentation of {what} is at `{url}`, which is no URL"
+        yield EXTERNAL_DOCS, message, '+kubebuilder:externalDocs:url="https://..."'
+
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x20]+|/[^\s\x00-\x20]*")
+
+
+def _enum(values: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
+    if not isinstance(values, list):
+        return
+    if node.get("nullable"):
+        message = f"{what} may be null and has an enum: the API server refuses null there, whatever the enum says"
+        yield NULLABLE_ENUM, message, "let it be left out instead: `... | None = None`"
+    plain = node.without("enum")
+    reason = next((reason for value in values for reason in misfits(value, plain)), None)
+    if reason is not None:
+        yield ENUM_VALUE, f"an enum value of {what} cannot occur: {reason}"
+    shown = [json.dumps(value) for value in values]
+    for text in dict.fromkeys(text for text in shown if shown.count(text) > 1):
+        yield ENUM_VALUE, f"`{text}` is in the enum of {what} twice"
+
+
+def _default(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
+    for reason in list(misfits(value, node)) or broken_rules(value, node):
+        yield DEFAULT_VALUE, f"the default of {what} does not fit its schema: {reason}"
+
+
+_CHECKS = {
+    "pattern": _pattern,
+    "format": _format,
+    "uniqueItems": _unique,
+    "enum": _enum,
+    "externalDocs": _docs,
+    "default": _default,
+}

@@ -1,0 +1,266 @@
+"""Markers onto schemas: each marker's own effect, after a look at the type that it stands on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pykb.diagnostics import Diagnostic, Severity, Span
+from pykb.diagnostics.codes.crd import DEFAULT_VALUE, MARKER_TYPE, TAG_NOT_EXPRESSIBLE
+from pykb.gen._draft import Draft, shown_type, type_label
+from pykb.gen.ir import LIMITS, Keyword, SchemaNode, read_rules
+from pykb.gen.passes._as_cel import expression
+from pykb.gen.passes._one_of import one_of_rule
+from pykb.markers.effect import LISTS, NUMBERS, TEXTS, Does, Holds, Sets, Whole
+from pykb.markers.model import Marker, unwrap
+from pykb.meta.cel import selector
+
+_OBJECTS = ("object",)
+_TYPES = {
+    **dict.fromkeys(("maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "multipleOf"), NUMBERS),
+    **dict.fromkeys(("maxLength", "minLength", "pattern"), TEXTS),
+    **dict.fromkeys(("maxItems", "minItems", "uniqueItems"), LISTS),
+    **dict.fromkeys(("maxProperties", "minProperties"), _OBJECTS),
+}
+"""Keywords of certain types. Whether others fit is judged on the finished schema, for each of their spellings."""
+_PARTS: tuple[Literal["items", "values"], ...] = ("items", "values")
+_NOUNS = {NUMBERS: "numbers", TEXTS: "strings", LISTS: "lists", _OBJECTS: "objects"}
+
+
+def empties(markers: Iterable[Marker]) -> bool:
+    """Whether only what markers say counts."""
+    return any(marker.definition.effect is Whole.EMPTIES for marker in markers)
+
+
+def emptied(node: SchemaNode) -> SchemaNode:
+    """What is left of a schema then."""
+    return SchemaNode({k: v for k, v in node.keywords.items() if k == "description"}, node.span)
+
+
+def apply_markers(draft: Draft, markers: Iterable[Marker]) -> SchemaNode:
+    """The schema with the effects of the markers, those of lower priority number and of fewer ``items:`` first."""
+    given = tuple(unwrap(markers))
+    if empties(given):
+        draft.start(emptied(draft.node))
+    for marker in sorted(given, key=lambda m: (m.definition.items_depth, m.definition.priority)):
+        _apply(draft, marker, given, marker.definition.items_depth)
+    return draft.node
+
+
+def _apply(draft: Draft, marker: Marker, given: tuple[Marker, ...], depth: int) -> None:
+    if depth == 0:
+        _Use(draft, marker, given).apply()
+        return
+    items = draft.part("items") if draft.type == "array" else None
+    if items is None:
+        _Use(draft, marker, given).refuse("applies to the elements of a list, but {}")
+    else:
+        _apply(items, marker, given, depth - 1)
+        draft.adopt("items", items)
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A marker on a schema: what its effect works on (:class:`pykb.markers.effect.Subject`)."""
+
+    draft: Draft
+    marker: Marker
+    given: tuple[Marker, ...] = ()
+
+    def apply(self) -> None:
+        effect = self.marker.definition.effect
+        if isinstance(effect, Sets):
+            self._set(effect)
+        elif isinstance(effect, Does | Holds) and self._fits(effect.on):
+            effect.say(self)
+
+    def _set(self, effect: Sets) -> None:
+        types = _TYPES.get(effect.keyword, ())
+        if not self._fits(types, textual=types in {NUMBERS, TEXTS}):
+            return
+        value = self._value()
+        if types == NUMBERS and self.type == "integer" and isinstance(value, float) and not value.is_integer():
+            message = f"`+{self.marker.name}` takes a whole number here, found `{value}`: {self._what()}"
+            self._misfit(self.marker.span_of(), message)
+        elif effect.adds:
+            self._extend(effect.keyword, value)
+        else:
+            if effect.keyword == "default" and value == "null" and self.marker.text.rstrip().endswith("=null"):
+                self.draft.diagnostics.add(_null_text(self.marker, self.draft.place.what))
+            self.draft.put_marker(effect.keyword, self._keyword(value), effect.drops)
+
+    def _value(self) -> object:
+        marker = self.marker
+        if marker.definition.value is None:
+            return {k: v for k, v in marker.arguments.items() if v is not None} or True
+        # `{}` is an empty map in the grammar, and an empty list where the field is one.
+        return [] if marker.value == {} and self.type == "array" else marker.value
+
+    def _keyword(self, value: object) -> Keyword:
+        return Keyword(value, self.marker.span, self.marker.text or f"+{self.marker.name}")
+
+    def _extend(self, keyword: str, value: object) -> None:
+        old = self.draft.node.keywords.get(keyword)
+        said = old.value if old is not None and isinstance(old.value, list) else []
+        if value in said:
+            return
+        if old is not None and not old.spelling.startswith("+"):
+            self.draft.contradict(self._keyword([value]), old)
+        else:
+            self.draft.put(keyword, self._keyword([*said, value]))
+
+    def _fits(self, types: tuple[str, ...], *, textual: bool = False) -> bool:
+        # A named struct that is not looked into (`Any`) has no type to contradict.
+        if not types or self.type in types or (textual and self.draft.effective.is_int_or_string):
+            return True
+        noun = _NOUNS.get(types) or " or ".join(types)
+        name = self.marker.definition.base_name.removeprefix("kubebuilder:validation:")
+        self._misfit(self.marker.span, f"`{name}` applies to {noun}, but {self._what()}", *self._better())
+        return False
+
+    def _better(self) -> tuple[str, ...]:
+        said = getattr(self.marker.definition.effect, "keyword", "")
+        for keyword in LIMITS.get(self.type or "", ()):
+            if keyword[:3] == said[:3]:
+                name = f"{keyword[0].upper()}{keyword[1:]}"
+                return (f"for {_MEASURES[self.type or '']}, use `+kubebuilder:validation:{name}={self.marker.value}`",)
+        return ()
+
+    @property
+    def type(self) -> str | None:
+        return self.draft.type
+
+    @property
+    def it(self) -> str:
+        return "self"
+
+    @property
+    def inner(self) -> str:
+        return self.marker.value.name if isinstance(self.marker.value, Marker) else ""
+
+    def argument(self, name: str = "") -> object:
+        return self.marker.arguments.get(name)
+
+    def named(self) -> dict[str, object]:
+        return {name: value for name, value in self.marker.arguments.items() if name}
+
+    def beside(self, keyword: str) -> list[str]:
+        return [str(m.value) for m in self.given if getattr(m.definition.effect, "keyword", "") == keyword]
+
+    def get(self, keyword: str, *, here: bool = False) -> object:
+        own = self.draft.node.get(keyword)  # where both say it, the type's is in `allOf`
+        return own if here or own is not None else self.draft.effective.get(keyword)
+
+    def put(self, keyword: str, value: object) -> None:
+        self.draft.put_marker(keyword, self._keyword(value))
+
+    def fill(self, keyword: str, value: object, *, implied: bool = False) -> None:
+        del implied
+        if self.get(keyword) is None:
+            self.put(keyword, value)
+
+    def reorder(self, keyword: str, values: list[object]) -> None:
+        old = self.draft.node.keywords.get(keyword) or self.draft.effective.keywords[keyword]
+        self.draft.put(keyword, replace(old, value=values))
+
+    def drop(self, keyword: str) -> None:
+        self.draft.change(lambda node: node.without(keyword))
+
+    def rule(self, rule: str, message: object = None, **parts: object) -> None:
+        for new in read_rules([{"rule": rule, "message": message, **parts}], self.marker.span) or ():
+            other = next((old for old in self.draft.node.rules if old.rule == rule and old != new), None)
+            if other is not None and "rule" in self.marker.arguments:  # the author's own, said twice
+                old = Keyword(other.parts, other.span, f'CEL("{rule}", ...)')
+                self.draft.contradict(self._keyword(new.parts), old)
+            else:
+                self.draft.add(new)
+
+    def fields(self, relation: str) -> None:
+        value = self.marker.value
+        names = [str(name) for name in (value if isinstance(value, list) else [value])]
+        draft, marker = self.draft, self.marker
+        what = draft.place.what
+        draft.add(*one_of_rule(relation, names, draft.effective, marker.span_of(), what, draft.diagnostics))
+
+    def refuse(self, message: str, *help_: str) -> None:
+        self._misfit(self.marker.span, f"`+{self.marker.name}` {message.format(self._what())}", *help_)
+
+    def _what(self) -> str:
+        return f"{self.draft.place.what} is {shown_type(self.draft.effective)}"
+
+    def _misfit(self, at: Span, message: str, *help_: str) -> None:
+        labels = type_label(self.draft.effective, self.draft.place.span)
+        self.draft.diagnostics.add(MARKER_TYPE.at(at, message, label="this marker", labels=labels, help=help_))
+
+    def inexpressible(self) -> None:
+        inner = self.marker.value
+        if isinstance(inner, Marker):
+            self.draft.diagnostics.add(not_expressible(self.marker, inner))
+
+    def each_value(self) -> None:
+        for name in _PARTS:
+            part = self.draft.part(name)
+            if part is not None:
+                self._inside(part)
+                self.draft.adopt(name, part)
+                return
+        self.refuse("applies to lists and maps, but {}")
+
+    def each_key(self) -> None:
+        inner = self.marker.value
+        if self.draft.effective.values is None:
+            self.refuse("applies to maps, but {}")
+        elif isinstance(inner, Marker):
+            rule = expression(inner, "key")
+            if rule is None:
+                self.inexpressible()
+            else:
+                self.rule(f"self.all(key, {rule})", f"each key must fulfil {inner.text}")
+
+    def field(self, name: str, *, forbids: bool) -> None:
+        prop = (self.draft.effective.properties or {}).get(name)
+        inner = self.marker.value
+        if prop is None:
+            self.refuse(f"names the field `{name}`, which is not there: {{}}")
+        elif isinstance(inner, Marker) and inner.definition.required is not None:
+            self.draft.adopt_field(prop, required=inner.definition.required)
+        elif forbids:
+            self.rule(f"!has(self.{selector(name)})", f"field {name} is forbidden")
+        else:
+            part = self.draft.field(prop)
+            self._inside(part)
+            self.draft.adopt_field(prop, part)
+
+    def _inside(self, part: Draft) -> None:
+        inner = self.marker.value
+        if isinstance(inner, Marker):
+            apply_markers(part, [inner])
+            if not isinstance(inner.definition.effect, Sets | Does | Holds):
+                self.inexpressible()
+
+
+_MEASURES = {
+    "string": "the number of characters",
+    "array": "the number of elements",
+    "object": "the number of keys",
+    **dict.fromkeys(NUMBERS, "the number itself"),
+}
+
+
+def not_expressible(marker: Marker, inner: Marker) -> Diagnostic:
+    """A tag inside another one that a CRD has no words for."""
+    return TAG_NOT_EXPRESSIBLE.at(
+        inner.span,
+        f"`+{inner.name}` cannot be said inside `+{marker.name}` in a CRD",
+        help=('say it by a CEL rule: `+kubebuilder:validation:XValidation:rule="..."`',),
+    )
+
+
+def _null_text(marker: Marker, what: str) -> Diagnostic:
+    return DEFAULT_VALUE.at(
+        marker.span_of(),
+        f"the default of {what} is the text `null`, not the absence of a value",
+        help=(f'+{marker.name}="null"', "or remove it: a field without a default is absent"),
+        severity=Severity.WARNING,
+    )

@@ -1,0 +1,122 @@
+"""Recognises Kubernetes' own types in a schema that was written out in full."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from pykb.api import builtin
+from pykb.api.names import words
+from pykb.api.object import Object
+from pykb.api.struct import Struct
+from pykb.importer._fingerprint import Fingerprints, Schema
+from pykb.importer.naming import singular
+from pykb.importer.shape import children
+
+# Types of general use come first; where several have the same fields, the name of the field decides.
+_PACKAGES = (
+    *("core", "meta", "apps", "batch", "networking", "rbac", "autoscaling", "policy", "admissionregistration"),
+    *("storage", "resource", "scheduling", "discovery", "certificates", "node", "coordination"),
+)
+# Types that are known by their fields alone, few as they are.
+_TELLING = frozenset(
+    [
+        *("Affinity", "Condition", "LabelSelector", "NodeSelector", "ObjectMeta", "OwnerReference", "PodAffinity"),
+        *("PodAntiAffinity", "ResourceRequirements", "VolumeResourceRequirements", "Capabilities", "PodTemplateSpec"),
+        *("EnvVarSource", "NodeAffinity", "LabelSelectorRequirement", "NodeSelectorRequirement"),
+        *("ConfigMapKeySelector", "SecretKeySelector"),
+    ],
+)
+_ENOUGH_FIELDS = 5
+_OF_EVERY_KIND = frozenset({"spec", "status"})
+"""Words that say nothing about a type: a status with conditions only is not that of a ServiceCIDR."""
+
+
+class BuiltinTypes:
+    """The built-in types by the schema that the generator gives them."""
+
+    def __init__(self) -> None:
+        self._fingerprints = Fingerprints(described=False)
+        self._by_number: dict[int, list[tuple[type[Struct], int]]] = {}
+        for cls, schema in _schemas():
+            number = self._fingerprints.of_class(schema)
+            properties = schema.get("properties")
+            count = len(properties) if isinstance(properties, dict) else 0
+            if count and not issubclass(cls, Object):
+                self._by_number.setdefault(number, []).append((cls, count))
+
+    def is_known(self, schema: Schema) -> bool:
+        """Whether a schema is that of a built-in type, whatever the fields that lead to it are called."""
+        return self._fingerprints.of_class(schema) in self._by_number
+
+    def find(self, schema: Schema, path: Sequence[str]) -> type[Struct] | None:
+        """The built-in type that has exactly this schema, descriptions aside.
+
+        A type of few fields, such as ``{name, value}``, means many things: it is only taken for a built-in one when the
+        path says so.
+
+        Args:
+            schema: An object with properties.
+            path: The wire names of the fields that lead to it.
+        """
+        found = self._by_number.get(self._fingerprints.of_class(schema), [])
+        said = frozenset().union(*(_words(segment) for segment in path[-2:])) - _OF_EVERY_KIND
+        if not any(
+            cls.__name__ in _TELLING or count >= _ENOUGH_FIELDS or said & _words(cls.__name__) for cls, count in found
+        ):
+            return None
+        # Of several with one name, that of the most general group.
+        general = sorted((cls for cls, _ in found), key=_rank, reverse=True)
+        fitting = list({cls.__name__: cls for cls in general}.values())
+        return fitting[0] if len(fitting) == 1 else _decide(fitting, schema, path[-1] if path else "")
+
+
+def _decide(fitting: Sequence[type[Struct]], schema: Schema, field: str) -> type[Struct] | None:
+    """One of several types with the same fields: the one whose own words the field and the texts mention most.
+
+    Selectors of keys in Secrets and in ConfigMaps are such a pair. Where nothing tells them apart, neither is taken.
+    """
+    shared = frozenset.intersection(*(_words(cls.__name__) for cls in fitting))
+    texts = [schema.get("description"), *(_description(prop) for prop in children(schema).values())]
+    prose = " ".join(text for text in texts if isinstance(text, str)).lower()
+    ranked = []
+    for cls in sorted(fitting, key=lambda cls: (_rank(cls), cls.__name__)):
+        own = "".join(word.lower() for word in words(cls.__name__) if singular(word).lower() not in shared)
+        ranked.append((prose.count(own) + 3 * field.lower().count(own) if own else 0, cls))
+    most = max(count for count, _ in ranked)
+    best = [cls for count, cls in ranked if count == most]
+    return best[0] if most and len(best) == 1 else None
+
+
+def _description(schema: object) -> object:
+    return schema.get("description") if isinstance(schema, Mapping) else None
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(singular(word).lower() for word in words(name))
+
+
+@cache
+def builtin_types() -> BuiltinTypes:
+    """The built-in types; made once, which takes longer than most imports."""
+    return BuiltinTypes()
+
+
+def _rank(cls: type[Struct]) -> int:
+    package = cls.__module__.removeprefix("pykb.api.").partition(".")[0]
+    return _PACKAGES.index(package) if package in _PACKAGES else len(_PACKAGES)
+
+
+@cache
+def _schemas() -> tuple[tuple[type[Struct], Schema], ...]:
+    from pykb.diagnostics import Diagnostics
+    from pykb.gen.declare import Declarations
+    from pykb.gen.emit.schema import schema_object
+    from pykb.gen.passes.resolve import Options, Resolver
+    from pykb.markers.registry import builtin_registry
+
+    diagnostics = Diagnostics()
+    declarations = Declarations(Path(), builtin_registry(), diagnostics)
+    resolver = Resolver(declarations, diagnostics, Options(allow_dangerous_types=True))
+    return tuple((cls, schema_object(resolver.schema_of(cls))) for cls in builtin.structs())

@@ -1,0 +1,164 @@
+"""Schemas as Python types with all that they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from pykb.gen.ir import LIMITS, RULE_PARTS, RULES
+from pykb.gen.lower.constraints import FLAGS
+from pykb.importer._expression import ANY, Atom, Expression, Name, call, literal, optional, subscript
+from pykb.importer._fingerprint import OF_THE_USE, Schema
+from pykb.importer._scalar import Spelled, annotated, api, spell_scalar
+from pykb.importer.shape import Shapes, children, is_struct
+
+_PRESERVE = "x-kubernetes-preserve-unknown-fields"
+_PARTS = frozenset({"properties", "items", "additionalProperties", "required"})
+_RULE_ARGUMENTS = {wire: name for name, wire in RULE_PARTS.items() if name != "rule"}
+_SIZES = {kind: LIMITS[kind] for kind in ("array", "object")}
+
+
+@dataclass(frozen=True, slots=True)
+class Speller:
+    """Writes the types of one module."""
+
+    shapes: Shapes
+
+    def value(self, schema: Schema) -> Spelled:
+        """The type of a value, without what belongs to the field that has it."""
+        found = self._named(schema) or spell_scalar(schema) or self._container(schema)
+        if found is None:
+            return _raw(schema)
+        return _with_the_rest(schema, found)
+
+    def element(self, schema: Schema) -> Expression:
+        """The type of the elements of a list or map, as one expression."""
+        spelled = self.value(schema)
+        metadata = spelled.metadata
+        shape = self.shapes.of(schema) if is_struct(schema) else None
+        own = {k: v for k, v in schema.items() if k in OF_THE_USE - {"nullable"}}
+        if self.shapes.builtin(schema) or (shape is not None and own.get("description") == shape.doc):
+            own.pop("description", None)  # none of Kubernetes' prose is carried along
+        if isinstance(own.get("description"), str):  # an element has no docstring
+            metadata = (*metadata, call(api("Field"), description=literal(own.pop("description"))))
+        if own:
+            metadata = (*metadata, call(api("SchemaPatch"), literal(own)))
+        base = spelled.type
+        if schema.get("nullable") is True:
+            base = optional(base)
+            metadata = (*metadata, call(api("Nullable"))) if base == ANY else metadata
+        return annotated(base, *metadata)
+
+    def class_annotations(self, schema: Schema, patch: Mapping[str, object] | None = None) -> tuple[Expression, ...]:
+        """What `annotate` says about a class.
+
+        Args:
+            schema: The object that the class stands for.
+            patch: What else differs from the schema of the class.
+        """
+        patched = dict(patch or {})
+        required = schema.get("required")
+        if isinstance(required, list) and not set(required) <= set(children(schema)):
+            patched.setdefault("required", required)
+        return _with_the_rest(schema, Spelled(Name("object"), (), {"type": "object"}), patched).metadata
+
+    def _named(self, schema: Schema) -> Spelled | None:
+        if not is_struct(schema):
+            return None
+        # All keywords of a class are said on the class; a built-in type was found because they are all equal.
+        everything = {k: v for k, v in schema.items() if k not in _PARTS | OF_THE_USE}
+        known = self.shapes.builtin(schema)
+        if known is not None:
+            return Spelled(Name(known.__name__, known.__module__), (), everything)
+        shape = self.shapes.of(schema)
+        return Spelled(Name(shape.name), (), everything) if shape else None
+
+    def _container(self, schema: Schema) -> Spelled | None:
+        kind = schema.get("type")
+        if kind == "array":
+            items = schema.get("items")
+            if not isinstance(items, Mapping):
+                return None
+            return Spelled(subscript(Name("list"), self.element(items)), (), {"type": "array"})
+        if kind != "object" or schema.get("properties"):
+            return None
+        values = schema.get("additionalProperties")
+        text = Name("str")
+        if isinstance(values, Mapping):
+            element = self.element(values)
+            if element == ANY:  # `dict[str, Any]` is an object whose fields are kept
+                element = annotated(element, call(api("PreserveUnknown")))
+            return Spelled(subscript(Name("dict"), text, element), (), {"type": "object"})
+        anything = subscript(Name("dict"), text, ANY)
+        if values is None:
+            return Spelled(anything, (), {"type": "object", _PRESERVE: True})
+        patch = call(api("SchemaPatch"), literal({_PRESERVE: None, "additionalProperties": values}))
+        return Spelled(anything, (patch,), {"type": "object"})
+
+
+def _with_the_rest(schema: Schema, found: Spelled, patch: Mapping[str, object] | None = None) -> Spelled:
+    """The type with annotations for every keyword that does not follow from it yet."""
+    produces = dict(found.produces)
+    metadata = list(found.metadata)
+    metadata += _rules(schema, produces)
+    metadata += _topology(schema, produces)
+    metadata += _sizes(schema, produces)
+    own = {k: v for k, v in schema.items() if k not in OF_THE_USE | _PARTS}
+    rest: dict[str, object] = {k: v for k, v in own.items() if k not in produces or produces[k] != v}
+    rest |= {k: None for k in produces if k not in own}
+    rest |= patch or {}
+    if rest:
+        metadata.append(call(api("SchemaPatch"), literal(rest)))
+    return Spelled(found.type, tuple(metadata), produces)
+
+
+def _raw(schema: Schema) -> Spelled:
+    own = {k: v for k, v in schema.items() if k not in OF_THE_USE}
+    return Spelled(ANY, (call(api("RawSchema"), literal(own)),), own)
+
+
+def _rules(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:
+    rules = schema.get(RULES)
+    if RULES in produces or not isinstance(rules, list):
+        return []
+    if not all(isinstance(rule, dict) and set(rule) <= {"rule", *_RULE_ARGUMENTS} for rule in rules):
+        return []
+    produces[RULES] = rules
+    return [rule_call(rule) for rule in rules]
+
+
+def rule_call(rule: Mapping[str, object]) -> Expression:
+    """A rule as ``CEL(...)``."""
+    arguments = {_RULE_ARGUMENTS[name]: literal(value) for name, value in rule.items() if name in _RULE_ARGUMENTS}
+    return call(api("CEL"), literal(rule.get("rule", "")), **arguments)
+
+
+def _topology(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:
+    found: list[Expression] = []
+    keys = schema.get("x-kubernetes-list-map-keys")
+    kind = schema.get("x-kubernetes-list-type")
+    if kind == "map" and isinstance(keys, list) and "x-kubernetes-list-type" not in produces:
+        found.append(call(api("ListMap"), *(literal(key) for key in keys)))
+        produces |= {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys}
+    for annotation, (keyword, value) in FLAGS.items():
+        if keyword != "nullable" and keyword not in produces and keyword in schema and schema[keyword] == value:
+            found.append(call(api(annotation.__name__)))
+            produces[keyword] = value
+    return found
+
+
+def _sizes(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:
+    if schema.get("properties"):
+        return []  # the length of a class means nothing to Python
+    sizes = _SIZES.get(str(schema.get("type")))
+    if sizes is None:
+        return []
+    least, most = sizes
+    keywords: dict[str, Expression] = {}
+    for keyword, argument in ((least, "min_length"), (most, "max_length")):
+        value = schema.get(keyword)
+        if keyword in produces or value is None or (value == 0 and argument == "min_length"):
+            continue
+        keywords[argument] = Atom(repr(value))
+        produces[keyword] = value
+    return [call(api("Field"), **keywords)] if keywords else []

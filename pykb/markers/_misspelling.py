@@ -1,0 +1,148 @@
+"""What is wrong with a comment that starts like a marker and names none: a misspelling, another tool's, or prose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.markers import MARKER_FOREIGN, MARKER_SYNTAX, MARKER_UNKNOWN
+from pykb.diagnostics.suggest import edit_distance
+from pykb.markers._place import MarkerComment, Place
+from pykb.markers.definition import MarkerTarget
+from pykb.markers.naming import split_name
+from pykb.markers.registry import MarkerRegistry
+
+_VALIDATION = "kubebuilder:validation:"
+_NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
+_BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
+_PROSE = re.compile(r"\+(?:$|\s|[-+=|*]|\d(?![^\s:=]*[:=]))")
+"""What is never taken for a marker: bullets, banners and boxes (``+---+``), ``+1``."""
+
+
+class Misspellings:
+    """Reports comments that name no marker."""
+
+    def __init__(self, registry: MarkerRegistry, diagnostics: Diagnostics) -> None:
+        self._registry = registry
+        self._diagnostics = diagnostics
+
+    def report(self, comment: MarkerComment, place: Place) -> None:
+        """Say what is wrong with a comment that names no marker, or nothing if it is prose."""
+        text = comment.text
+        if match := _BLANK_AFTER_PLUS.match(text):
+            self._blank_after_plus(comment, match.end())
+            return
+        if self._misspelt_shape(comment):
+            return
+        if _PROSE.match(text):
+            return
+        words = split_name(text).whole.split()
+        word = words[0] if words else ""
+        namespaced = _in_namespace(word)
+        preferred = place.targets[0] if place.targets else None
+        synonym = self._synonym(word, preferred)
+        suggestion = synonym or self._suggest(word, preferred, namespaced=namespaced)
+        known_as = "this is called" if synonym else "a marker with a similar name exists:"
+        if not namespaced and suggestion is None:
+            self._foreign(comment, place)
+            return
+        self._diagnostics.add(
+            MARKER_UNKNOWN.at(
+                comment.span(0, len(word) + 1),
+                f"unknown marker `+{word}`",
+                label="no marker has this name",
+                help=(f"{known_as} `+{suggestion}`",) if suggestion else ("`pykb explain markers` lists all markers",),
+            )
+        )
+
+    def _suggest(self, word: str, target: MarkerTarget | None, *, namespaced: bool) -> str | None:
+        for length in range(len(word.split(":")), 0, -1):
+            # `kubebuilder:validation:XValidatoin:rule` names an argument at its end: try without it, too.
+            name = ":".join(word.split(":")[:length])
+            if f"{name}:" == _VALIDATION:  # a family of markers and none of them: what is near is near by chance
+                return None
+            found = self._registry.suggest(name, target=target)
+            if found is None or (not namespaced and edit_distance(name.lower(), found.lower(), limit=2) > 2):
+                if not namespaced:
+                    return None
+                continue
+            return found
+        return None
+
+    def _synonym(self, word: str, target: MarkerTarget | None) -> str | None:
+        """The marker that another schema language calls by this name: the one that is for fewer kinds of target."""
+        rest = word.removeprefix(_VALIDATION)
+        items = "items:" * rest.count("items:")
+        name = rest.removeprefix(items).split(":")[0].casefold()
+        target = target if target is MarkerTarget.TYPE else MarkerTarget.FIELD
+        found = [d for d in self._registry if name in d.synonyms and target in d.targets and not d.items_depth]
+        if rest == word or not found:
+            return None
+        best = min(found, key=lambda d: len(d.targets))
+        return f"{_VALIDATION}{items}{best.name.removeprefix(_VALIDATION)}"
+
+    def _blank_after_plus(self, comment: MarkerComment, start: int) -> None:
+        joined = f"+{comment.text[start:]}"
+        known, _ = self._registry.resolve(joined)
+        if known is None and not _in_namespace(joined[1:].split(maxsplit=1)[0]):
+            return
+        self._add_shape(comment, 0, start, "expected the name directly after `+`, found a blank", f"write `{joined}`")
+
+    def _misspelt_shape(self, comment: MarkerComment) -> bool:
+        """Whether the name is right and the characters around it are not; says so."""
+        found = next(self._shapes(comment.text), None)
+        if found is not None:
+            self._add_shape(comment, *found)
+        return found is not None
+
+    def _shapes(self, text: str) -> Iterator[tuple[int, int, str, str]]:
+        split = split_name(text)
+        whole, value = split.whole, text[split.value_start :]
+        name, bare = whole.rstrip(), whole.rstrip(":")
+        if split.has_value and name != whole and self._known(name):
+            message = "expected `=` directly after the name, found a blank"
+            yield len(name) + 1, split.value_start, message, f"write `+{name}={value.strip()}`"
+        if bare != whole and self._known(bare):
+            fixed = f"+{bare}={value}" if split.has_value else f"+{bare}"
+            message = "found a colon with no argument name after it"
+            yield len(bare) + 1, len(whole) + 1, message, f"write `{fixed}`"
+        word, blank, rest = whole.partition(" ")
+        if blank and word and self._known(word):
+            found = rest.strip() or text[len(word) + 1 :].strip()
+            message = f"expected the end of the marker after `+{word}`, found `{found}`"
+            known = self._registry.get(word)
+            takes = known is not None and known.value is not None
+            help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"
+            yield len(word) + 2, len(text), message, help_
+        marker, _, argument = whole.rpartition(":")
+        known = self._registry.get(marker) if argument and not split.has_value else None
+        if known is not None and known.argument(argument) is not None:
+            yield len(text), len(text) + 1, f"expected `=` and a value after `{argument}`", f"write `{text}=...`"
+
+    def _known(self, name: str) -> bool:
+        return self._registry.look_up(name, name.rpartition(":")[0] or name) is not None
+
+    def _add_shape(self, comment: MarkerComment, start: int, end: int, message: str, help_: str) -> None:
+        self._diagnostics.add(MARKER_SYNTAX.at(comment.span(start, end), message, label="here", help=(help_,)))
+
+    def _foreign(self, comment: MarkerComment, place: Place) -> None:
+        """A warning for what may be a marker of another tool; nothing where no marker could stand."""
+        if not place.targets:
+            return
+        self._diagnostics.add(
+            MARKER_FOREIGN.at(
+                comment.span(),
+                f"`{comment.text.split()[0]}` is no marker of pykb",
+                label="has no effect",
+                help=("if it is no marker of another tool, start the comment with another character than `+`",),
+            )
+        )
+
+
+def _in_namespace(word: str) -> bool:
+    """Whether a name belongs to a family of markers, or nearly: ``kubebulder:...`` was meant to."""
+    first, colon, _ = word.lower().partition(":")
+    if not colon:
+        return False
+    return f"{first}:" in _NAMESPACES or edit_distance(first, "kubebuilder", limit=3) <= 3

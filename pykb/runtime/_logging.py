@@ -1,0 +1,206 @@
+"""Structured logs: who is being reconciled goes with every line, as text for people or as JSON for machines.
+
+Code logs a constant message with its variables in ``extra``; the identity of the reconcile comes from a context
+variable, so a user's own ``logging.getLogger(...)`` lines carry it too. Only a program's entry point
+configures logging.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import uuid
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import IO, Any
+
+from pykb.meta.gvk import NamespacedName
+
+LOG_LEVELS = ("debug", "info", "warning", "error")
+INHERIT = "inherit"
+
+SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "credential")
+"""Extra fields whose names contain one of these are never written."""
+
+
+LogFields = Callable[[], Mapping[str, object]]
+"""Gives further fields for a record when one is written."""
+
+
+class LogFormat(StrEnum):
+    """How lines look."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+class ReconcileContext:
+    """The identity of one call of a reconciler; its id is made when somebody asks for it, since most never do."""
+
+    __slots__ = ("_fields", "_id", "controller", "not_awaited", "request")
+
+    def __init__(self, controller: str, reconcile_id: str, request: object, fields: LogFields | None = None) -> None:
+        """Remember who is reconciled; an empty ``reconcile_id`` stands for a new one."""
+        self.controller = controller
+        self.request = request
+        self._id = reconcile_id
+        self._fields = fields
+        self.not_awaited = ""
+        """What it called and did not await; see :mod:`pykb.runtime._awaiting`."""
+
+    @property
+    def reconcile_id(self) -> str:
+        """Tells this call from all others."""
+        if not self._id:
+            self._id = str(uuid.uuid4())
+        return self._id
+
+    @property
+    def fields(self) -> Mapping[str, object]:
+        """What the controller's author adds; an error in place of it where that fails, since logging never does."""
+        if self._fields is None:
+            return {}
+        try:
+            return self._fields()
+        except Exception as error:  # noqa: BLE001 - the program's function may raise anything
+            return {"logFieldsError": f"{type(error).__name__}: {error}"}
+
+
+current_reconcile: ContextVar[ReconcileContext | None] = ContextVar("current_reconcile", default=None)
+
+current_call: ContextVar[Mapping[str, str] | None] = ContextVar("current_call", default=None)
+"""The identity of a call of a webhook, as fields."""
+
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+
+# What kopf adds to the lines of its handlers; of that, only the object is of interest.
+_KOPF = {"settings", "k8s_skip", "k8s_ref"}
+
+
+def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """The variables of a record: the reconcile it belongs to, then its ``extra``."""
+    fields: dict[str, Any] = {}
+    context = current_reconcile.get()
+    if context is not None:
+        fields["controller"] = context.controller
+        fields |= _named(context.request)
+        fields["reconcileID"] = context.reconcile_id
+        fields |= {key: _harmless(key, value) for key, value in context.fields.items()}
+    fields |= current_call.get() or {}
+    handled = getattr(record, "k8s_ref", None)
+    if isinstance(handled, dict):
+        fields |= {key: handled[key] for key in ("kind", "namespace", "name") if handled.get(key)}
+    for key, value in vars(record).items():
+        if key not in _STANDARD and key not in _KOPF and not key.startswith("_"):
+            fields[key] = _harmless(key, value)
+    return fields
+
+
+def _named(request: object) -> dict[str, str]:
+    if not isinstance(request, NamespacedName):
+        return {"request": str(request)}
+    named = {"namespace": request.namespace} if request.namespace else {}
+    return {**named, "name": request.name}
+
+
+def _harmless(key: str, value: object) -> object:
+    return "***" if any(word in key.lower() for word in SECRET_WORDS) else value
+
+
+class TextFormatter(logging.Formatter):
+    """``2026-11-21T12:00:00.123Z INFO  app  message  key=value``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line, and the traceback below it."""
+        head = f"{_time(record)} {record.levelname:<7} {record.name}  {record.getMessage()}"
+        fields = "".join(f"  {key}={_quoted(value)}" for key, value in fields_of(record).items())
+        return head + fields + "".join(f"\n{text}" for text in _traces(self, record))
+
+
+class JsonFormatter(logging.Formatter):
+    """One object a line, with zap's names: ``ts``, ``level``, ``logger``, ``msg``."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line; a traceback is the field ``stacktrace``."""
+        line: dict[str, Any] = {
+            "ts": _time(record),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "msg": record.getMessage(),
+        }
+        line |= {key: value for key, value in fields_of(record).items() if key not in line}
+        traces = _traces(self, record)
+        if traces:
+            line["stacktrace"] = "\n".join(traces)
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def configure_logging(
+    *,
+    level: int | str = logging.INFO,
+    style: LogFormat = LogFormat.TEXT,
+    stream: IO[str] | None = None,
+) -> None:
+    """Send all logs of the process to one stream (standard error) in one form; earlier handlers are replaced."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter() if style is LogFormat.JSON else TextFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    _set_root(level)
+
+
+def set_log_level(level: str, name: str = "") -> None:
+    """Change what is logged while the program runs.
+
+    Args:
+        level: ``debug``, ``info``, ``warning`` or ``error``; for one logger also ``inherit``, to drop its own level.
+        name: The logger; all without a level of their own when empty.
+
+    Raises:
+        ValueError: There is no such level or logger; the message says what there is.
+    """
+    allowed = (*LOG_LEVELS, INHERIT) if name else LOG_LEVELS
+    if level not in allowed:
+        raise ValueError(f"`{level}` is not a log level; expected {', '.join(allowed)}")
+    if name and name not in logging.root.manager.loggerDict:
+        top = sorted({known.partition(".")[0] for known in logging.root.manager.loggerDict})
+        raise ValueError(f"there is no logger `{name}`; there are {', '.join(top)}, and those below them")
+    if name:
+        logging.getLogger(name).setLevel(logging.NOTSET if level == INHERIT else level.upper())
+    else:
+        _set_root(level.upper())
+
+
+def log_levels() -> dict[str, str]:
+    """The level of the log, under an empty name, and those of loggers that have their own."""
+    known = ((name, one) for name, one in logging.root.manager.loggerDict.items() if isinstance(one, logging.Logger))
+    own = {name: logging.getLevelName(one.level).lower() for name, one in sorted(known) if one.level != logging.NOTSET}
+    return {"": logging.getLevelName(logging.getLogger().level).lower()} | own
+
+
+def _set_root(level: int | str) -> None:
+    root = logging.getLogger()
+    root.setLevel(level)
+    # kopf reports its own steps at INFO, which are ours to report; its warnings and errors stay, and what handlers say.
+    verbose = root.level <= logging.DEBUG
+    for name in ("kopf", "aiohttp.access"):
+        logging.getLogger(name).setLevel(logging.NOTSET if verbose else max(root.level, logging.WARNING))
+    logging.getLogger("kopf.objects").setLevel(root.level)
+
+
+def _time(record: logging.LogRecord) -> str:
+    moment = datetime.fromtimestamp(record.created, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return json.dumps(text, ensure_ascii=False) if not text or any(c in text for c in ' "=\n\t') else text
+
+
+def _traces(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
+    traces = [formatter.formatException(record.exc_info)] if record.exc_info else []
+    return [*traces, formatter.formatStack(record.stack_info)] if record.stack_info else traces

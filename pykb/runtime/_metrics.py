@@ -1,0 +1,281 @@
+"""Metrics under controller-runtime's names and labels, so that its dashboards and alerts work.
+
+Source: https://book.kubebuilder.io/reference/metrics-reference
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
+
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime._tally import Distribution, Tally
+
+if TYPE_CHECKING:
+    from pykb.runtime.cache.informer import Informer
+    from pykb.runtime.client.transport import RequestRecord
+    from pykb.runtime.controller.queue import WorkQueue
+
+RECONCILE_SECONDS = (
+    *(0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0),
+    *(1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0, 40.0),
+    *(50.0, 60.0),
+)
+QUEUE_SECONDS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0)
+THROTTLED_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # client-go's
+
+RESULTS = ("success", "error", "requeue", "requeue_after")
+
+
+class Metrics:
+    """All metrics of one manager, in a registry of its own; user metrics may be added to :attr:`registry`."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        self.registry = registry or CollectorRegistry()
+        of = _Family(self.registry)
+        prefix = "controller_runtime"
+        self._workers = of.gauge(f"{prefix}_max_concurrent_reconciles", "Most reconciliations at once", ("controller",))
+        self._controllers = _Controllers()
+        self.registry.register(self._controllers)
+        self._queues = _QueueCollector()
+        self.registry.register(self._queues)
+        self._watches = _Watches()
+        self.registry.register(self._watches)
+        self._seen_requests: dict[tuple[int, str, str], Counter] = {}
+        self._requests = of.counter(
+            "rest_client_requests_total", "Requests to the API server", ("code", "method", "host")
+        )
+        self._throttled = of.histogram(
+            "rest_client_rate_limiter_duration_seconds",
+            "Time that requests waited for the client's own limit",
+            ("verb", "host"),
+            THROTTLED_SECONDS,
+        )
+        self._unreadable = of.counter(
+            "pykb_unreadable_objects",
+            "Times an object was met that does not fit its class",
+            ("group", "version", "kind"),
+        )
+        self._stalled = of.counter(
+            "pykb_event_loop_blocked_seconds", "Seconds for which a coroutine held up everything else", ()
+        )
+        self.leader = of.gauge("leader_election_master_status", "1 on the leader", ("name",))
+        webhook = ("webhook",)
+        self.webhook_seconds = of.histogram(
+            f"{prefix}_webhook_latency_seconds", "Time of an admission request", webhook, RECONCILE_SECONDS
+        )
+        self.webhook_requests = of.counter(
+            f"{prefix}_webhook_requests_total", "Admission requests by HTTP code", (*webhook, "code")
+        )
+        self.webhook_in_flight = of.gauge(
+            f"{prefix}_webhook_requests_in_flight", "Admission requests being served", webhook
+        )
+        self._webhook_blocked = of.counter(
+            "pykb_webhook_blocked_seconds", "Seconds for which an async webhook held up everything else", webhook
+        )
+        self.webhook_panics = of.counter(f"{prefix}_webhook_panics_total", "Admission requests that ended by a bug", ())
+        self.conversion_panics = of.counter(
+            f"{prefix}_conversion_webhook_panics_total", "Conversions that ended by a bug", ()
+        )
+        self.certificate_reads = of.counter("certwatcher_read_certificate_total", "Certificates read", ())
+        self.certificate_errors = of.counter(
+            "certwatcher_read_certificate_errors_total", "Certificates that could not be read", ()
+        )
+
+    def controller(self, name: str, queue: Callable[[], WorkQueue[Any]], *, workers: int) -> ControllerMetrics:
+        """The metrics of one controller, all starting at 0 so that rates are right from the first event on."""
+        self._workers.labels(name).set(workers)
+        self._queues.add(name, queue)
+        return self._controllers.add(name)
+
+    def observe_request(self, record: RequestRecord) -> None:
+        """Count a request of the client; a code of ``<error>`` means that there was no answer."""
+        key = (record.code, record.method, record.host)
+        counter = self._seen_requests.get(key)
+        if counter is None:
+            code = str(record.code) if record.code else "<error>"
+            counter = self._seen_requests[key] = self._requests.labels(code, record.method, record.host)
+        counter.inc()
+        if record.waited is not None:
+            self._throttled.labels(record.method, record.host).observe(record.waited)
+
+    def add_watches(self, informers: Callable[[], Iterable[Informer[Any]]]) -> None:
+        """Export how the lists and watches of these informers fare."""
+        self._watches.sources.append(informers)
+
+    def observe_unreadable(self, gvk: GroupVersionKind) -> None:
+        """Count an object that does not fit its class."""
+        self._unreadable.labels(gvk.group, gvk.version, gvk.kind).inc()
+
+    def observe_stall(self, seconds: float) -> None:
+        """Count seconds for which the event loop stood still."""
+        self._stalled.inc(seconds)
+
+    def observe_blocking_webhook(self, webhook: str, seconds: float) -> None:
+        """Count seconds for which a coroutine of a webhook held up the event loop."""
+        self._webhook_blocked.labels(webhook).inc(seconds)
+
+    def render(self) -> tuple[bytes, str]:
+        """Everything, with what the program put into prometheus_client's default registry, and the content type."""
+        text = generate_latest(self.registry)
+        if self.registry is not REGISTRY:
+            text += generate_latest(REGISTRY)
+        return text, CONTENT_TYPE_LATEST
+
+
+class ControllerMetrics:
+    """What one controller counts. It also observes the controller's queue."""
+
+    def __init__(self) -> None:
+        self.results = {result: Tally() for result in RESULTS}
+        self.errors, self.terminal, self.panics, self.timeouts, self.active = (Tally() for _ in range(5))
+        self.seconds = Distribution(RECONCILE_SECONDS)
+        self.adds, self.retries = Tally(), Tally()
+        self.waited, self.worked = Distribution(QUEUE_SECONDS), Distribution(QUEUE_SECONDS)
+
+    def added(self, priority: int) -> None:  # noqa: ARG002 - depth by priority is read at scrape time
+        """A key was added."""
+        self.adds.inc()
+
+    def started(self, priority: int, waited: float) -> None:  # noqa: ARG002
+        """A key was handed out."""
+        self.waited.observe(waited)
+
+    def finished(self, worked: float) -> None:
+        """A key came back."""
+        self.worked.observe(worked)
+
+    def retried(self) -> None:
+        """A key is to be tried again."""
+        self.retries.inc()
+
+
+_COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
+    ("reconcile_errors", "Reconciliations that raised", lambda of: of.errors),
+    ("terminal_reconcile_errors", "Reconciliations that raised TerminalError", lambda of: of.terminal),
+    ("reconcile_panics", "Reconciliations that ended by a bug (TypeError and kin)", lambda of: of.panics),
+    ("reconcile_timeouts", "Reconciliations that hit their timeout", lambda of: of.timeouts),
+)
+_QUEUE_COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
+    ("workqueue_adds", "Keys added", lambda of: of.adds),
+    ("workqueue_retries", "Keys added with a delay by the rate limiter", lambda of: of.retries),
+)
+_QUEUE_TIMES: tuple[tuple[str, str, Callable[[ControllerMetrics], Distribution]], ...] = (
+    ("workqueue_queue_duration_seconds", "Time a key waits in the queue", lambda of: of.waited),
+    ("workqueue_work_duration_seconds", "Time of work on a key", lambda of: of.worked),
+)
+
+
+class _Controllers(Collector):
+    """The controllers' counts, made metrics when somebody asks."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, ControllerMetrics] = {}
+
+    def add(self, controller: str) -> ControllerMetrics:
+        return self._by_name.setdefault(controller, ControllerMetrics())
+
+    def collect(self) -> Iterator[Metric]:
+        prefix = "controller_runtime"
+        label = ["controller"]
+        total = CounterMetricFamily(f"{prefix}_reconcile", "Reconciliations by result", labels=[*label, "result"])
+        seconds = HistogramMetricFamily(f"{prefix}_reconcile_time_seconds", "Time of a reconciliation", labels=label)
+        active = GaugeMetricFamily(f"{prefix}_active_workers", "Reconciliations running now", labels=label)
+        for name, counts in self._by_name.items():
+            for result, tally in counts.results.items():
+                total.add_metric([name, result], tally.value)
+            seconds.add_metric([name], counts.seconds.buckets(), counts.seconds.sum)
+            active.add_metric([name], counts.active.value)
+        yield from (total, seconds, active)
+        for metric, text, tally_of in _COUNTERS:
+            counter = CounterMetricFamily(f"{prefix}_{metric}", text, labels=label)
+            for name, counts in self._by_name.items():
+                counter.add_metric([name], tally_of(counts).value)
+            yield counter
+        yield from self._of_queues()
+
+    def _of_queues(self) -> Iterator[Metric]:
+        labels = ["name", "controller"]
+        for metric, text, tally_of in _QUEUE_COUNTERS:
+            counter = CounterMetricFamily(metric, text, labels=labels)
+            for name, counts in self._by_name.items():
+                counter.add_metric([name, name], tally_of(counts).value)
+            yield counter
+        for metric, text, times_of in _QUEUE_TIMES:
+            times = HistogramMetricFamily(metric, text, labels=labels)
+            for name, counts in self._by_name.items():
+                times.add_metric([name, name], times_of(counts).buckets(), times_of(counts).sum)
+            yield times
+
+
+class _Family:
+    """Makes metrics in one registry."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
+        return Counter(name, text, labels, registry=self._registry)
+
+    def gauge(self, name: str, text: str, labels: tuple[str, ...]) -> Gauge:
+        return Gauge(name, text, labels, registry=self._registry)
+
+    def histogram(self, name: str, text: str, labels: tuple[str, ...], buckets: Iterable[float]) -> Histogram:
+        return Histogram(name, text, labels, registry=self._registry, buckets=tuple(buckets))
+
+
+class _Watches(Collector):
+    """What is read off the informers when somebody asks."""
+
+    def __init__(self) -> None:
+        self.sources: list[Callable[[], Iterable[Informer[Any]]]] = []
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ["group", "version", "kind"]
+        failures = CounterMetricFamily(
+            "pykb_watch_failures", "Lists and watches that ended with an error", labels=labels
+        )
+        silence = GaugeMetricFamily(
+            "pykb_watch_silence_seconds", "Time since the API server was last heard of a kind", labels=labels
+        )
+        counted: dict[GroupVersionKind, tuple[int, float]] = {}
+        for informer in (informer for source in self.sources for informer in source()):
+            failed, silent = counted.get(informer.gvk, (0, 0.0))
+            silent = max(silent, informer.silent_for.total_seconds())
+            counted[informer.gvk] = (failed + informer.failures, silent)
+        for gvk, (failed, silent) in counted.items():
+            failures.add_metric([gvk.group, gvk.version, gvk.kind], failed)
+            silence.add_metric([gvk.group, gvk.version, gvk.kind], silent)
+        yield from (failures, silence)
+
+
+class _QueueCollector(Collector):
+    """What is read off the queues when somebody asks."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, Callable[[], WorkQueue[Any]]] = {}
+
+    def add(self, controller: str, queue: Callable[[], WorkQueue[Any]]) -> None:
+        self._queues[controller] = queue
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        labels = ["name", "controller"]
+        depth = GaugeMetricFamily("workqueue_depth", "Keys ready to be worked on", labels=[*labels, "priority"])
+        unfinished = GaugeMetricFamily(
+            "workqueue_unfinished_work_seconds", "Time spent on keys not yet done, summed", labels=labels
+        )
+        longest = GaugeMetricFamily(
+            "workqueue_longest_running_processor_seconds", "Time spent on the oldest key not yet done", labels=labels
+        )
+        for name, queue in self._queues.items():
+            for priority, count in ({0: 0} | queue().ready_by_priority()).items():
+                depth.add_metric([name, name, str(priority)], count)
+            running = queue().running_since()
+            unfinished.add_metric([name, name], sum(running))
+            longest.add_metric([name, name], max(running, default=0.0))
+        yield from (depth, unfinished, longest)

@@ -1,0 +1,141 @@
+"""Where an object is served, and one exchange with the server about it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import orjson
+
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.client._encoding import encode
+from pykb.runtime.client.codec import AnyObject, Kind, gvk_of, resource_of
+from pykb.runtime.client.connection import Call, Connection, Method
+from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
+from pykb.runtime.client.options import ClientOptions
+from pykb.runtime.client.unreadable import UnreadableObjects
+from pykb.runtime.errors import NotFound
+
+Query = tuple[tuple[str, str], ...]
+
+_PLAIN = re.compile("[A-Za-z0-9._-]+")  # nothing in it has to be quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The path of a collection, an object or a subresource, and the kind that is served there."""
+
+    gvk: GroupVersionKind
+    path: str
+
+
+class Exchange:
+    """Turns kinds and names into requests; shared by the reading and the writing half of a client."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        mapper: ResourceMapper,
+        options: ClientOptions,
+        unreadable: UnreadableObjects | None = None,
+    ) -> None:
+        self.connection = connection
+        self.mapper = mapper
+        self.options = options
+        self.unreadable = unreadable or UnreadableObjects()
+
+    async def endpoint(
+        self, what: Kind | AnyObject, *, namespace: str = "", name: str = "", subresource: str = ""
+    ) -> Endpoint:
+        """Where an object (or, without a name, the collection of a namespace) is served.
+
+        Raises:
+            NoKindMatch: The server does not serve the kind.
+            ValueError: The namespace is missing, is not the one this client is restricted to, or the name is a path.
+        """
+        gvk = gvk_of(what)
+        mapping = await self.mapping(what)
+        path = gvk.group_version.path
+        if mapping.namespaced:
+            namespace = self.effective_namespace(namespace)
+            if name and not namespace:
+                message = f"`{gvk.kind}` lives in namespaces: say which one of `{name}` is meant"
+                raise ValueError(f'{message}, as "namespace/{name}" or by `namespace=`')
+            if namespace:
+                path += f"/namespaces/{_segment(namespace)}"
+        path += f"/{mapping.plural}"
+        if name:
+            path += f"/{_segment(name)}"
+        if subresource:
+            path += f"/{subresource}"
+        return Endpoint(gvk, path)
+
+    async def mapping(self, what: Kind | AnyObject) -> ResourceMapping:
+        """Where its kind is served."""
+        gvk = gvk_of(what)
+        return self.mapper.known(gvk) or await self.mapper.mapping(gvk, static=resource_of(what))
+
+    def effective_namespace(self, namespace: str) -> str:
+        """The namespace that counts for a namespaced kind.
+
+        Raises:
+            ValueError: It is not the one this client is restricted to.
+        """
+        own = self.options.namespace
+        if own and namespace and namespace != own:
+            raise ValueError(f"this client is restricted to namespace `{own}`, found `{namespace}`")
+        return namespace or own
+
+    async def send(
+        self,
+        method: Method,
+        endpoint: Endpoint,
+        *,
+        query: Query = (),
+        body: Mapping[str, Any] | bytes | None = None,
+        content_type: str = "application/json",
+        repeatable: bool = False,
+    ) -> dict[str, Any]:
+        """Send a request and read the object of the answer.
+
+        Raises:
+            ApiError: The server refused.
+            ServerUnreachable: There was no answer.
+            ValueError: The body has a value that is no JSON.
+        """
+        content = body if body is None or isinstance(body, bytes) else encode(body)
+        call = Call(
+            method,
+            endpoint.path,
+            query=query,
+            body=content,
+            content_type=content_type,
+            repeatable=repeatable,
+            impersonate=self.options.impersonate,
+        )
+        try:
+            answer: dict[str, Any] = orjson.loads(await self.connection.request(call))
+        except NotFound as error:
+            if not error.details.name:
+                # Not the object is missing but the resource: its CRD went away, and may come back otherwise.
+                self.mapper.forget(endpoint.gvk)
+            raise
+        return answer
+
+    def write_query(self, *, field_manager: str | None = None, dry_run: bool = False) -> Query:
+        """The query of a create, update, patch or apply."""
+        pairs = [("fieldManager", field_manager or self.options.field_manager)]
+        if dry_run or self.options.dry_run:
+            pairs.append(("dryRun", "All"))
+        if self.options.field_validation:
+            pairs.append(("fieldValidation", self.options.field_validation))
+        return tuple(pairs)
+
+
+def _segment(name: str) -> str:
+    if name in (".", "..") or "/" in name or "%" in name:
+        raise ValueError(f"`{name}` cannot be a name: it may be no path and hold neither `/` nor `%`")
+    return name if _PLAIN.fullmatch(name) else quote(name, safe="")

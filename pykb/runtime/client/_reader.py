@@ -1,0 +1,295 @@
+"""The reading half of a client: get, find, list, iterate, watch."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from pykb.api.object import Object, ObjectList
+from pykb.api.unstructured import Unstructured
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.client._endpoint import Exchange
+from pykb.runtime.client._selection import Fields, Labels, field_query, label_query, query_pairs
+from pykb.runtime.client._watch import Watch
+from pykb.runtime.client.codec import Key, Kind, alone, complete, gvk_of, key_of
+from pykb.runtime.client.field_selector import FieldSelector
+from pykb.runtime.client.unreadable import readable
+from pykb.runtime.errors import NotFound, StatusDetails
+
+if TYPE_CHECKING:
+    from pykb.runtime.client._cache_reader import CacheReader
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+DEFAULT_PAGE_SIZE = 500
+
+
+class Reader:
+    """Reads objects: of watched kinds from the manager's cache, of all others by request."""
+
+    def __init__(self, exchange: Exchange, cache: CacheReader | None = None) -> None:
+        self._exchange = exchange
+        self._cache = cache
+
+    @overload
+    async def get(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT: ...
+    @overload
+    async def get(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured: ...
+    async def get(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured:
+        """Read one object.
+
+        Of one that is being deleted and does not fit its class, what fits is read, so that its finalizers can be worked
+        off. What is required and not there is empty in it (``0``, ``""``), so write it by patches only.
+
+        Args:
+            kind: A class, or the identity of a kind for untyped JSON.
+            key: "name", "namespace/name", a request, or an object.
+            namespace: The namespace, where the key has none.
+
+        Raises:
+            NotFound: It does not exist.
+            UnreadableObject: It does not fit its class, and is not being deleted.
+            NoKindMatch: The server does not serve the kind.
+            ApiError: The server refused.
+        """
+        where = key_of(key)
+        gvk = gvk_of(kind)
+        namespace = where.namespace or namespace or ""
+        if (mirror := await self._mirror(kind, namespace)) is not None:
+            cache, namespace = mirror
+            found = await cache.get(gvk, namespace, where.name)
+            if found is None:
+                raise _absent((await self._exchange.mapping(kind)).plural, gvk, where.name)
+            return self._alone(kind, found)
+        endpoint = await self._exchange.endpoint(kind, namespace=namespace, name=where.name)
+        answer = await self._exchange.send("GET", endpoint, repeatable=True)
+        return self._alone(kind, answer)
+
+    @overload
+    async def find(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT | None: ...
+    @overload
+    async def find(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured | None: ...
+    async def find(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured | None:
+        """Read one object; ``None`` when it does not exist. Otherwise as :meth:`get`."""
+        try:
+            return await self.get(kind, key, namespace=namespace)
+        except NotFound as error:
+            if not error.details.name:  # the resource itself is gone: that is another matter
+                raise
+            return None
+
+    @overload
+    async def list(
+        self,
+        kind: type[ObjectT],
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        resource_version: str | None = None,
+    ) -> ObjectList[ObjectT]: ...
+    @overload
+    async def list(
+        self,
+        kind: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        resource_version: str | None = None,
+    ) -> ObjectList[Unstructured]: ...
+    async def list(
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        limit: int | None = None,
+        continue_token: str | None = None,
+        resource_version: str | None = None,
+    ) -> ObjectList[Any]:
+        """Read objects of a kind.
+
+        An object that does not fit the class hides no other: it is left out, reported by log and metric, and named in
+        the answer's ``unreadable``.
+
+        Args:
+            kind: A class, or the identity of a kind for untyped JSON.
+            namespace: Of this namespace; of all when ``None``.
+            labels: That have these labels.
+            fields: With these values. By request, the fields that the server selects by; from the cache, its indexes.
+            limit: At most so many; the answer's ``continue_token`` tells where to go on. All at once when ``None``.
+            continue_token: Where to go on.
+            resource_version: ``"0"`` for anything the server has at hand, empty for the newest; always by request.
+
+        Raises:
+            NoKindMatch: The server does not serve the kind.
+            Expired: The continue token is too old.
+            ApiError: The server refused.
+        """
+        gvk = gvk_of(kind)
+        mirror = (
+            await self._mirror(kind, namespace or "") if continue_token is None and resource_version is None else None
+        )
+        if mirror is not None:
+            cache, wanted = mirror
+            found = await _select_cached(cache, gvk, wanted or None, label_query(labels), field_query(fields))
+            items, unreadable = readable(self._parser(kind), found[:limit])
+            return ObjectList(items=items, unreadable=unreadable)
+        endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
+        others = {"limit": limit, "continue": continue_token, "resourceVersion": resource_version}
+        query = query_pairs(labels, fields, **others)
+        answer = await self._exchange.send("GET", endpoint, query=query, repeatable=True)
+        metadata = answer.get("metadata") or {}
+        wires = [complete(item, gvk) for item in answer.get("items") or ()]
+        items, unreadable = readable(self._parser(kind), wires)
+        return ObjectList(
+            items=items,
+            unreadable=unreadable,
+            resource_version=str(metadata.get("resourceVersion") or ""),
+            continue_token=metadata.get("continue") or None,
+            remaining_item_count=metadata.get("remainingItemCount"),
+        )
+
+    @overload
+    def iterate(
+        self,
+        kind: type[ObjectT],
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        page_size: int = DEFAULT_PAGE_SIZE,
+    ) -> AsyncIterator[ObjectT]: ...
+    @overload
+    def iterate(
+        self,
+        kind: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        page_size: int = DEFAULT_PAGE_SIZE,
+    ) -> AsyncIterator[Unstructured]: ...
+    async def iterate(
+        self,
+        kind: Any,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        page_size: int = DEFAULT_PAGE_SIZE,
+    ) -> AsyncIterator[Any]:
+        """Read objects page by page, so that neither side holds all of them: ``async for pod in client.iterate(Pod)``.
+
+        Raises:
+            Expired: The pages took so long (minutes) that the server forgot where they started.
+            ApiError: The server refused.
+        """
+        token: str | None = None
+        while True:
+            page = await self.list(
+                kind, namespace=namespace, labels=labels, fields=fields, limit=page_size, continue_token=token
+            )
+            for item in page.items:
+                yield item
+            token = page.continue_token
+            if token is None:
+                return
+
+    @overload
+    def watch(
+        self,
+        kind: type[ObjectT],
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        resource_version: str | None = None,
+        bookmarks: bool = False,
+    ) -> Watch[ObjectT]: ...
+    @overload
+    def watch(
+        self,
+        kind: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        resource_version: str | None = None,
+        bookmarks: bool = False,
+    ) -> Watch[Unstructured]: ...
+    def watch(
+        self,
+        kind: Kind,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Fields | None = None,
+        resource_version: str | None = None,
+        bookmarks: bool = False,
+    ) -> Watch[Any]:
+        """Follow the changes of a kind: ``async with client.watch(Pod, namespace="default") as events: async for ...``.
+
+        The stream is resumed where it broke. It ends only with an error, or when it is closed. Events of objects
+        that do not fit the class are left out and reported.
+
+        Args:
+            kind: A class, or the identity of a kind for untyped JSON.
+            namespace: Of this namespace; of all when ``None``.
+            labels: Objects with these labels.
+            fields: Objects with these values.
+            resource_version: Changes after this (an ``ObjectList`` has one); when ``None``, first everything that is
+                there, as ADDED, then changes.
+            bookmarks: Whether to see BOOKMARK events too, which carry nothing but a resource version.
+
+        Raises:
+            Gone: While iterating: the server no longer knows the changes since then; list again.
+            ApiError: While iterating: the server refused.
+        """
+        query = query_pairs(labels, fields)
+        return Watch(self._exchange, kind, namespace or "", query, resource_version, bookmarks=bookmarks)
+
+    def _alone(self, kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
+        found: Object | Unstructured = alone(self._parser(kind), wire)
+        return found
+
+    async def is_cached(self, kind: Kind, *, namespace: str | None = None) -> bool:
+        """Whether reads of a kind (in a namespace, in all when ``None``) are answered from the cache.
+
+        Raises:
+            NoKindMatch: The server does not serve the kind.
+        """
+        return await self._mirror(kind, namespace or "") is not None
+
+    async def _mirror(self, kind: Kind, namespace: str) -> tuple[CacheReader, str] | None:
+        """The cache that has a kind, and the namespace to read there; ``None`` where a request is needed."""
+        cache, gvk = self._cache, gvk_of(kind)
+        if cache is None or not cache.has(gvk):
+            return None
+        mapping = await self._exchange.mapping(kind)
+        where = self._exchange.effective_namespace(namespace) if mapping.namespaced else ""
+        return (cache, where) if cache.has(gvk, where) else None
+
+    def _parser(self, kind: Kind) -> Callable[[dict[str, Any]], Any]:
+        return self._exchange.unreadable.parser(kind)
+
+
+async def _select_cached(
+    cache: CacheReader, gvk: GroupVersionKind, namespace: str | None, labels: str | None, fields: str | None
+) -> Sequence[dict[str, Any]]:
+    equalities = FieldSelector.parse(fields).equalities if fields else {}
+    if equalities is None:
+        raise ValueError(f"a cache selects by equality only, found `{fields}`; `client.live` asks the server")
+    return await cache.list(gvk, namespace=namespace, labels=labels, fields=equalities or None)
+
+
+def _absent(plural: str, gvk: GroupVersionKind, name: str) -> NotFound:
+    resource = f"{plural}.{gvk.group}" if gvk.group else plural
+    message = f'{resource} "{name}" not found'
+    return NotFound(404, "NotFound", message, StatusDetails(name=name, group=gvk.group, kind=plural))

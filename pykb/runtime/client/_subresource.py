@@ -1,0 +1,176 @@
+"""Subresources: the status of an object, and those with a kind of their own (scale, eviction, token)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pykb.api.unstructured import Unstructured
+from pykb.runtime.client._endpoint import Exchange
+from pykb.runtime.client.codec import AnyObject, AnyObjectT, Key, Kind, key_of, replace_content, to_wire
+from pykb.runtime.client.connection import Method
+from pykb.runtime.client.patches import MergePatch, Patch
+from pykb.runtime.client.writer import apply_at, object_endpoint, patch_at, update_at
+
+if TYPE_CHECKING:
+    from pykb.api.autoscaling.v1 import Scale
+
+
+class StatusWriter:
+    """Writes nothing but ``status``; the rest of the object goes to the server and is ignored there.
+
+    As with the object itself, the server's answer is put into the object, which is also returned.
+    """
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+
+    async def update(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
+        """Replace the status.
+
+        Raises:
+            Conflict: The object has changed since it was read.
+            NotFound: The object does not exist, or its kind has no status subresource.
+            ApiError: The server refused.
+        """
+        return await update_at(self._exchange, obj, "status", field_manager=field_manager, dry_run=dry_run)
+
+    async def patch(
+        self, obj: AnyObjectT, patch: Patch, *, field_manager: str | None = None, dry_run: bool = False
+    ) -> AnyObjectT:
+        """Change the status by a patch; one without a difference sends nothing.
+
+        Raises:
+            NotFound: The object does not exist, or its kind has no status subresource.
+            ApiError: The server refused.
+        """
+        return await patch_at(self._exchange, obj, patch, "status", field_manager=field_manager, dry_run=dry_run)
+
+    async def apply(
+        self, obj: AnyObjectT, *, field_manager: str | None = None, force: bool = False, dry_run: bool = False
+    ) -> AnyObjectT:
+        """Apply the status (server-side apply); the object must exist.
+
+        Raises:
+            Conflict: Another manager owns a field, and ``force`` is not set.
+            ApiError: The server refused.
+        """
+        return await apply_at(self._exchange, obj, "status", field_manager=field_manager, force=force, dry_run=dry_run)
+
+
+class SubresourceClient:
+    """Reads and writes a subresource that is an object of its own kind: ``client.subresource("scale")``."""
+
+    def __init__(self, exchange: Exchange, name: str) -> None:
+        self._exchange = exchange
+        self._name = name
+
+    async def get(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Unstructured:
+        """Read it.
+
+        Raises:
+            NotFound: The object does not exist, or its kind has no such subresource.
+            ApiError: The server refused.
+        """
+        where = key_of(key)
+        endpoint = await self._exchange.endpoint(
+            kind, namespace=where.namespace or namespace or "", name=where.name, subresource=self._name
+        )
+        return Unstructured(await self._exchange.send("GET", endpoint, repeatable=True))
+
+    async def create(
+        self, parent: AnyObject, body: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False
+    ) -> AnyObjectT:
+        """Post to it (an Eviction, a TokenRequest); afterwards ``body`` is what the server answered.
+
+        An answer of another kind (a ``Status``) leaves it as it is.
+
+        Raises:
+            TooManyRequests: A disruption budget stands against an eviction.
+            ApiError: The server refused.
+        """
+        return await self._send("POST", parent, body, field_manager=field_manager, dry_run=dry_run)
+
+    async def update(
+        self, parent: AnyObject, body: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False
+    ) -> AnyObjectT:
+        """Replace it (a Scale); afterwards ``body`` is what the server answered.
+
+        Raises:
+            Conflict: The parent has changed since ``body`` was read.
+            ApiError: The server refused.
+        """
+        return await self._send("PUT", parent, body, field_manager=field_manager, dry_run=dry_run)
+
+    async def patch(
+        self, parent: AnyObject, patch: Patch, *, field_manager: str | None = None, dry_run: bool = False
+    ) -> Unstructured:
+        """Change it by a patch, and give what it became.
+
+        Raises:
+            ValueError: The patch has no difference.
+            ApiError: The server refused.
+        """
+        body = patch.body_for(parent)
+        if body is None:
+            raise ValueError(f"this patch of `{self._name}` changes nothing")
+        endpoint = await object_endpoint(self._exchange, parent, self._name)
+        query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+        content_type = patch.content_type
+        return Unstructured(
+            await self._exchange.send("PATCH", endpoint, query=query, body=body, content_type=content_type)
+        )
+
+    async def _send(
+        self, method: Method, parent: AnyObject, body: AnyObjectT, *, field_manager: str | None, dry_run: bool
+    ) -> AnyObjectT:
+        endpoint = await object_endpoint(self._exchange, parent, self._name)
+        query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
+        wire = to_wire(body)
+        answer = await self._exchange.send(method, endpoint, query=query, body=wire)
+        if answer.get("kind") == wire.get("kind"):
+            replace_content(body, answer)
+        return body
+
+
+class ScaleClient:
+    """Reads and writes the scale of whatever has one: Deployments, StatefulSets, kinds with ``subresource:scale``."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._subresource = SubresourceClient(exchange, "scale")
+
+    async def get(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Scale:
+        """Read it.
+
+        Raises:
+            NotFound: The object does not exist, or its kind has no scale.
+            ApiError: The server refused.
+        """
+        return _scale(await self._subresource.get(kind, key, namespace=namespace))
+
+    async def update(
+        self, parent: AnyObject, scale: Scale, *, field_manager: str | None = None, dry_run: bool = False
+    ) -> Scale:
+        """Replace it; afterwards ``scale`` is what the server answered.
+
+        Raises:
+            Conflict: The parent has changed since ``scale`` was read.
+            ApiError: The server refused.
+        """
+        return await self._subresource.update(parent, scale, field_manager=field_manager, dry_run=dry_run)
+
+    async def set_replicas(
+        self, parent: AnyObject, replicas: int, *, field_manager: str | None = None, dry_run: bool = False
+    ) -> Scale:
+        """Have so many replicas, whatever the number was.
+
+        Raises:
+            ApiError: The server refused.
+        """
+        patch = MergePatch({"spec": {"replicas": replicas}})
+        return _scale(await self._subresource.patch(parent, patch, field_manager=field_manager, dry_run=dry_run))
+
+
+def _scale(answer: Unstructured) -> Scale:
+    from pykb.api.autoscaling.v1 import Scale
+
+    return Scale.from_wire(answer.data)

@@ -1,0 +1,235 @@
+"""A watch: the changes of a kind as an async iterator, resumed where it broke.
+
+Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from enum import StrEnum
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar, cast
+
+import orjson
+
+from pykb.api.meta.v1 import ObjectMeta
+from pykb.api.object import Object
+from pykb.api.unreadable import UnreadableObject
+from pykb.api.unstructured import Unstructured
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime.client._endpoint import Exchange, Query
+from pykb.runtime.client.codec import Kind, complete, gvk_of
+from pykb.runtime.client.connection import Call, Connection
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.errors import ApiError, ServerUnreachable, error_from_status
+
+logger = logging.getLogger(__name__)
+
+ItemT = TypeVar("ItemT")
+
+# The server ends a watch by itself after this long; spread out, so that a fleet does not come back at once.
+_SHORTEST = timedelta(minutes=5)
+_LONGEST = timedelta(minutes=10)
+_FIRST_BACKOFF = timedelta(milliseconds=200)
+_MAX_BACKOFF = timedelta(seconds=15)
+_TOLD_FROM = 3
+
+
+class EventType(StrEnum):
+    """What happened to an object."""
+
+    ADDED = "ADDED"
+    MODIFIED = "MODIFIED"
+    DELETED = "DELETED"
+    BOOKMARK = "BOOKMARK"
+
+
+@dataclass(frozen=True, slots=True)
+class WatchEvent(Generic[ItemT]):
+    """One change, with the object after it (DELETED: the last that was seen of it)."""
+
+    type: EventType
+    object: ItemT
+
+
+@dataclass(frozen=True, slots=True)
+class Interrupted:
+    """A connection failed, and the next one will be tried.
+
+    Attributes:
+        error: Why.
+        failures: How many in a row brought nothing.
+    """
+
+    error: ServerUnreachable | ApiError
+    failures: int
+
+
+class RawWatch:
+    """The events of a watch as the server sends them, resumed where a connection broke or ended.
+
+    No event is lost or given twice: the next connection goes on from the last version seen, bookmarks included.
+    """
+
+    def __init__(
+        self, connection: Connection, call: Call, resource_version: str, *, clock: Clock | None = None
+    ) -> None:
+        """Remember where to begin.
+
+        Args:
+            connection: The way to the server.
+            call: The request for the list of what is watched.
+            resource_version: That of the list.
+            clock: What to wait with between connections.
+        """
+        self._connection = connection
+        self._call = call
+        self._clock: Clock = clock or SystemClock()
+        self.resource_version = resource_version
+        """Where the watch stands."""
+
+    async def events(self) -> AsyncGenerator[dict[str, Any] | Interrupted]:
+        """Events (``type`` and ``object``), and what interrupts them, for ever.
+
+        Raises:
+            Gone: The server cannot go on from the last version seen.
+            ApiError: The server refuses, and will not change its mind by itself.
+        """
+        failures = 0
+        while True:
+            failures += 1  # a connection that brings nothing counts, also when the server ends it politely
+            try:
+                async with self._connection.stream(self._next_call()) as lines:
+                    async for line in lines:
+                        failures = 0
+                        yield self._event(line)
+            except (ServerUnreachable, ApiError) as error:
+                if isinstance(error, ApiError) and error.status < 500 and error.status != 429:
+                    raise
+                yield Interrupted(error, failures)
+            if failures:
+                await self._clock.sleep(min(_FIRST_BACKOFF * 2 ** min(failures, 10), _MAX_BACKOFF))
+
+    def _next_call(self) -> Call:
+        seconds = random.uniform(_SHORTEST.total_seconds(), _LONGEST.total_seconds())  # noqa: S311 - spreading
+        watching = (
+            ("watch", "true"),
+            ("allowWatchBookmarks", "true"),
+            ("resourceVersion", self.resource_version),
+            ("timeoutSeconds", str(int(seconds))),
+        )
+        return replace(self._call, query=(*self._call.query, *watching))
+
+    def _event(self, line: bytes) -> dict[str, Any]:
+        event: dict[str, Any] = orjson.loads(line)
+        if event["type"] == "ERROR":
+            raise error_from_status(int(event["object"].get("code") or 500), event["object"])
+        self.resource_version = event["object"]["metadata"]["resourceVersion"]
+        return event
+
+
+class Watch(Generic[ItemT]):
+    """An async iterator of events, and a context manager that closes its connection.
+
+    A connection that breaks or ends is replaced by one from the last resource version seen (bookmarks included, though
+    they are given out only when asked for): no event is lost or seen twice. What does not fit the kind's class
+    is reported and left out. :class:`~pykb.runtime.errors.Gone` is raised when the server cannot go on from there.
+    """
+
+    def __init__(
+        self,
+        exchange: Exchange,
+        kind: Kind,
+        namespace: str,
+        query: Query,
+        resource_version: str | None,
+        *,
+        bookmarks: bool,
+        clock: Clock | None = None,
+    ) -> None:
+        self._exchange = exchange
+        self._kind = kind
+        self._namespace = namespace
+        self._query = query
+        self._bookmarks = bookmarks
+        self._clock = clock or SystemClock()
+        self.resource_version = resource_version or ""
+        """Where the watch stands: to go on from, later or elsewhere."""
+        self._parse = exchange.unreadable.parser(kind)
+        self._events = self._run()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> WatchEvent[ItemT]:
+        return await anext(self._events)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End the watch and its connection."""
+        await self._events.aclose()
+
+    async def _run(self) -> AsyncGenerator[WatchEvent[ItemT]]:
+        if not self.resource_version:
+            async for present in self._present():
+                yield present
+        endpoint = await self._exchange.endpoint(self._kind, namespace=self._namespace)
+        raw = RawWatch(
+            self._exchange.connection,
+            Call("GET", endpoint.path, query=self._query, impersonate=self._exchange.options.impersonate),
+            self.resource_version,
+            clock=self._clock,
+        )
+        async with aclosing(raw.events()) as items:
+            async for item in items:
+                self.resource_version = raw.resource_version
+                if isinstance(item, Interrupted):
+                    self._report(item)
+                    continue
+                event = self._event(EventType(item["type"]), item["object"])
+                if event is not None:
+                    yield event
+
+    def _report(self, interrupted: Interrupted) -> None:
+        # One is nothing: servers restart. A watch that never comes back must not be silent about it.
+        level = logging.DEBUG if interrupted.failures < _TOLD_FROM else logging.WARNING
+        shown = {"kind": str(gvk_of(self._kind)), "error": str(interrupted.error), "failures": interrupted.failures}
+        logger.log(level, "watch interrupted, will go on", extra=shown)
+
+    async def _present(self) -> AsyncGenerator[WatchEvent[ItemT]]:
+        # A list and not a watch from nowhere: that one starts with the objects in no order, and when it breaks among
+        # them there is no version from which those that are still to come would come.
+        endpoint = await self._exchange.endpoint(self._kind, namespace=self._namespace)
+        answer = await self._exchange.send("GET", endpoint, query=self._query, repeatable=True)
+        self.resource_version = str(answer["metadata"]["resourceVersion"])
+        for item in answer.get("items") or ():
+            event = self._event(EventType.ADDED, complete(item, endpoint.gvk))
+            if event is not None:
+                yield event
+
+    def _event(self, kind: EventType, wire: dict[str, Any]) -> WatchEvent[ItemT] | None:
+        if kind is EventType.BOOKMARK:
+            return WatchEvent(kind, cast("ItemT", _bookmark(self._kind, wire))) if self._bookmarks else None
+        try:
+            return WatchEvent(kind, self._parse(wire))
+        except UnreadableObject:
+            return None
+
+
+def _bookmark(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
+    """An object of nothing but a resource version: what else its class demands is not there."""
+    if isinstance(kind, GroupVersionKind):
+        return Unstructured(wire)
+    return kind.model_construct(metadata=ObjectMeta(resource_version=wire["metadata"]["resourceVersion"]))

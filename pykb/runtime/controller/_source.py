@@ -1,0 +1,289 @@
+"""Where a controller's events come from: kinds in the cluster, a channel of the program, or a function."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar, overload
+
+from pykb.api.object import Object
+from pykb.api.unreadable import UnreadableObject
+from pykb.api.unstructured import Unstructured
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime.cache.informer import Informer, Registration
+from pykb.runtime.cache.informer_cache import InformerCache
+from pykb.runtime.cache.reflector import LONGEST_PAUSE
+from pykb.runtime.client.codec import Kind
+from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.controller._handler import EnqueueRequestForOwner, EventHandler, Queue
+from pykb.runtime.controller._predicate import EventFilter, EventFilters
+from pykb.runtime.controller.event import Event, EventType
+from pykb.runtime.controller.given import checked_predicates
+from pykb.runtime.controller.reconcile import RequestT
+
+logger = logging.getLogger(__name__)
+
+FIRST_RETRY = timedelta(milliseconds=5)
+
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+Wire: TypeAlias = dict[str, Any]
+
+
+class Source(Protocol[RequestT]):
+    """Feeds a queue, from :meth:`start` until it is cancelled or stopped."""
+
+    async def run(self, queue: Queue[RequestT], /) -> None:
+        """Feed the queue until cancelled."""
+        ...
+
+    async def wait_for_sync(self) -> None:
+        """Wait until everything that existed at the start was fed.
+
+        Raises:
+            CacheSyncTimeout: It took too long.
+        """
+        ...
+
+
+class Dispatcher:
+    """Brings events to a handler: at once where it is quick, in a task of its own where it must wait or try again."""
+
+    def __init__(
+        self,
+        handler: EventHandler[Any, Any],
+        predicates: EventFilters[Any],
+        queue: Queue[Any],
+        tasks: asyncio.TaskGroup,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self._handler = handler
+        self._predicates = tuple(predicates)
+        self._queue = queue
+        self._tasks = tasks
+        self._clock: Clock = clock or SystemClock()
+        self._failed: dict[tuple[str, str], list[Event[Any]]] = {}
+        """The first and the last event of each object whose handling failed."""
+
+    def __call__(self, event: Event[Any]) -> None:
+        """Filter and handle one event."""
+        for passes in self._predicates:
+            if not _passes(passes, event):
+                return
+        try:
+            waiting = self._handler.handle(event, self._queue)
+        except Exception:
+            logger.exception("event handler failed, will retry", extra={"event": repr(event)})
+            self._try_later(event)
+            return
+        if waiting is not None:
+            self._tasks.create_task(self._finish(event, waiting))
+
+    async def _finish(self, event: Event[Any], waiting: Awaitable[None]) -> None:
+        try:
+            await waiting
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Something that it waited for had been cancelled: a failure like any other.
+            logger.warning("event handler was cancelled from inside, will retry", extra={"event": repr(event)})
+            self._try_later(event)
+        except Exception:
+            logger.exception("event handler failed, will retry", extra={"event": repr(event)})
+            self._try_later(event)
+
+    def _try_later(self, event: Event[Any]) -> None:
+        key = (event.namespace, event.name)
+        failed = self._failed.get(key)
+        if failed is None:
+            self._failed[key] = [event]
+            self._tasks.create_task(self._retry(key))
+        else:
+            # What lies between the first and the last concerns nobody any more, and could become very much.
+            failed[1:] = [event]
+
+    async def _retry(self, key: tuple[str, str]) -> None:
+        """Try until it succeeds: an event that woke nobody would be lost."""
+        pause = FIRST_RETRY
+        while events := tuple(self._failed[key]):
+            await self._clock.sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+            events = tuple(self._failed[key])
+            try:
+                for event in events:
+                    waiting = self._handler.handle(event, self._queue)
+                    if waiting is not None:
+                        await waiting
+            except Exception as error:  # noqa: BLE001 - the first failure was logged with its trace
+                shown = {"event": repr(events[-1]), "error": f"{type(error).__name__}: {error}"}
+                logger.error("event handler failed again, will retry", extra=shown)  # noqa: TRY400
+            else:
+                self._failed[key] = [event for event in self._failed[key] if event not in events]
+        del self._failed[key]
+
+
+def _passes(predicate: EventFilter[Any], event: Event[Any]) -> bool:
+    """What a predicate says. Where it fails the event passes: better a reconcile too many than one too few."""
+    try:
+        answer: object = predicate(event)
+        if inspect.iscoroutine(answer):
+            answer.close()
+            raise TypeError("a predicate must be a plain function, and this one is async: nobody awaits it")  # noqa: TRY301
+        return bool(answer)
+    except UnreadableObject as error:
+        logger.warning("predicate cannot judge, event passes", extra={"event": repr(event), "error": str(error)})
+    except Exception:
+        shown = {"event": repr(event), "predicate": getattr(predicate, "__qualname__", type(predicate).__qualname__)}
+        logger.exception("predicate failed, event passes", extra=shown)
+    return True
+
+
+class KindSource(Generic[RequestT]):
+    """The objects of a kind, through the shared cache."""
+
+    @overload
+    def __init__(
+        self,
+        cache: InformerCache,
+        kind: type[ObjectT],
+        handler: EventHandler[ObjectT, RequestT],
+        predicates: EventFilters[ObjectT] = (),
+        *,
+        metadata_only: Literal[False] = False,
+        owner: Kind | None = None,
+        clock: Clock | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        cache: InformerCache,
+        kind: GroupVersionKind,
+        handler: EventHandler[Unstructured, RequestT],
+        predicates: EventFilters[Unstructured] = (),
+        *,
+        metadata_only: bool = False,
+        owner: Kind | None = None,
+        clock: Clock | None = None,
+    ) -> None: ...
+    @overload
+    def __init__(
+        self,
+        cache: InformerCache,
+        kind: Kind,
+        handler: EventHandler[Unstructured, RequestT],
+        predicates: EventFilters[Unstructured] = (),
+        *,
+        metadata_only: bool,
+        owner: Kind | None = None,
+        clock: Clock | None = None,
+    ) -> None: ...
+    def __init__(
+        self,
+        cache: InformerCache,
+        kind: Kind,
+        handler: EventHandler[Any, RequestT],
+        predicates: EventFilters[Any] = (),
+        *,
+        metadata_only: bool = False,
+        owner: Kind | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        # The informer is made now, so that caches are warm before the controller starts (on a standby, long before).
+        self._informer: Informer[Any] = cache.informer(kind, metadata_only=metadata_only)
+        self._cache = cache
+        self._handler: EventHandler[Any, Any] = handler
+        self._predicates = checked_predicates(predicates)
+        self._owner = owner
+        self._clock = clock
+        self._listening = asyncio.Event()
+
+    async def run(self, queue: Queue[RequestT]) -> None:
+        """Feed the queue until cancelled."""
+        if self._owner is not None and isinstance(self._handler, EnqueueRequestForOwner):
+            self._handler.owner_namespaced = (await self._cache.mapping(self._owner)).namespaced
+        registration: Registration | None = None
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                dispatch = Dispatcher(self._handler, self._predicates, queue, tasks, clock=self._clock)
+                registration = await self._informer.listen(dispatch)
+                self._listening.set()
+                await asyncio.get_running_loop().create_future()
+        finally:
+            if registration is not None:
+                registration.remove()
+
+    async def wait_for_sync(self) -> None:
+        """Wait for the first list."""
+        limit = self._cache.options.sync_timeout
+        await self._informer.wait_for_sync(limit)
+        await self._listening.wait()
+
+
+class Channel:
+    """Events from outside the cluster: whoever holds the channel sends, the controllers that watch it are woken."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Event[Wire]], None]] = []
+        self._unheard: list[Event[Wire]] = []
+
+    def send(self, obj: Wire) -> None:
+        """Report a generic event about an object (at least ``metadata.name``); kept until somebody listens."""
+        event: Event[Wire] = Event(EventType.GENERIC, obj, parse=lambda raw: raw)
+        if not self._listeners:
+            self._unheard.append(event)
+        for listener in self._listeners:
+            listener(event)
+
+    def send_key(self, key: NamespacedName) -> None:
+        """Report a generic event about an object known by its place only."""
+        self.send({"metadata": {"namespace": key.namespace, "name": key.name}})
+
+    def listen(self, listener: Callable[[Event[Wire]], None]) -> Callable[[], None]:
+        """Have events told; gives a function that ends it."""
+        self._listeners.append(listener)
+        unheard, self._unheard = self._unheard, []
+        for event in unheard:
+            listener(event)
+        return lambda: self._listeners.remove(listener)
+
+
+class ChannelSource(Generic[RequestT]):
+    """The events of a :class:`Channel`."""
+
+    def __init__(
+        self, channel: Channel, handler: EventHandler[Wire, RequestT], predicates: EventFilters[Wire] = ()
+    ) -> None:
+        self._channel = channel
+        self._handler = handler
+        self._predicates = checked_predicates(predicates)
+
+    async def run(self, queue: Queue[RequestT]) -> None:
+        """Feed the queue until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            stop = self._channel.listen(Dispatcher(self._handler, self._predicates, queue, tasks))
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                stop()
+
+    async def wait_for_sync(self) -> None:
+        """Nothing to wait for."""
+
+
+class FuncSource(Generic[RequestT]):
+    """A coroutine function that feeds the queue until it is cancelled."""
+
+    def __init__(self, function: Callable[[Queue[RequestT]], Awaitable[None]]) -> None:
+        self._function = function
+
+    async def run(self, queue: Queue[RequestT]) -> None:
+        """Feed the queue until cancelled (or until the function is through)."""
+        await self._function(queue)
+
+    async def wait_for_sync(self) -> None:
+        """Nothing to wait for."""

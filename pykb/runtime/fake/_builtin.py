@@ -1,0 +1,140 @@
+"""What an API server makes of single built-in kinds: what it fills in, and what it does not let change.
+
+Only what a controller's author runs into; the defaults of built-in kinds (a pod's restart policy, a deployment's
+strategy) are not among it.
+"""
+
+from __future__ import annotations
+
+import base64
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from pykb.runtime.fake._refusal import cause
+from pykb.runtime.fake._resources import Resource
+from pykb.runtime.objects.structure import Shape, Structure
+
+Causes = list[dict[str, str]]
+
+_DAEMONS = ("currentNumberScheduled", "desiredNumberScheduled", "numberMisscheduled", "numberReady")
+_BUDGET = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
+_STATUS: Mapping[str, Mapping[str, Any]] = {
+    "CronJob": {},
+    "DaemonSet": dict.fromkeys(_DAEMONS, 0),
+    "Deployment": {},
+    "HorizontalPodAutoscaler": {"desiredReplicas": 0},
+    "Ingress": {"loadBalancer": {}},
+    "Job": {},
+    "PersistentVolume": {"phase": "Pending"},
+    "PersistentVolumeClaim": {"phase": "Pending"},
+    "Pod": {"phase": "Pending"},
+    "PodDisruptionBudget": dict.fromkeys(_BUDGET, 0),
+    "ReplicaSet": {"replicas": 0},
+    "ReplicationController": {"replicas": 0},
+    "Service": {"loadBalancer": {}},
+    "StatefulSet": {"availableReplicas": 0, "replicas": 0},
+}
+_IMMUTABLE: Mapping[str, tuple[str, ...]] = {
+    "DaemonSet": ("selector",),
+    "Deployment": ("selector",),
+    "Job": ("selector", "template", "completionMode"),
+    "ReplicaSet": ("selector",),
+}
+_STATEFUL = (
+    *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
+    *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),
+)
+_KEY = "[-._a-zA-Z0-9]+"
+_KEY_RULE = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+    f"'key-name', regex used for validation is '{_KEY}')"
+)
+_CONTENT = {"ConfigMap": ("data", "binaryData"), "Secret": ("data",)}
+
+
+def begin(resource: Resource, obj: dict[str, Any]) -> None:
+    """Give a new object the status that its kind starts with, in place."""
+    if not resource.custom and resource.gvk.kind in _STATUS:
+        obj.setdefault("status", copy.deepcopy(dict(_STATUS[resource.gvk.kind])))
+
+
+def complete(resource: Resource, obj: dict[str, Any]) -> None:
+    """Bring an object to the form it is stored in, in place."""
+    metadata = obj["metadata"]
+    if resource.custom:
+        _drop_empty(metadata, resource.structure.child("metadata"))
+        return
+    _drop_empty(obj, resource.structure)
+    if resource.gvk.kind == "Secret":
+        clear = obj.pop("stringData", None) or {}
+        if clear:
+            coded = {name: base64.b64encode(str(value).encode()).decode() for name, value in clear.items()}
+            obj["data"] = {**(obj.get("data") or {}), **coded}
+        obj.setdefault("type", "Opaque")
+    elif resource.gvk.kind == "Namespace" and metadata.get("name"):
+        metadata["labels"] = {**(metadata.get("labels") or {}), "kubernetes.io/metadata.name": metadata["name"]}
+
+
+def mistakes(resource: Resource, obj: Mapping[str, Any]) -> Causes:
+    """What in an object breaks the rules of its kind."""
+    return [
+        cause(f"{part}[{key}]", "FieldValueInvalid", f'Invalid value: "{key}": {_KEY_RULE}')
+        for part in (() if resource.custom else _CONTENT.get(resource.gvk.kind, ()))
+        for key in obj.get(part) or {}
+        if not re.fullmatch(_KEY, key)
+    ]
+
+
+def forbidden_changes(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> Causes:
+    """What of a change is not allowed for the kind."""
+    if resource.custom:
+        return []
+    kind, was, wanted = resource.gvk.kind, old.get("spec") or {}, new.get("spec") or {}
+    found = [
+        cause(f"spec.{name}", "FieldValueInvalid", f"Invalid value: {_json(wanted.get(name))}: field is immutable")
+        for name in _IMMUTABLE.get(kind, ())
+        if was.get(name) != wanted.get(name)
+    ]
+    if kind == "StatefulSet" and any(
+        was.get(name) != wanted.get(name) for name in {*was, *wanted} if name not in _STATEFUL
+    ):
+        *others, last = (f"'{name}'" for name in _STATEFUL)
+        listed = f"{', '.join(others)} and {last}"
+        why = f"Forbidden: updates to statefulset spec for fields other than {listed} are forbidden"
+        found.append(cause("spec", "FieldValueForbidden", why))
+    if kind == "Secret" and old.get("type") != new.get("type"):
+        message = f"Invalid value: {_json(new.get('type'))}: field is immutable"
+        found.append(cause("type", "FieldValueInvalid", message))
+    if kind in _CONTENT and old.get("immutable"):
+        why = "Forbidden: field is immutable when `immutable` is set"
+        kept = [name for name in _CONTENT[kind] if (old.get(name) or {}) != (new.get(name) or {})]
+        found += [cause(name, "FieldValueForbidden", why) for name in kept]
+        if not new.get("immutable"):
+            found.append(cause("immutable", "FieldValueForbidden", why))
+    return found
+
+
+def _drop_empty(value: Any, structure: Structure) -> None:
+    """Take empty maps and lists out: the server's types leave them out when they write an object."""
+    if isinstance(value, dict) and structure.shape in (Shape.STRUCT, Shape.MAP):
+        for name, inner in list(value.items()):
+            below = structure.child(name)
+            _drop_empty(inner, below)
+            if structure.shape is Shape.STRUCT and name in structure.fields and _is_empty(inner, below):
+                del value[name]
+    elif isinstance(value, list) and structure.element is not None:
+        for item in value:
+            _drop_empty(item, structure.element)
+
+
+def _is_empty(value: Any, structure: Structure) -> bool:
+    # An empty struct means something (`emptyDir: {}`, a selector of everything); an empty map or list does not.
+    return value == [] or (value == {} and structure.shape is Shape.MAP) or value is None
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()

@@ -1,0 +1,189 @@
+"""Who owns which field of an object, after an update and after an apply.
+
+Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/ (KEP-555)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pykb.runtime.errors import ApiError
+from pykb.runtime.fake._fields import (
+    FieldSet,
+    Path,
+    all_fields,
+    applied_fields,
+    display,
+    from_fields_v1,
+    to_fields_v1,
+)
+from pykb.runtime.fake._merge import merge_applied, remove_fields
+from pykb.runtime.fake._refusal import cause, refuse
+from pykb.runtime.objects.structure import Structure
+
+Owner = tuple[str, str, str, str]
+"""Manager, operation, apiVersion, subresource."""
+
+# Nobody owns what the server itself keeps.
+_KEPT_METADATA = (
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "name",
+    "namespace",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+)
+_SERVERS = {("f:apiVersion",), ("f:kind",), *(("f:metadata", f"f:{name}") for name in _KEPT_METADATA)}
+
+
+@dataclass(frozen=True)
+class FieldConflict:
+    """A field that another manager owns with another value."""
+
+    owner: Owner
+    path: str
+
+
+@dataclass(frozen=True)
+class Applied:
+    """What applying comes to: the object, or the conflicts that stand against it."""
+
+    obj: dict[str, Any]
+    conflicts: list[FieldConflict] = field(default_factory=list)
+
+
+def record_update(
+    old: Mapping[str, Any] | None, new: dict[str, Any], owner: Owner, structure: Structure, now: str
+) -> None:
+    """Set the owners of ``new``, which has those from before, after ``owner`` has changed ``old`` into it."""
+    owners = _owners(new)
+    before = _own_fields(old or {}, structure)
+    after = _own_fields(new, structure)
+    changed = frozenset(path for path, value in after.items() if path not in before or before[path] != value)
+    gone = frozenset(before) - frozenset(after)
+    for other in list(owners):
+        owners[other] = owners[other] - gone - (changed if other != owner else frozenset())
+    mine = (owners.get(owner, frozenset()) | changed) - gone
+    owners[owner] = mine
+    _store(new, owners, _times(new), owner if changed or gone else None, now)
+
+
+def settle(old: Mapping[str, Any], new: dict[str, Any], *, subresource: bool) -> None:
+    """Let the owners be those that a writer gives, or those from before; one empty entry forgets them all.
+
+    Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields
+    """
+    known = old["metadata"].get("managedFields") or []
+    given = known if subresource else new["metadata"].get("managedFields") or known
+    new["metadata"]["managedFields"] = [] if given == [{}] else given
+
+
+def apply(
+    live: Mapping[str, Any] | None,
+    config: Mapping[str, Any],
+    owner: Owner,
+    structure: Structure,
+    now: str,
+    *,
+    force: bool,
+) -> Applied:
+    """Lay an applied configuration over what is live."""
+    owners = _owners(live)
+    wanted = frozenset(path for path in applied_fields(config, structure) if not _is_servers(path))
+    base = dict(live or {})
+    merged: dict[str, Any] = merge_applied(base, config, structure)
+    before = _own_fields(base, structure)
+    after = _own_fields(merged, structure)
+    changed = {path for path, value in after.items() if path in before and before[path] != value}
+    conflicts = [
+        FieldConflict(other, display(path))
+        for other, fields in sorted(owners.items())
+        if other != owner
+        for path in sorted(fields, key=lambda path: (len(path), path))
+        if path in changed and path in wanted
+    ]
+    if conflicts and not force:
+        return Applied({}, conflicts)
+    dropped = owners.get(owner, frozenset()) - wanted
+    kept = frozenset().union(wanted, *(fields for other, fields in owners.items() if other != owner))
+    if dropped:
+        merged = remove_fields(merged, structure, dropped, kept)
+    for other in list(owners):
+        if other != owner:
+            owners[other] = frozenset(path for path in owners[other] if path not in changed)
+    previous = owners.get(owner)
+    owners[owner] = wanted
+    unchanged = previous == wanted and not changed and not dropped
+    _store(merged, owners, _times(live), None if unchanged else owner, now)
+    return Applied(merged)
+
+
+def conflict_error(conflicts: list[FieldConflict]) -> ApiError:
+    """The refusal of an apply, in the server's words."""
+    causes: list[dict[str, str]] = []
+    paths: dict[str, list[str]] = {}
+    for conflict in conflicts:
+        manager, operation, api_version, _ = conflict.owner
+        who = f'"{manager}"' + (f" using {api_version}" if operation == "Update" else "")
+        causes.append(cause(conflict.path, "FieldManagerConflict", f"conflict with {who}"))
+        paths.setdefault(who, []).append(conflict.path)
+    if len(conflicts) == 1:
+        text = f"conflict: {causes[0]['message']}: {conflicts[0].path}"
+    else:
+        listed = (f"conflicts with {who}:" + "".join(f"\n- {path}" for path in paths[who]) for who in sorted(paths))
+        text = "conflicts: " + "\n".join(listed)
+    return refuse(409, "Conflict", f"Apply failed with {len(conflicts)} {text}", {"causes": causes})
+
+
+def _owners(obj: Mapping[str, Any] | None) -> dict[Owner, FieldSet]:
+    entries = ((obj or {}).get("metadata") or {}).get("managedFields") or ()
+    return {_owner(entry): from_fields_v1(entry.get("fieldsV1") or {}) for entry in entries}
+
+
+def _owner(entry: Mapping[str, Any]) -> Owner:
+    return (
+        entry.get("manager", ""),
+        entry.get("operation", ""),
+        entry.get("apiVersion", ""),
+        entry.get("subresource", ""),
+    )
+
+
+def _times(obj: Mapping[str, Any] | None) -> dict[Owner, str]:
+    entries = ((obj or {}).get("metadata") or {}).get("managedFields") or ()
+    return {_owner(entry): entry.get("time", "") for entry in entries}
+
+
+def _own_fields(obj: Mapping[str, Any], structure: Structure) -> dict[Path, Any]:
+    return {path: value for path, value in all_fields(obj, structure).items() if not _is_servers(path)}
+
+
+def _is_servers(path: Path) -> bool:
+    return path[:1] in _SERVERS or path[:2] in _SERVERS
+
+
+def _store(
+    obj: dict[str, Any], owners: Mapping[Owner, FieldSet], times: Mapping[Owner, str], touched: Owner | None, now: str
+) -> None:
+    entries = []
+    for owner, fields in owners.items():
+        if not fields:
+            continue
+        manager, operation, api_version, subresource = owner
+        entry: dict[str, Any] = {"manager": manager, "operation": operation, "apiVersion": api_version}
+        entry["time"] = now if owner == touched else times.get(owner, now)
+        entry["fieldsType"] = "FieldsV1"
+        entry["fieldsV1"] = to_fields_v1(fields)
+        if subresource:
+            entry["subresource"] = subresource
+        entries.append(entry)
+    entries.sort(key=lambda entry: (entry["operation"], entry["time"], entry["manager"], entry["apiVersion"]))
+    obj["metadata"] = {**(obj.get("metadata") or {}), "managedFields": entries}
+    if not entries:
+        del obj["metadata"]["managedFields"]

@@ -1,0 +1,196 @@
+"""`FakeApiServer`: an API server in memory, behind the same connection as the real one.
+
+It behaves like a kube-apiserver without controllers, webhooks, access control, CEL and the defaults of built-in kinds:
+what they would do does not happen. Both are held to one conformance suite (``tests/apiserver/conformance``).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import orjson
+
+from pykb.api.object import Object
+from pykb.meta.gvk import GroupVersion
+from pykb.runtime.client.codec import AnyObject, gvk_of, namespace_of, to_wire
+from pykb.runtime.client.connection import Call
+from pykb.runtime.fake._listing import Listing
+from pykb.runtime.fake._partial import metadata_lines, metadata_of, wants_metadata
+from pykb.runtime.fake._refusal import no_resource, not_found, refuse
+from pykb.runtime.fake._resources import CRD, Resource, Resources
+from pykb.runtime.fake._route import Parameters, Route, parse_path
+from pykb.runtime.fake._storage import Storage
+from pykb.runtime.fake._subresources import evict, read_scale, write_scale
+from pykb.runtime.fake._writing import Writing
+
+Reactor = Callable[[Call], None]
+
+_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+class FakeApiServer:
+    """An API server in memory; a :class:`~pykb.runtime.client.connection.Connection` for any number of clients."""
+
+    def __init__(self, *, kinds: Iterable[type[Object]] = (), crds: Iterable[Mapping[str, Any]] = ()) -> None:
+        """An empty server: built-in kinds, the namespaces that every cluster has, and nothing else.
+
+        Args:
+            kinds: Classes to serve that have no CRD at hand (namespaced; no defaults and no validation but their own).
+            crds: CustomResourceDefinitions to serve, as manifests; they can also be created through a client.
+        """
+        self.resources = Resources()
+        self.storage = Storage()
+        self.calls: list[Call] = []
+        """Every request so far."""
+        self.react: Reactor | None = None
+        """Is called with each request before it is handled; what it raises is the answer."""
+        self._listing = Listing(self.resources, self.storage)
+        self._writing = Writing(self.resources, self.storage)
+        self._seeds: list[dict[str, Any]] = [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in _NAMESPACES
+        ]
+        for cls in kinds:
+            self.resources.add_class(cls)
+        for crd in crds:
+            self.resources.add_definition(crd)
+            self._seeds.append(dict(crd))
+
+    def seed(self, *objects: AnyObject) -> None:
+        """Have objects be there from the first request on, with their status, and with the namespaces they need."""
+        for obj in objects:
+            wire = to_wire(obj)
+            namespace = namespace_of(obj)
+            if namespace and not any(
+                seed["kind"] == "Namespace" and seed["metadata"]["name"] == namespace for seed in self._seeds
+            ):
+                self._seeds.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+            if self.resources.of_kind(gvk_of(obj)) is None and isinstance(obj, Object):
+                self.resources.add_class(type(obj))
+            self._seeds.append(wire)
+
+    async def request(self, call: Call) -> bytes:
+        """Do a request; see :class:`~pykb.runtime.client.connection.Connection`."""
+        await self._arrive(call)
+        answer = await self._answer(call)
+        return orjson.dumps(metadata_of(answer) if wants_metadata(call) else answer)
+
+    @asynccontextmanager
+    async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Do a watch; see :class:`~pykb.runtime.client.connection.Connection`."""
+        await self._arrive(call)
+        resource, route = self._locate(call.path)
+        lines: AsyncGenerator[bytes] = self._listing.watch(resource, route.namespace, Parameters.of(call))
+        try:
+            yield metadata_lines(lines) if wants_metadata(call) else lines
+        finally:
+            await lines.aclose()
+
+    async def close(self) -> None:
+        """Nothing is held open."""
+
+    async def _arrive(self, call: Call) -> None:
+        await asyncio.sleep(0)  # a request takes a while: others may come in between
+        while self._seeds:
+            await self._writing.seed(self._seeds.pop(0))
+        self.calls.append(call)
+        if self.react is not None:
+            self.react(call)
+
+    async def _answer(self, call: Call) -> Any:
+        if (document := self._discovery(call.path)) is not None:
+            return document
+        resource, route = self._locate(call.path)
+        parameters = Parameters.of(call)
+        if route.subresource:
+            return await self._answer_subresource(call, resource, route, parameters)
+        match call.method, bool(route.name):
+            case "GET", True:
+                return self._get(resource, route)
+            case "GET", False:
+                return self._listing.list(resource, route.namespace, parameters)
+            case "POST", False:
+                return await self._writing.create(resource, route, parameters, _body(call))
+            case "PUT", True:
+                return await self._writing.update(resource, route, parameters, _body(call))
+            case "PATCH", True:
+                return await self._writing.patch(resource, route, parameters, _body(call), call.content_type)
+            case "DELETE", True:
+                return await self._delete(resource, route, _body(call))
+            case "DELETE", False:
+                return await self._delete_collection(call, resource, route, parameters)
+        raise refuse(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    async def _answer_subresource(self, call: Call, resource: Resource, route: Route, parameters: Parameters) -> Any:
+        if route.subresource == "eviction" and resource.gvk.kind == "Pod" and call.method == "POST":
+            return await evict(self._writing, resource, route)
+        if route.subresource not in resource.subresources:
+            raise no_resource()
+        if route.subresource == "scale":
+            parent = self._get(resource, route)
+            if call.method == "GET":
+                return read_scale(resource, parent)
+            patch = None if call.method == "PUT" else call.content_type
+            return await write_scale(self._writing, resource, parent, parameters, _body(call), patch)
+        match call.method:
+            case "GET":
+                return self._get(resource, route)
+            case "PUT":
+                return await self._writing.update(resource, route, parameters, _body(call))
+            case "PATCH":
+                return await self._writing.patch(resource, route, parameters, _body(call), call.content_type)
+        raise refuse(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    async def _delete(self, resource: Resource, route: Route, options: dict[str, Any]) -> Any:
+        answer = await self._writing.delete(resource, route, options)
+        if resource.gvk == CRD and "dryRun" not in options:
+            storage_key = (answer["spec"]["group"], answer["spec"]["names"]["plural"])
+            for found in list(self.storage.all(storage_key, "")):
+                await self.storage.remove(storage_key, found)
+            self.resources.remove_definition(answer)
+        return answer
+
+    async def _delete_collection(self, call: Call, resource: Resource, route: Route, parameters: Parameters) -> Any:
+        options = _body(call)
+        for found in list(self._listing.select(resource, route.namespace, parameters)):
+            metadata = found["metadata"]
+            each = Route(route.group_version, route.plural, metadata.get("namespace", ""), metadata["name"])
+            await self._delete(resource, each, options)
+        return {"kind": f"{resource.gvk.kind}List", "apiVersion": resource.gvk.api_version, "items": []}
+
+    def _get(self, resource: Resource, route: Route) -> dict[str, Any]:
+        found = self.storage.get(resource.storage_key, (route.namespace, route.name))
+        if found is None:
+            raise not_found(resource.plural, resource.gvk.group, route.name)
+        return {**found, "apiVersion": resource.gvk.api_version}
+
+    def _locate(self, path: str) -> tuple[Resource, Route]:
+        route = parse_path(path)
+        found = None if route is None else self.resources.find(route.group_version, route.plural)
+        if route is None or found is None or (route.namespace and not found.namespaced):
+            raise no_resource()
+        return found, route
+
+    def _discovery(self, path: str) -> dict[str, Any] | None:
+        parts = path.strip("/").split("/")
+        match parts:
+            case ["api"]:
+                return self.resources.aggregated(core=True)
+            case ["apis"]:
+                return self.resources.aggregated(core=False)
+            case ["api", version]:
+                group_version = GroupVersion("", version)
+            case ["apis", group, version]:
+                group_version = GroupVersion(group, version)
+            case _:
+                return None
+        document = self.resources.discovery(group_version)
+        if document is None:
+            raise no_resource()
+        return document
+
+
+def _body(call: Call) -> Any:
+    return orjson.loads(call.body) if call.body else {}

@@ -1,0 +1,309 @@
+"""Create, update, patch, apply and delete, with the rules that guard them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pykb.runtime.client.writer import APPLY_CONTENT_TYPE
+from pykb.runtime.fake import _builtin as builtin
+from pykb.runtime.fake import _ownership as ownership
+from pykb.runtime.fake import _refusal as refusal
+from pykb.runtime.fake._admission import (
+    admit,
+    carry_over,
+    count_generation,
+    now,
+    read_body,
+    refuse_new_finalizers,
+    start_life,
+)
+from pykb.runtime.fake._merge import PatchRefused, json_patch, merge_patch
+from pykb.runtime.fake._resources import CRD, Resource, Resources
+from pykb.runtime.fake._route import Parameters, Route
+from pykb.runtime.fake._storage import Storage
+from pykb.runtime.fake._strategic import strategic_merge
+from pykb.runtime.fake._typed import check_applied, without_nulls
+
+_MERGE = "application/merge-patch+json"
+_JSON = "application/json-patch+json"
+_STRATEGIC = "application/strategic-merge-patch+json"
+_NAMESPACE = ("", "namespaces")
+_POLICIES = ("Foreground", "Background", "Orphan")
+
+
+class Writing:
+    """Changes objects. No method waits between reading an object and storing it: each is one transaction."""
+
+    def __init__(self, resources: Resources, storage: Storage) -> None:
+        self._resources = resources
+        self._storage = storage
+
+    async def seed(self, wire: dict[str, Any]) -> None:
+        """Store an object as it is, its status included; what it lacks of metadata is added."""
+        from pykb.runtime.client.codec import gvk_of
+
+        resource = self._resources.of_kind(gvk_of(wire))
+        if resource is None:
+            raise refusal.no_resource()
+        obj = {**wire, "metadata": dict(wire["metadata"])}
+        own = dict(obj["metadata"])
+        status = obj.get("status")
+        obj["metadata"].pop("resourceVersion", None)
+        start_life(resource, obj)
+        kept = ("uid", "creationTimestamp", "deletionTimestamp", "generation")
+        obj["metadata"].update({name: own[name] for name in kept if own.get(name)})
+        if status is not None:
+            obj["status"] = status
+        builtin.complete(resource, obj)
+        if resource.gvk.kind == "Namespace":
+            obj.setdefault("status", {"phase": "Active"})
+        await self._storage.put(resource.storage_key, obj)
+
+    async def create(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
+        """Store a new object."""
+        obj = read_body(resource, body, namespace=route.namespace)
+        self._check_namespace(resource, route.namespace)
+        obj["metadata"].pop("managedFields", None)
+        start_life(resource, obj)
+        admit(resource, obj, strict=parameters.get("fieldValidation") == "Strict")
+        self._check_free(resource, obj)
+        if resource.gvk.kind == "Namespace":
+            obj["status"] = {"phase": "Active"}
+            obj["spec"] = {"finalizers": ["kubernetes"]}
+        ownership.record_update(None, obj, _owner(resource, parameters, "Update"), resource.structure, now())
+        return await self._store(resource, obj, parameters, old=None)
+
+    async def update(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
+        """Replace an object, or its status."""
+        obj = read_body(resource, body, namespace=route.namespace, name=route.name)
+        old = self._existing(resource, route)
+        if not obj["metadata"].get("resourceVersion") and resource.conditional:
+            message = "Invalid value: 0: must be specified for an update"
+            causes = [refusal.cause("metadata.resourceVersion", "FieldValueInvalid", message)]
+            raise refusal.invalid(resource.gvk.kind, resource.gvk.group, route.name, causes)
+        owner = _owner(resource, parameters, "Update", route.subresource)
+        return await self._change(resource, old, obj, route, parameters, owner)
+
+    async def patch(
+        self, resource: Resource, route: Route, parameters: Parameters, body: Any, content_type: str, *, via: str = ""
+    ) -> dict[str, Any]:
+        """Change an object by a patch, or apply one; ``via`` is a subresource that shows only a part of it."""
+        if content_type == APPLY_CONTENT_TYPE:
+            return await self._apply(resource, route, parameters, body)
+        old = self._existing(resource, route)
+        base = {**old, "apiVersion": resource.gvk.api_version}
+        match content_type:
+            case _ if content_type == _MERGE:
+                new = merge_patch(base, body)
+            case _ if content_type == _JSON:
+                try:
+                    new = json_patch(base, body)
+                except PatchRefused as error:
+                    message = f"the server rejected our request due to an error in our request: {error}"
+                    raise refusal.refuse(422, "Invalid", message) from error
+            case _ if content_type == _STRATEGIC and not resource.custom:
+                new = strategic_merge(base, body, resource.structure)
+            case _:
+                known = f"{_JSON}, {_MERGE}, {APPLY_CONTENT_TYPE}"
+                message = f"the body of the request was in an unknown format - accepted media types include: {known}"
+                raise refusal.refuse(415, "UnsupportedMediaType", message)
+        obj = read_body(resource, new, namespace=route.namespace, name=route.name)
+        _check_uid(resource, old, obj)
+        owner = _owner(resource, parameters, "Update", route.subresource or via)
+        return await self._change(resource, old, obj, route, parameters, owner)
+
+    async def _apply(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
+        config = read_body(resource, body, namespace=route.namespace, name=route.name)
+        if not parameters.get("fieldManager"):
+            raise refusal.bad_request("PatchOptions.meta.k8s.io is invalid: fieldManager: Required value")
+        if config["metadata"].get("managedFields"):
+            raise refusal.bad_request("metadata.managedFields must be nil")
+        old = self._storage.get(resource.storage_key, (route.namespace, route.name))
+        if old is None and route.subresource:
+            raise refusal.not_found(resource.plural, resource.gvk.group, route.name)
+        version = config["metadata"].pop("resourceVersion", None)
+        if version and (old is None or version != old["metadata"]["resourceVersion"]):
+            raise refusal.conflict(resource.plural, resource.gvk.group, route.name, refusal.CHANGED)
+        if old is not None:
+            _check_uid(resource, old, config)
+        elif uid := config["metadata"].get("uid"):
+            why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            raise refusal.conflict(resource.plural, resource.gvk.group, route.name, why)
+        config = without_nulls(config)
+        check_applied(resource, config)
+        owner = _owner(resource, parameters, "Apply", route.subresource)
+        wanted = _part_for(resource, config, route.subresource)
+        force = parameters.get("force") == "true"
+        result = ownership.apply(old, wanted, owner, resource.structure, now(), force=force)
+        if result.conflicts:
+            raise ownership.conflict_error(result.conflicts)
+        if old is not None:
+            return await self._change(resource, old, result.obj, route, parameters, None)
+        self._check_namespace(resource, route.namespace)
+        obj = result.obj
+        start_life(resource, obj)
+        admit(resource, obj, strict=parameters.get("fieldValidation") == "Strict")
+        return await self._store(resource, obj, parameters, old=None)
+
+    async def _change(
+        self,
+        resource: Resource,
+        old: dict[str, Any],
+        obj: dict[str, Any],
+        route: Route,
+        parameters: Parameters,
+        owner: ownership.Owner | None,
+    ) -> dict[str, Any]:
+        group, name = resource.gvk.group, route.name
+        version = obj["metadata"].get("resourceVersion")
+        if version and version != old["metadata"]["resourceVersion"]:
+            raise refusal.conflict(resource.plural, group, name, refusal.CHANGED)
+        uid = obj["metadata"].get("uid")
+        if uid and uid != old["metadata"]["uid"]:
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['metadata']['uid']}"
+            raise refusal.conflict(resource.plural, group, name, why)
+        new = carry_over(resource, old, obj, route.subresource)
+        if owner is not None:
+            ownership.settle(old, new, subresource=bool(route.subresource))
+        admit(resource, new, strict=parameters.get("fieldValidation") == "Strict")
+        if error := refuse_new_finalizers(resource, old, new):
+            raise error
+        if causes := builtin.forbidden_changes(resource, old, new):
+            raise refusal.invalid(resource.gvk.kind, group, name, causes)
+        count_generation(resource, old, new)
+        if owner is not None:
+            ownership.record_update(old, new, owner, resource.structure, now())
+        new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        if _same(old, new, resource):
+            return {**old, "apiVersion": resource.gvk.api_version}
+        return await self._store(resource, new, parameters, old=old)
+
+    async def delete(self, resource: Resource, route: Route, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Delete an object, or mark it where finalizers hold it."""
+        old = self._existing(resource, route)
+        self._check_preconditions(resource, old, options.get("preconditions") or {})
+        answer = {**old, "apiVersion": resource.gvk.api_version}
+        if "dryRun" in options:
+            return answer
+        finalizers = list(old["metadata"].get("finalizers") or ())
+        policy = _policy(options)
+        finalizers = [name for name in finalizers if policy is None or name not in ("orphan", "foregroundDeletion")]
+        if policy == "Foreground":
+            finalizers.append("foregroundDeletion")
+        elif policy == "Orphan":
+            finalizers.append("orphan")
+        if not finalizers and resource.gvk.kind != "Namespace":
+            removed = await self._storage.remove(resource.storage_key, old)
+            return {**removed, "apiVersion": resource.gvk.api_version}
+        if old["metadata"].get("deletionTimestamp") and finalizers == old["metadata"].get("finalizers"):
+            return answer
+        marked = {**old, "metadata": {**old["metadata"]}}
+        if finalizers:
+            marked["metadata"]["finalizers"] = finalizers
+        marked["metadata"].setdefault("deletionTimestamp", now())
+        marked["metadata"].setdefault("deletionGracePeriodSeconds", 0)
+        if resource.counted:
+            marked["metadata"]["generation"] = marked["metadata"].get("generation", 0) + 1
+        if resource.gvk.kind == "Namespace":
+            marked["status"] = {**(marked.get("status") or {}), "phase": "Terminating"}
+        await self._storage.put(resource.storage_key, marked)
+        return {**marked, "apiVersion": resource.gvk.api_version}
+
+    async def _store(
+        self, resource: Resource, obj: dict[str, Any], parameters: Parameters, *, old: dict[str, Any] | None
+    ) -> dict[str, Any]:
+        answer = {**obj, "apiVersion": resource.gvk.api_version}
+        if parameters.dry_run:
+            return answer
+        if old is not None and _is_released(resource, obj):
+            await self._storage.remove(resource.storage_key, obj)
+            return answer
+        if resource.gvk == CRD:
+            obj["status"] = {**(obj.get("status") or {}), "conditions": [{"type": "Established", "status": "True"}]}
+        await self._storage.put(resource.storage_key, obj)
+        if resource.gvk == CRD:
+            self._resources.add_definition(obj)
+        return {**obj, "apiVersion": resource.gvk.api_version}
+
+    def _existing(self, resource: Resource, route: Route) -> dict[str, Any]:
+        found = self._storage.get(resource.storage_key, (route.namespace, route.name))
+        if found is None:
+            raise refusal.not_found(resource.plural, resource.gvk.group, route.name)
+        return found
+
+    def _check_free(self, resource: Resource, obj: Mapping[str, Any]) -> None:
+        name = obj["metadata"]["name"]
+        if self._storage.get(resource.storage_key, (obj["metadata"].get("namespace", ""), name)) is not None:
+            raise refusal.already_exists(resource.plural, resource.gvk.group, name)
+
+    def _check_namespace(self, resource: Resource, namespace: str) -> None:
+        if not resource.namespaced:
+            return
+        found = self._storage.get(_NAMESPACE, ("", namespace))
+        if found is None:
+            raise refusal.not_found("namespaces", "", namespace)
+        if found["metadata"].get("deletionTimestamp"):
+            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            words = f"namespace {namespace} is being terminated"
+            causes = [refusal.cause("metadata.namespace", "NamespaceTerminating", words)]
+            message = f"{resource.plural} is forbidden: {why}"
+            raise refusal.refuse(403, "Forbidden", message, {"kind": resource.plural, "causes": causes})
+
+    def _check_preconditions(
+        self, resource: Resource, old: Mapping[str, Any], preconditions: Mapping[str, str]
+    ) -> None:
+        for field, words in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+            wanted, found = preconditions.get(field), old["metadata"][field]
+            if wanted and wanted != found:
+                why = f"Precondition failed: {words} in precondition: {wanted}, {words} in object meta: {found}"
+                raise refusal.conflict(resource.plural, resource.gvk.group, old["metadata"]["name"], why)
+
+
+def _check_uid(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    uid = new["metadata"].get("uid")
+    if uid and uid != old["metadata"]["uid"]:
+        causes = [refusal.cause("metadata.uid", "FieldValueInvalid", f'Invalid value: "{uid}": field is immutable')]
+        raise refusal.invalid(resource.gvk.kind, resource.gvk.group, old["metadata"]["name"], causes)
+
+
+def _policy(options: Mapping[str, Any]) -> str | None:
+    policy: str | None = options.get("propagationPolicy")
+    if policy not in (None, *_POLICIES):
+        known = ", ".join(f'"{name}"' for name in (*_POLICIES, "nil"))
+        message = f'Unsupported value: "{policy}": supported values: {known}'
+        causes = [refusal.cause("propagationPolicy", "FieldValueNotSupported", message)]
+        raise refusal.invalid("DeleteOptions", "meta.k8s.io", "", causes)
+    return policy
+
+
+def _is_released(resource: Resource, obj: Mapping[str, Any]) -> bool:
+    metadata = obj["metadata"]
+    held = metadata.get("finalizers") or resource.gvk.kind == "Namespace"
+    return bool(metadata.get("deletionTimestamp")) and not held
+
+
+def _owner(resource: Resource, parameters: Parameters, operation: str, subresource: str = "") -> ownership.Owner:
+    return (parameters.get("fieldManager") or "unknown", operation, resource.gvk.api_version, subresource)
+
+
+def _part_for(resource: Resource, config: dict[str, Any], subresource: str) -> dict[str, Any]:
+    """What of an applied configuration counts: only the status through its subresource, all but the status else."""
+    if subresource == "status":
+        identity = {name: config["metadata"][name] for name in ("name", "namespace") if name in config["metadata"]}
+        part = {"apiVersion": config["apiVersion"], "kind": config["kind"], "metadata": identity}
+        return {**part, "status": config["status"]} if "status" in config else part
+    if resource.has_status:
+        return {name: value for name, value in config.items() if name != "status"}
+    return config
+
+
+def _same(old: Mapping[str, Any], new: Mapping[str, Any], resource: Resource) -> bool:
+    def comparable(obj: Mapping[str, Any]) -> dict[str, Any]:
+        metadata = dict(obj["metadata"])
+        entries = metadata.pop("managedFields", None) or []
+        owned = [{name: value for name, value in entry.items() if name != "time"} for entry in entries]
+        metadata = {name: value for name, value in metadata.items() if value not in ({}, [], None)}
+        return {**obj, "apiVersion": resource.gvk.api_version, "metadata": metadata, "managedFields": owned}
+
+    return comparable(old) == comparable(new)

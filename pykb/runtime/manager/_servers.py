@@ -1,0 +1,142 @@
+"""What a manager serves besides webhooks: probes, metrics, and what engineers look into it by."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import CLIENT_CA
+from pykb.runtime._metrics import Metrics
+from pykb.runtime.client.client import Client
+from pykb.runtime.clock import Clock
+from pykb.runtime.manager._health import Checks
+from pykb.runtime.manager._runnables import RunnableGroup
+from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.serving import Handler, HttpRequest, HttpResponse, HttpServer, Middleware, Routes
+from pykb.runtime.serving.bind import BindAddress
+
+if TYPE_CHECKING:
+    from pykb.runtime.controller.controller import Controller
+
+HandlerWith = Callable[[Sequence[Middleware]], Handler]
+
+
+class Servers:
+    """The servers that the options of a manager ask for."""
+
+    def __init__(
+        self,
+        options: ManagerOptions,
+        client: Client,
+        *,
+        metrics: Metrics,
+        checks: Sequence[Checks],
+        controllers: Callable[[], Iterable[Controller[Any]]],
+        clock: Clock,
+    ) -> None:
+        """Remember what to serve.
+
+        Args:
+            options: Of the manager.
+            client: Asks the API server who may read what.
+            metrics: Those to serve.
+            checks: Those behind the probes.
+            controllers: Those of the manager.
+            clock: What the servers go by.
+        """
+        self._options = options
+        self._client = client
+        self._metrics = metrics
+        self._checks = checks
+        self._controllers = controllers
+        self._clock = clock
+        self.probes: HttpServer | None = None
+        self.metrics: HttpServer | None = None
+        self.pprof: HttpServer | None = None
+
+    def add_to(self, group: RunnableGroup) -> None:
+        """Have the servers run with a group."""
+        probes = BindAddress.parse(self._options.health_probe_bind_address)
+        if probes is not None:
+            self.probes = HttpServer("health-probe", probes, health_routes(*self._checks), clock=self._clock)
+            group.add(self.probes.run, name="probes")
+        metrics = BindAddress.parse(self._options.metrics_bind_address)
+        if metrics is not None:
+            group.add(partial(self._serve_metrics, metrics), name="metrics")
+        pprof = BindAddress.parse(self._options.pprof_bind_address)
+        if pprof is not None:
+            group.add(partial(self._serve_pprof, pprof), name="pprof")
+
+    async def _serve_metrics(self, address: BindAddress) -> None:
+        app = partial(metrics_routes, self._metrics)
+        if self._options.metrics_secure:
+            await self._serve_secured("metrics", address, app)
+            return
+        self._refuse_lost_protection()
+        self.metrics = HttpServer("metrics", address, app(), clock=self._clock)
+        await self.metrics.run()
+
+    def _refuse_lost_protection(self) -> None:
+        files = self._options.metrics_certificate
+        if files.client_ca is None and not files.client_names:
+            return
+        raise EnvironmentProblem(
+            CLIENT_CA.at(
+                None,
+                "the metrics server is to demand certificates of its clients, and to speak plain HTTP",
+                help=("leave out `--metrics-secure=false`, or `--metrics-client-ca-file`",),
+            )
+        )
+
+    async def _serve_pprof(self, address: BindAddress) -> None:
+        """Without authorisation only to this machine, whoever switches that of metrics off."""
+        from pykb.runtime.debug.server import LIMITS, DebugEndpoints, only_from_here
+
+        endpoints = DebugEndpoints(self._controllers, clock=self._clock)
+        if not address.is_loopback:
+            await self._serve_secured("pprof", address, endpoints.app)
+            return
+        app = endpoints.app([only_from_here])
+        self.pprof = HttpServer("pprof", address, app, limits=LIMITS, clock=self._clock)
+        await self.pprof.run()
+
+    async def _serve_secured(self, name: str, address: BindAddress, app: HandlerWith) -> None:
+        """Serve by TLS, to those whom the API server lets read the path."""
+        from pykb.runtime.serving.authorization import ApiAuthorizer
+        from pykb.runtime.serving.certificates import make_certificate
+        from pykb.runtime.serving.tls import client_checks
+
+        files = self._options.metrics_certificate
+        certificate = await make_certificate(
+            files, server="metrics", tls=self._options.tls, metrics=self._metrics, clock=self._clock
+        )
+        authorizer = ApiAuthorizer(self._client, clock=self._clock)
+        secured = app([*client_checks(files.client_names), authorizer.middleware])
+        server = HttpServer(name, address, secured, tls=lambda: certificate.context, clock=self._clock)
+        setattr(self, name, server)
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(certificate.run())
+            tasks.create_task(server.run())
+
+
+def health_routes(*checks: Checks) -> Handler:
+    """The probes."""
+    routes = Routes()
+    for each in checks:
+        each.add_to(routes)
+    return routes
+
+
+def metrics_routes(metrics: Metrics, middlewares: Sequence[Middleware] = ()) -> Handler:
+    """``/metrics``."""
+
+    async def scrape(_: HttpRequest) -> HttpResponse:
+        text, content_type = metrics.render()
+        return HttpResponse(text, content_type=content_type)
+
+    routes = Routes(middlewares)
+    routes.add("/metrics", scrape)
+    return routes

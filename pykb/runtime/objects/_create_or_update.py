@@ -1,0 +1,221 @@
+"""Bringing an object to what is wanted, with the fewest writes: create or update, create or patch, status."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from enum import StrEnum
+from typing import Any
+
+from pykb.api.object import Object
+from pykb.runtime.client.client import Client
+from pykb.runtime.client.codec import (
+    AnyObject,
+    AnyObjectT,
+    gvk_of,
+    key_of,
+    member_to_wire,
+    replace_content,
+    resource_version_of,
+    snapshot,
+    to_wire,
+)
+from pykb.runtime.client.patches import MergeFrom, MergePatch, merge_diff
+from pykb.runtime.objects._apply_memory import memory_of
+from pykb.runtime.objects._controlled import check_controlled
+from pykb.runtime.objects.owner import controller_of, set_controller_reference
+
+Mutate = Callable[[], None] | Callable[[], Awaitable[None]]
+"""Brings the object to what is wanted; called once, after the object was read."""
+
+
+_WITHOUT_EFFECT = "(without effect)"
+"""Under this name, which no field manager has, writes that changed nothing are remembered."""
+
+_BOOKKEEPING = ("resourceVersion", "managedFields")
+
+
+class OperationResult(StrEnum):
+    """What was done."""
+
+    UNCHANGED = "unchanged"
+    CREATED = "created"
+    UPDATED = "updated"
+
+
+async def create_or_update(
+    client: Client, obj: AnyObjectT, mutate: Mutate, *, owner: AnyObject | None = None, adopt: bool = False
+) -> tuple[AnyObjectT, OperationResult]:
+    """Create an object, or bring the one that is there to what is wanted.
+
+    ::
+
+        deployment = Deployment(metadata=ObjectMeta(name=foo.spec.deployment_name, namespace=foo.metadata.namespace))
+
+        def want() -> None:
+            ...
+
+        _, result = await create_or_update(client, deployment, want, owner=foo)
+
+    ``obj`` needs nothing but its name; it becomes the object that is there before ``mutate`` is called. Nothing is sent
+    when ``mutate`` changed nothing. Where ``mutate`` drops what the server fills in by default, that is found out
+    once: a write that changed nothing is reported as unchanged, and is not sent again while neither side changes.
+
+    Args:
+        client: The client.
+        obj: The object, by its name.
+        mutate: Brings it to what is wanted.
+        owner: Who controls it. An object of this name that the owner does not control is refused. The same holds
+            where ``mutate`` calls ``set_controller_reference``.
+        adopt: Whether to take an object that nobody controls.
+
+    Raises:
+        AlreadyOwned: Another object controls it.
+        NotControlled: It exists already, and nobody controls it.
+        AlreadyExists: Another client created it at the same moment; a cached read may not have seen it yet.
+        Conflict: It changed between reading and writing.
+        ValueError: ``mutate`` changed its name or namespace.
+        ApiError: The server refused.
+    """
+    before = await _read(client, obj, mutate, owner, adopt=adopt)
+    if before is None:
+        return await client.create(obj), OperationResult.CREATED
+    if to_wire(obj) == before:
+        return obj, OperationResult.UNCHANGED
+    return obj, await _bring(client, obj, before, lambda: client.update(obj))
+
+
+async def create_or_patch(
+    client: Client, obj: AnyObjectT, mutate: Mutate, *, owner: AnyObject | None = None, adopt: bool = False
+) -> tuple[AnyObjectT, OperationResult]:
+    """As :func:`create_or_update`, sending only what changed, so that it does not conflict with other writers.
+
+    The status is left alone: :func:`patch_status` writes that. An object with a controller is patched only as it was
+    read.
+
+    Raises:
+        AlreadyOwned: Another object controls it.
+        NotControlled: It exists already, and nobody controls it.
+        AlreadyExists: Another client created it at the same moment; a cached read may not have seen it yet.
+        Conflict: It has a controller, and changed between reading and writing.
+        ValueError: ``mutate`` changed its name or namespace.
+        ApiError: The server refused.
+    """
+    before = await _read(client, obj, mutate, owner, adopt=adopt)
+    if before is None:
+        return await client.create(obj), OperationResult.CREATED
+    patch = MergeFrom(before, None, optimistic_lock=controller_of(obj) is not None)
+    if patch.body_for(obj) is None:
+        return obj, OperationResult.UNCHANGED
+    return obj, await _bring(client, obj, before, lambda: client.patch(obj, patch))
+
+
+async def patch_status(
+    client: Client, obj: AnyObjectT, before: AnyObjectT, *, optimistic_lock: bool = False
+) -> OperationResult:
+    """Write the status as a merge patch of what changed in it since ``before``; nothing when nothing did.
+
+    ::
+
+        before = copy.deepcopy(machine)
+        machine.status.phase = "Running"
+        await patch_status(client, machine, before)
+
+    Args:
+        client: The client.
+        obj: The object with its new status; afterwards it is what is stored.
+        before: The object as it was read.
+        optimistic_lock: Whether to refuse when the object changed since; needed where two writers share a list.
+
+    Raises:
+        NotFound: The object is gone, or its kind has no status subresource.
+        Conflict: The object changed since, and ``optimistic_lock`` is set.
+        ApiError: The server refused.
+    """
+    old, new = (member_to_wire(each, "status") or {} for each in (before, obj))
+    change = merge_diff({"status": old}, {"status": new})
+    if not change:
+        return OperationResult.UNCHANGED
+    if optimistic_lock:
+        change["metadata"] = {"resourceVersion": resource_version_of(before) or None}
+    await client.status.patch(obj, MergePatch(change))
+    return OperationResult.UPDATED
+
+
+async def _read(
+    client: Client, obj: AnyObject, mutate: Mutate, owner: AnyObject | None, *, adopt: bool
+) -> dict[str, Any] | None:
+    """Make ``obj`` the object that is there, and mutate it; gives what was there."""
+    found = await find_stored(client, obj)
+    if found is not None:
+        replace_content(obj, found)
+    before = snapshot(obj)
+    if owner is not None:
+        set_controller_reference(owner, obj)
+        await _check(client, obj, found, adopt=adopt)
+    await _mutate(obj, mutate)
+    if owner is not None:
+        set_controller_reference(owner, obj)
+    else:
+        await _check(client, obj, found, adopt=adopt)
+    return None if found is None else before
+
+
+async def _check(client: Client, obj: AnyObject, found: dict[str, Any] | None, *, adopt: bool) -> None:
+    """Refuse to become the controller of what is there."""
+    controller = controller_of(obj)
+    if found is not None and controller is not None:
+        await check_controlled(client, found, controller, adopt=adopt)
+
+
+async def _mutate(obj: AnyObject, mutate: Mutate) -> None:
+    key = key_of(obj)
+    outcome = mutate()
+    if inspect.isawaitable(outcome):
+        await outcome
+    if key_of(obj) != key:
+        raise ValueError(f"`mutate` must not rename the object: it was `{key}`, and is `{key_of(obj)}`")
+
+
+async def _bring(
+    client: Client, obj: AnyObject, before: dict[str, Any], write: Callable[[], Awaitable[object]]
+) -> OperationResult:
+    """Write, unless the same change of the same object was found to change nothing before: defaults were dropped."""
+    memory, uid = memory_of(client), str(before["metadata"].get("uid"))
+    change = _change(before, to_wire(obj))
+    if memory.is_last(uid, _WITHOUT_EFFECT, change):
+        replace_content(obj, before)
+        return OperationResult.UNCHANGED
+    await write()
+    result = result_of(before, obj)
+    if result is OperationResult.UNCHANGED and not client.options.dry_run:
+        memory.remember(uid, _WITHOUT_EFFECT, change)
+    return result
+
+
+def _change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """What decides whether a write has an effect: both objects, without what others write all the time."""
+    same_status = before.get("status") == after.get("status")
+
+    def content(wire: dict[str, Any]) -> dict[str, Any]:
+        kept = {name: value for name, value in wire.items() if not (same_status and name == "status")}
+        kept["metadata"] = {name: value for name, value in wire["metadata"].items() if name not in _BOOKKEEPING}
+        return kept
+
+    return {"before": content(before), "after": content(after)}
+
+
+async def find_stored(client: Client, obj: AnyObject) -> dict[str, Any] | None:
+    """The object of this kind and name that is there, in wire form."""
+    kind = type(obj) if isinstance(obj, Object) else gvk_of(obj)
+    found = await client.find(kind, key_of(obj))
+    return None if found is None else to_wire(found)
+
+
+def result_of(before: dict[str, Any], obj: AnyObject) -> OperationResult:
+    """What a write did to an object.
+
+    The server keeps the version of an object that a write did not change.
+    """
+    same = resource_version_of(before) == resource_version_of(obj)
+    return OperationResult.UNCHANGED if same else OperationResult.UPDATED

@@ -1,0 +1,133 @@
+"""``AdmissionReview`` and its parts, from and to JSON.
+
+Source: https://kubernetes.io/docs/reference/config-api/apiserver-admission.v1/
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
+from pykb.runtime.errors import StatusDetails
+from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse, Operation, UserInfo
+
+API_VERSION = "admission.k8s.io/v1"
+KIND = "AdmissionReview"
+_OPERATIONS = tuple(Operation)
+
+
+def read_request(review: Mapping[str, Any]) -> AdmissionRequest:
+    """The question of a review.
+
+    Raises:
+        ValueError: It is no review, or none with a question.
+    """
+    if review.get("apiVersion") != API_VERSION or review.get("kind") != KIND:
+        found = f"{review.get('apiVersion')} {review.get('kind')}"
+        raise ValueError(f"expected `{API_VERSION} {KIND}`, found `{found}`")
+    request = review.get("request")
+    if not isinstance(request, dict):
+        raise ValueError("the review has no `request`")  # noqa: TRY004 - what came is wrong, not the call
+    operation = request.get("operation")
+    if operation not in _OPERATIONS:
+        raise ValueError(f"expected one of {', '.join(Operation)} as `operation`, found `{operation}`")
+    kind, resource = request.get("requestKind"), request.get("requestResource")
+    return AdmissionRequest(
+        uid=_text(request, "uid"),
+        operation=Operation(operation),
+        kind=_kind(request.get("kind")),
+        resource=_resource(request.get("resource")),
+        subresource=_text(request, "subResource"),
+        name=_text(request, "name"),
+        namespace=_text(request, "namespace"),
+        user=_user(_mapping(request.get("userInfo"))),
+        object=_object(request, "object"),
+        old_object=_object(request, "oldObject"),
+        dry_run=request.get("dryRun") is True,
+        options=_mapping(request.get("options")),
+        request_kind=_kind(kind) if kind else None,
+        request_resource=_resource(resource) if resource else None,
+        request_subresource=_text(request, "requestSubResource"),
+    )
+
+
+def uid_of(review: object) -> str:
+    """The id of a review that may be broken otherwise."""
+    return _text(_mapping(_mapping(review).get("request")), "uid")
+
+
+def write_response(uid: str, response: AdmissionResponse) -> bytes:
+    """The review that answers a question."""
+    answer: dict[str, Any] = {"uid": uid, "allowed": response.allowed}
+    if not response.allowed or response.message:
+        answer["status"] = _status(response)
+    if response.allowed and response.patch:
+        answer["patchType"] = "JSONPatch"
+        answer["patch"] = base64.b64encode(orjson.dumps(response.patch)).decode("ascii")
+    if response.warnings:
+        answer["warnings"] = list(response.warnings)
+    if response.audit_annotations:
+        answer["auditAnnotations"] = dict(response.audit_annotations)
+    return orjson.dumps({"apiVersion": API_VERSION, "kind": KIND, "response": answer})
+
+
+def _status(response: AdmissionResponse) -> dict[str, Any]:
+    status: dict[str, Any] = {
+        "status": "Success" if response.allowed else "Failure",
+        "message": response.message,
+        "reason": response.reason,
+        "code": response.code,
+    }
+    details = _details(response.details)
+    return {**status, "details": details} if details else status
+
+
+def _details(details: StatusDetails) -> dict[str, Any]:
+    named = {"name": details.name, "group": details.group, "kind": details.kind, "uid": details.uid}
+    made: dict[str, Any] = {key: value for key, value in named.items() if value}
+    if details.causes:
+        made["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in details.causes]
+    if details.retry_after is not None:
+        made["retryAfterSeconds"] = round(details.retry_after.total_seconds())
+    return made
+
+
+def _kind(raw: object) -> GroupVersionKind:
+    found = _mapping(raw)
+    return GroupVersionKind(_text(found, "group"), _text(found, "version"), _text(found, "kind"))
+
+
+def _resource(raw: object) -> GroupVersionResource:
+    found = _mapping(raw)
+    return GroupVersionResource(_text(found, "group"), _text(found, "version"), _text(found, "resource"))
+
+
+def _user(raw: Mapping[str, Any]) -> UserInfo:
+    extra = {str(key): _texts(values, "extra") for key, values in _mapping(raw.get("extra")).items()}
+    groups = _texts(raw.get("groups"), "groups")
+    return UserInfo(username=_text(raw, "username"), uid=_text(raw, "uid"), groups=groups, extra=extra)
+
+
+def _object(request: Mapping[str, Any], key: str) -> dict[str, Any] | None:
+    found = request.get(key)
+    if found is not None and not isinstance(found, dict):
+        raise ValueError(f"expected an object as `{key}`, found `{type(found).__name__}`")
+    return found
+
+
+def _texts(raw: object, key: str) -> tuple[str, ...]:
+    if raw is not None and not isinstance(raw, list):
+        raise ValueError(f"expected a list as `{key}` of the user, found `{type(raw).__name__}`")
+    return tuple(map(str, raw or ()))
+
+
+def _mapping(raw: object) -> dict[str, Any]:
+    return raw if isinstance(raw, dict) else {}
+
+
+def _text(raw: Mapping[str, Any], key: str) -> str:
+    return str(raw.get(key) or "")

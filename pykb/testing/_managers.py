@@ -1,0 +1,127 @@
+"""Reconcilers that run while a test looks on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Coroutine
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pykb.runtime.controller.reconcile import Reconciler
+from pykb.runtime.manager.manager import Manager
+from pykb.runtime.manager.options import ManagerOptions
+from pykb.testing._waiting import eventually
+from pykb.testing._webhooks import options_for_webhooks, webhooks_in_effect
+
+Registration = type[Reconciler] | Callable[[Manager], None]
+"""A reconciler's class, or a function that registers whatever it likes (a project's own ``register``)."""
+
+
+@contextlib.asynccontextmanager
+async def running(manager: Manager) -> AsyncIterator[Manager]:
+    """Run a manager for the length of a block; it has listed what it watches when the block begins.
+
+    Raises:
+        Exception: What the manager failed with, before or during the block.
+    """
+    async with _started(manager) as task:
+        await _ready(manager, task)
+        yield manager
+
+
+@contextlib.asynccontextmanager
+async def _started(manager: Manager) -> AsyncIterator[asyncio.Task[None]]:
+    task = asyncio.create_task(manager.start(), name="manager under test")
+    try:
+        yield task
+    finally:
+        manager.stop()
+        await task
+
+
+async def _first(awaited: Coroutine[Any, Any, object], task: asyncio.Task[None]) -> None:
+    """Wait for something, or for the manager's end."""
+    waiting = asyncio.create_task(awaited)
+    try:
+        await asyncio.wait({waiting, task}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        waiting.cancel()
+
+
+async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
+    """Wait until a manager leads, has listed what it watches, and serves its webhooks.
+
+    Raises:
+        NoKindMatch: The API server does not serve a kind that the manager watches.
+        Exception: What it failed with meanwhile; what the block would fail with for that reason says less.
+    """
+    await _first(manager.elected.wait(), task)
+
+    def synced() -> None:
+        if task.done():
+            return
+        for unserved in manager.cache.unserved.values():
+            raise unserved  # at once: whatever the test waits for will not come
+        if manager.cache.unsynced:
+            raise AssertionError(f"no list arrived of {', '.join(map(str, manager.cache.unsynced))}")
+        if _serves_webhooks(manager) and not manager.webhook_server.is_listening:
+            raise AssertionError("the webhook server does not listen")
+
+    await eventually(synced)
+    if task.done():
+        task.result()
+
+
+def _serves_webhooks(manager: Manager) -> bool:
+    return manager.options.webhooks and bool(manager.webhook_server.paths)
+
+
+@dataclass(frozen=True, slots=True)
+class RunManager:
+    """Makes managers for tests and runs them.
+
+    Attributes:
+        kubeconfig: The cluster.
+        project: The folder of the project under test, whose ``config/webhook/manifests.yaml`` lists its webhooks.
+    """
+
+    kubeconfig: Path
+    project: Path = Path()
+
+    @contextlib.asynccontextmanager
+    async def __call__(
+        self, *registrations: Registration, options: ManagerOptions | None = None
+    ) -> AsyncIterator[Manager]:
+        """Run these reconcilers for the length of an ``async with`` block.
+
+        Webhooks that are registered with the manager are served at a free port of this machine, and the API server
+        calls them from the block's first request to its last: admission as the project's manifest has it, for the paths
+        that are registered and no others, conversion for the kinds with converters.
+
+        Args:
+            registrations: Classes of reconcilers, or functions that take the manager.
+            options: How the manager works; without any it serves neither probes nor metrics, so that tests can run
+                side by side. Where webhooks are served is decided here.
+
+        Raises:
+            EnvironmentProblem: A webhook is not in the manifest, or the cluster cannot call it.
+        """
+        chosen = options or ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0")
+        with options_for_webhooks(replace(chosen, kubeconfig=self.kubeconfig)) as used:
+            manager = Manager(used)
+            for registration in registrations:
+                if isinstance(registration, type):
+                    registration(manager.client).setup(manager)
+                else:
+                    registration(manager)
+            paths = manager.webhook_server.paths if _serves_webhooks(manager) else frozenset()
+            async with _started(manager) as task, contextlib.AsyncExitStack() as stack:
+                if paths:
+                    await _first(manager.webhook_server.listening(), task)
+                if paths and manager.webhook_server.is_listening:  # else the manager has ended already
+                    called = webhooks_in_effect(manager, paths, self.kubeconfig, self.project)
+                    await stack.enter_async_context(called)
+                await _ready(manager, task)  # not before: what it lists may need its conversion
+                yield manager

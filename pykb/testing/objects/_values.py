@@ -1,0 +1,263 @@
+"""Values that a schema allows, in the form of the wire. CEL rules are kept to as far as they can be judged here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.errors import UnsatisfiedAssumption
+
+from pykb.gen.cel.evaluate import verdict
+from pykb.gen.checks.patterns import is_match
+from pykb.gen.checks.value import misfits, with_defaults
+from pykb.gen.ir import SchemaNode
+from pykb.testing.objects._junctors import EITHER, ways
+from pykb.testing.objects._scalars import Strategy, dns_labels, scalars
+
+LARGEST = 80
+"""Fields and items of one value: enough for a pod template, and within what hypothesis draws for one example."""
+TRIES = 20
+UNKNOWN = "unknownToThisVersion"
+
+_PRESERVE = "x-kubernetes-preserve-unknown-fields"
+_METADATA = frozenset({"annotations", "finalizers", "labels", "name", "namespace"})
+_ABSENT = object()
+# With one of these, what is drawn may be wrong: of any type, and of scalars.
+_MORE = frozenset({"anyOf", "oneOf", "not", "minProperties", "maxProperties"})
+_MORE_OF_SCALARS = frozenset({"pattern", "format", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"})
+
+
+class UnsatisfiableFieldError(ValueError):
+    """No value of a field was found that its type accepts.
+
+    Attributes:
+        path: The field, in names of the wire: ``spec.ports[].name``.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        self.path = path
+        super().__init__(
+            f"no value of `{path}` was found: {reason}\n"
+            f'say how to make one: overrides={{"{path}": lambda random: ...}}, or a strategy of hypothesis'
+        )
+
+
+class NothingFitsError(UnsatisfiedAssumption):
+    """This time no value of a field was found; hypothesis tries another object."""
+
+    def __init__(self, path: str, reason: str, tries: int) -> None:
+        super().__init__(reason)
+        self.path = path
+        self.tries = tries
+
+
+_KEYS = st.one_of(st.sampled_from(("a", "b", "example.com/c")), st.text(min_size=1, max_size=10))
+_RARELY = st.integers(0, 9).map(lambda number: number == 9)
+_JSON: Strategy = st.recursive(
+    st.one_of(st.booleans(), st.integers(-(2**53), 2**53), st.just(0.5), st.text(max_size=10)),
+    lambda inner: st.one_of(st.lists(inner, max_size=2), st.dictionaries(_KEYS, inner, max_size=2)),
+    max_leaves=4,
+)
+
+
+def values_of(node: SchemaNode, overrides: Mapping[str, Strategy] | None = None) -> Strategy:
+    """Values of a schema.
+
+    Args:
+        node: A schema without references.
+        overrides: What to draw instead, by path: ``spec.ports[].name``, ``spec.limits.*``; ``None`` leaves a field out.
+    """
+    values = _Values(overrides or {})
+
+    def draw_value(draw: st.DrawFn) -> Any:
+        values.left = LARGEST
+        values.full = draw(_RARELY)
+        return draw(values.of(node, ""))
+
+    return _made(draw_value)
+
+
+class _Values:
+    """Strategies of the parts of a schema; each is made once, when it is first needed.
+
+    Attributes:
+        full: Whether the value that is drawn has all it can.
+        left: How many fields and items it may still get.
+    """
+
+    def __init__(self, overrides: Mapping[str, Strategy]) -> None:
+        self.full = False
+        self.left = LARGEST
+        self._overrides = overrides
+        self._made: dict[tuple[int, str], tuple[SchemaNode, Strategy]] = {}
+
+    def of(self, node: SchemaNode, path: str) -> Strategy:
+        """Values of a part."""
+        key = id(node), path
+        if key not in self._made:
+            made = self._overrides[path] if path in self._overrides else self._fitting(node, path)
+            self._made[key] = node, made  # with the node, so that no other one gets its identity
+        return self._made[key][1]
+
+    def _fitting(self, node: SchemaNode, path: str) -> Strategy:
+        found, reason = [], ""
+        for way in ways(node):
+            try:
+                found.append(self._shaped(way, path))
+            except ValueError as error:
+                reason = str(error)
+        if not found:
+            raise UnsatisfiableFieldError(path, reason)
+        made = st.one_of(found)
+        if node.get("nullable") and "enum" not in node.keywords:  # a server refuses null in an enum
+            made = st.one_of(made, st.none())
+        more = _MORE if node.type in ("object", "array") else _MORE | _MORE_OF_SCALARS
+        is_sure = not any(name in more and said.value != EITHER for name, said in node.keywords.items())
+        return made if is_sure and not node.all_of and not node.rules else _checked(made, node, path)
+
+    def _shaped(self, node: SchemaNode, path: str) -> Strategy:
+        """Values of the type that a schema has.
+
+        Raises:
+            ValueError: There are none, or they cannot be made.
+        """
+        enum = node.get("enum")
+        if isinstance(enum, list):
+            values = [value for value in enum if value is not None]
+            return st.sampled_from(values) if values else st.nothing()
+        match node.type:
+            case "object":
+                is_metadata = node.properties is not None and node.properties.keys() == _METADATA
+                return metadata() if is_metadata else self._object(node, path)
+            case "array":
+                return self._list(node, path)
+        made = scalars(node)
+        return _JSON if made is None else made
+
+    def _object(self, node: SchemaNode, path: str) -> Strategy:
+        properties = dict(node.properties or {})
+        named = node.get("required")
+        must = {name for name, prop in properties.items() if prop.required or _join(path, name) in self._overrides}
+        must |= properties.keys() & set(named if isinstance(named, list) else ())
+        optional = [name for name in properties if name not in must]
+        parts = {name: lambda name=name: self.of(properties[name].schema, _join(path, name)) for name in properties}
+        some = st.lists(_pair(parts, optional), max_size=len(optional), unique_by=lambda pair: pair[0])
+
+        def is_left_out(name: str, value: Any) -> bool:
+            return value is _ABSENT or (value is None and _join(path, name) in self._overrides)
+
+        def draw_object(draw: st.DrawFn) -> dict[str, Any]:
+            self.left -= 1
+            made = {name: draw(parts[name]()) for name in properties if name in must}
+            if self.full:
+                made |= {name: _optional(draw, parts[name]()) for name in optional if self.left > 0}
+            elif optional and self.left > 0:
+                made |= draw(some)
+            made = {name: made[name] for name in properties if name in made and not is_left_out(name, made[name])}
+            if node.get("x-kubernetes-embedded-resource"):
+                made |= {"apiVersion": "v1", "kind": "ConfigMap"}
+                made |= {"metadata": draw(metadata(dns_labels()))} if draw(st.booleans()) else {}
+            others = self._others(node, path)
+            return made if others is None else {**draw(others), **made}
+
+        return _made(draw_object)
+
+    def _others(self, node: SchemaNode, path: str) -> Strategy | None:
+        """What else is in an object: the entries of a map, fields that are not known."""
+        if node.values is not None:
+            least, most = self._size(node, "Properties")
+            return st.dictionaries(_KEYS, self.of(node.values, _join(path, "*")), min_size=least, max_size=most)
+        if node.get(_PRESERVE):
+            return st.dictionaries(st.just(UNKNOWN) if node.properties else _KEYS, _JSON, max_size=2)
+        return None
+
+    def _list(self, node: SchemaNode, path: str) -> Strategy:
+        unique_by = _identity(node)
+
+        def draw_list(draw: st.DrawFn) -> list[Any]:
+            least, most = self._size(node, "Items")
+            items = self.of(node.items or SchemaNode(), f"{path}[]")
+            return draw(st.lists(items, unique_by=unique_by, min_size=least, max_size=most))
+
+        return _made(draw_list)
+
+    def _size(self, node: SchemaNode, of: str) -> tuple[int, int]:
+        low, high = node.get(f"min{of}"), node.get(f"max{of}")
+        least = low if isinstance(low, int) else 0
+        usual = least + (4 if self.left > LARGEST // 2 else 1 if self.left > 0 else 0)
+        self.left -= 1
+        return least, max(least, min(usual, high)) if isinstance(high, int) else usual
+
+
+@st.composite
+def _made(draw: st.DrawFn, make: Callable[[st.DrawFn], Any]) -> Any:
+    """``st.composite`` reads the source of what it decorates, which takes too long to be done for each part."""
+    return make(draw)
+
+
+@st.composite
+def _pair(draw: st.DrawFn, parts: Mapping[str, Callable[[], Strategy]], names: list[str]) -> tuple[str, Any]:
+    name = draw(st.sampled_from(names))
+    return name, _optional(draw, parts[name]())
+
+
+def _optional(draw: st.DrawFn, values: Strategy) -> Any:
+    """A value, or none where none was found: an object without it is valid, too."""
+    try:
+        return draw(values)
+    except NothingFitsError:
+        return _ABSENT
+
+
+@st.composite
+def _checked(draw: st.DrawFn, values: Strategy, node: SchemaNode, path: str) -> Any:
+    """A value that fits; what does not is drawn again."""
+    for _ in range(TRIES):
+        value = draw(values)
+        if not any(misfits(value, node)) and not _breaks(value, node):
+            return value
+    raise NothingFitsError(path, "nothing that was tried fits its schema", TRIES)
+
+
+def _breaks(value: Any, node: SchemaNode) -> bool:
+    """Whether a value certainly breaks a rule of its schema. Rules about changes do not hold for what is new."""
+    rules = [rule.rule for rule in node.rules if "oldSelf" not in rule.rule]
+    judged = with_defaults(value, node) if rules else value
+    return any(verdict(rule, judged, node, matches=is_match) is not None for rule in rules)
+
+
+@st.composite
+def metadata(draw: st.DrawFn, names: Strategy | None = None) -> dict[str, Any]:
+    """Metadata that every API server takes, also in the objects that a template becomes."""
+    found: dict[str, Any] = {} if names is None else {"name": draw(names)}
+    values = {"labels": st.just("") | st.just("A.b_c-1") | dns_labels(), "annotations": st.text(max_size=10)}
+    for field, texts in values.items():
+        if draw(st.integers(0, 3)) == 3:
+            found[field] = draw(st.dictionaries(_label_keys(), texts, max_size=3))
+    return found
+
+
+def _label_keys() -> Strategy:
+    return st.tuples(st.sampled_from(("", "example.com/")), dns_labels()).map("".join)
+
+
+def _identity(node: SchemaNode) -> Callable[[Any], str] | None:
+    """What no two items of a list share."""
+    keys = node.get("x-kubernetes-list-map-keys")
+    match node.get("x-kubernetes-list-type"):
+        case "set":
+            return _text_of
+        case "map" if isinstance(keys, list) and node.items is not None and node.items.properties:
+            defaults = {key: node.items.properties[key].schema.get("default") for key in keys}
+            return lambda item: _text_of([item.get(key, default) for key, default in defaults.items()])
+    return None
+
+
+def _text_of(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
