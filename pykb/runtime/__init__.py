@@ -1,6 +1,6 @@
-"""Runs reconcilers: controller-runtime's role, with kopf as the engine.
+"""Runs reconcilers. It plays the role of controller-runtime, with kopf as the engine.
 
-The names below are loaded when first used, so that a program pays for what it takes.
+Each name below is loaded on first use, so that a program pays only for what it uses.
 """
 
 from pykb._lazy import attach

@@ -1,7 +1,8 @@
-"""Notices calls that nobody awaited: `self.client.update(app)` alone does nothing, and must not pass for a success.
+"""Detects calls that were not awaited: a bare `self.client.update(app)` does nothing and must not look like a success.
 
-Python itself says so when such a coroutine is thrown away, as a warning, once for each line. Here it is an error in the
-log each time, and the reconcile that it happened in fails. A program without such calls pays nothing.
+Python warns when such a coroutine is destroyed, but only once for each line. Here each case is
+logged as an error, and the reconcile that made the call fails. A program without such calls pays
+nothing.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ _OURS = (str(Path(__file__).parents[1]), str(Path(threading.__file__).parent))
 
 
 class NotAwaited(RuntimeError):  # noqa: N818 - what happened
-    """A reconcile called a coroutine function and did not await it: what it asked for was not done."""
+    """A reconcile called a coroutine function and did not await it. The call had no effect."""
 
 
 def watch_for_not_awaited() -> None:
-    """Report coroutines that nobody awaited, in this process, from now on."""
+    """Start reporting coroutines in this process that were never awaited."""
     before = warnings.showwarning
     if getattr(before, "reports_not_awaited", False):
         return
@@ -49,13 +50,14 @@ def watch_for_not_awaited() -> None:
 
     show.reports_not_awaited = True  # type: ignore[attr-defined] # to find ourselves again
     warnings.showwarning = show
-    # By default a line warns once: the second try of a reconcile would pass.
+    # By default a line warns only once. The second try of a reconcile would then pass.
     warnings.filterwarnings("always", message=_MESSAGE.pattern, category=RuntimeWarning)
 
 
 def _report(name: str, place: str) -> None:
     if sys.get_coroutine_origin_tracking_depth() == 0:
-        # One that was kept in a variable is thrown away elsewhere. The next one of this thread says where it was made.
+        # A coroutine kept in a variable is destroyed elsewhere. Origin tracking records where the
+        # next ones are made.
         sys.set_coroutine_origin_tracking_depth(1)
     shown = {"call": name} | ({"at": place} if place else {})
     help_ = "write `await` before it; in a plain `def`, call `client.sync` or `await_in_thread`"
@@ -67,7 +69,7 @@ def _report(name: str, place: str) -> None:
 
 
 def _place(message: str, filename: str, lineno: int) -> str:
-    """Where it was made, else where it was thrown away, if that is in the program's own code."""
+    """Where the coroutine was made, else where it was destroyed, if that is in the program's own code."""
     origin = _ORIGIN.search(message)
     if origin is not None:
         return f"{origin['file']}:{origin['line']}"

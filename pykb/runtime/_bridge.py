@@ -1,7 +1,8 @@
-"""Plain functions in threads, and their way back to the event loop.
+"""Runs plain functions in threads and gives them a way back to the event loop.
 
-A client belongs to the event loop of its manager, and its calls are coroutines. A thread has no event loop, so it has
-the manager's do the work and waits for it: :func:`await_in_thread`, and ``client.sync``, which is made of it.
+A client belongs to the event loop of its manager, and its calls are coroutines. A thread has no
+event loop. It hands the work to the manager's loop and waits for the result, through
+:func:`await_in_thread` or through ``client.sync``, which is built on it.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _LOOK = 1.0
-"""Seconds between looks whether the event loop still exists: a loop that was closed answers nobody."""
+"""Seconds between checks that the event loop is still open. A closed loop never answers."""
 
 
 class Bridge:
-    """Does coroutines for threads, in the event loop that it was made in."""
+    """Runs coroutines for threads, in the event loop that it was made in."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
@@ -40,7 +41,7 @@ class Bridge:
         return self.loop.run_in_executor(pool, context.run, function)
 
     def close(self) -> None:
-        """Break off what threads wait for, and whatever they will ask for: ``CancelledError`` is raised there."""
+        """Cancel what threads wait for now or ask for later. They get ``CancelledError``."""
         with self._lock:
             self._closed = True
             waiting = list(self._waiting)
@@ -48,7 +49,7 @@ class Bridge:
             future.cancel()
 
     def wait(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Have the event loop do it, and wait for what it gives; from a thread."""
+        """Run a coroutine in the event loop and wait for its result. Called from a thread."""
         future = self._submit(coroutine)
         try:
             while not wait((future,), _LOOK).done:
@@ -79,13 +80,13 @@ _bridge: contextvars.ContextVar[Bridge | None] = contextvars.ContextVar("bridge"
 async def call_in_thread(function: Callable[[], T], pool: Executor | None = None) -> T:
     """Call a plain function in a thread where ``client.sync`` and :func:`await_in_thread` work.
 
-    A manager calls plain reconcilers and webhooks so. A test does it by itself::
+    A manager calls plain reconcilers and webhooks this way. A test can do the same::
 
         await call_in_thread(lambda: reconciler.reconcile(request))
 
     Args:
         function: The function.
-        pool: Whose thread; the event loop's own pool when ``None``.
+        pool: The pool that provides the thread. Defaults to the event loop's own pool.
 
     Raises:
         Exception: Whatever the function raises.
@@ -99,7 +100,7 @@ async def call_in_thread(function: Callable[[], T], pool: Executor | None = None
 
 
 def await_in_thread(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Wait in a thread for what a coroutine gives; the manager's event loop does it.
+    """Wait in a thread for the result of a coroutine, which runs in the manager's event loop.
 
     For plain functions that a manager calls (reconcilers, webhooks, kopf handlers), and for ``asyncio.to_thread``::
 
@@ -111,8 +112,10 @@ def await_in_thread(coroutine: Coroutine[Any, Any, T]) -> T:
         coroutine: The call, not awaited.
 
     Raises:
-        RuntimeError: This is the thread of the event loop, where ``await`` is right; or no manager started the thread.
-        asyncio.CancelledError: The caller was broken off: the manager stops, or a time limit has passed.
+        RuntimeError: This is the event loop's thread (use ``await`` there), or no manager started
+            the thread.
+        asyncio.CancelledError: The call was cancelled: the manager stops, or a time limit has
+            passed.
         Exception: Whatever the coroutine raises.
     """
     if _in_event_loop():

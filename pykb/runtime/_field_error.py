@@ -1,4 +1,4 @@
-"""What is wrong with one field, in the API server's words.
+"""Errors of single fields, in the API server's wording.
 
 Source: https://pkg.go.dev/k8s.io/apimachinery/pkg/util/validation/field#Error
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 
 
 class FieldErrorType(StrEnum):
-    """What kind of mistake it is: the ``reason`` of a cause."""
+    """The type of a field's error: the ``reason`` of a cause."""
 
     INVALID = "FieldValueInvalid"
     TYPE_INVALID = "FieldValueTypeInvalid"
@@ -51,15 +51,15 @@ NOT_SAID: Final = _NotSaid()
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One field that does not fit, for :meth:`Invalid.of <pykb.runtime.errors.Invalid.of>`.
+    """One invalid field, for :meth:`Invalid.of <pykb.runtime.errors.Invalid.of>`.
 
     ``FieldError("spec.cpu", "must be even", value=3)`` reads ``spec.cpu: Invalid value: 3: must be even``.
 
     Attributes:
         path: The field, as on the wire: ``spec.parts[2].weight``, ``metadata.labels[app]``.
         message: What is wrong with it.
-        value: What was found. It is shown to the client, so leave out what is secret.
-        type: What kind of mistake it is.
+        value: The value found. It is shown to the client, so leave out secrets.
+        type: The type of the error.
     """
 
     path: str
@@ -69,22 +69,22 @@ class FieldError:
 
     @classmethod
     def required(cls, path: str, message: str = "") -> FieldError:
-        """A field that has to be there."""
+        """A required field that is missing."""
         return cls(path, message, type=FieldErrorType.REQUIRED)
 
     @classmethod
     def forbidden(cls, path: str, message: str) -> FieldError:
-        """A field that may not be set, or not be changed."""
+        """A field that must not be set or changed."""
         return cls(path, message, type=FieldErrorType.FORBIDDEN)
 
     @classmethod
     def duplicate(cls, path: str, value: object) -> FieldError:
-        """A value that is there already."""
+        """A value that occurs more than once."""
         return cls(path, "", value, FieldErrorType.DUPLICATE)
 
     @classmethod
     def not_supported(cls, path: str, value: object, supported: Sequence[str]) -> FieldError:
-        """A value that is none of those that are known."""
+        """A value that is not one of the known values."""
         known = ", ".join(json.dumps(each, ensure_ascii=False) for each in supported)
         return cls(path, f"supported values: {known}", value, FieldErrorType.NOT_SUPPORTED)
 

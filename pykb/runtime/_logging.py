@@ -1,4 +1,4 @@
-"""Structured logs: who is being reconciled goes with every line, as text for people or as JSON for machines.
+"""Structured logs, as text for people or JSON for machines. Every line names the object being reconciled.
 
 Code logs a constant message with its variables in ``extra``; the identity of the reconcile comes from a context
 variable, so a user's own ``logging.getLogger(...)`` lines carry it too. Only a program's entry point
@@ -27,7 +27,7 @@ SECRET_WORDS = ("token", "password", "secret", "authorization", "private_key", "
 
 
 LogFields = Callable[[], Mapping[str, object]]
-"""Gives further fields for a record when one is written."""
+"""Returns additional fields for a record when the record is written."""
 
 
 class LogFormat(StrEnum):
@@ -38,29 +38,29 @@ class LogFormat(StrEnum):
 
 
 class ReconcileContext:
-    """The identity of one call of a reconciler; its id is made when somebody asks for it, since most never do."""
+    """The identity of one reconcile. Its id is generated on first use, since most are never used."""
 
     __slots__ = ("_fields", "_id", "controller", "not_awaited", "request")
 
     def __init__(self, controller: str, reconcile_id: str, request: object, fields: LogFields | None = None) -> None:
-        """Remember who is reconciled; an empty ``reconcile_id`` stands for a new one."""
+        """Store the object's identity. An empty ``reconcile_id`` means a new one."""
         self.controller = controller
         self.request = request
         self._id = reconcile_id
         self._fields = fields
         self.not_awaited = ""
-        """What it called and did not await; see :mod:`pykb.runtime._awaiting`."""
+        """Coroutines that it called and did not await; see :mod:`pykb.runtime._awaiting`."""
 
     @property
     def reconcile_id(self) -> str:
-        """Tells this call from all others."""
+        """The unique id of this call."""
         if not self._id:
             self._id = str(uuid.uuid4())
         return self._id
 
     @property
     def fields(self) -> Mapping[str, object]:
-        """What the controller's author adds; an error in place of it where that fails, since logging never does."""
+        """The fields that the controller's author adds. If their function fails, a field holds the error instead."""
         if self._fields is None:
             return {}
         try:
@@ -76,7 +76,7 @@ current_call: ContextVar[Mapping[str, str] | None] = ContextVar("current_call", 
 
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
-# What kopf adds to the lines of its handlers; of that, only the object is of interest.
+# kopf adds these to the lines of its handlers. Only the object is of interest.
 _KOPF = {"settings", "k8s_skip", "k8s_ref"}
 
 
@@ -121,7 +121,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line, with zap's names: ``ts``, ``level``, ``logger``, ``msg``."""
+    """One JSON object per line, with zap's names: ``ts``, ``level``, ``logger``, ``msg``."""
 
     def format(self, record: logging.LogRecord) -> str:
         """One line; a traceback is the field ``stacktrace``."""
@@ -144,7 +144,7 @@ def configure_logging(
     style: LogFormat = LogFormat.TEXT,
     stream: IO[str] | None = None,
 ) -> None:
-    """Send all logs of the process to one stream (standard error) in one form; earlier handlers are replaced."""
+    """Send all logs of the process to one stream (standard error) in one format. Replaces earlier handlers."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter() if style is LogFormat.JSON else TextFormatter())
     root = logging.getLogger()
@@ -157,10 +157,10 @@ def set_log_level(level: str, name: str = "") -> None:
 
     Args:
         level: ``debug``, ``info``, ``warning`` or ``error``; for one logger also ``inherit``, to drop its own level.
-        name: The logger; all without a level of their own when empty.
+        name: The logger. When empty, all loggers without a level of their own.
 
     Raises:
-        ValueError: There is no such level or logger; the message says what there is.
+        ValueError: The level or the logger does not exist. The message lists those that do.
     """
     allowed = (*LOG_LEVELS, INHERIT) if name else LOG_LEVELS
     if level not in allowed:
@@ -175,7 +175,7 @@ def set_log_level(level: str, name: str = "") -> None:
 
 
 def log_levels() -> dict[str, str]:
-    """The level of the log, under an empty name, and those of loggers that have their own."""
+    """The levels by logger name: the default under an empty name, then loggers with a level of their own."""
     known = ((name, one) for name, one in logging.root.manager.loggerDict.items() if isinstance(one, logging.Logger))
     own = {name: logging.getLevelName(one.level).lower() for name, one in sorted(known) if one.level != logging.NOTSET}
     return {"": logging.getLevelName(logging.getLogger().level).lower()} | own
@@ -184,7 +184,8 @@ def log_levels() -> dict[str, str]:
 def _set_root(level: int | str) -> None:
     root = logging.getLogger()
     root.setLevel(level)
-    # kopf reports its own steps at INFO, which are ours to report; its warnings and errors stay, and what handlers say.
+    # kopf logs its own steps at INFO; pykb logs those itself. kopf's warnings and errors stay, as
+    # do handlers' lines.
     verbose = root.level <= logging.DEBUG
     for name in ("kopf", "aiohttp.access"):
         logging.getLogger(name).setLevel(logging.NOTSET if verbose else max(root.level, logging.WARNING))

@@ -33,7 +33,7 @@ RESULTS = ("success", "error", "requeue", "requeue_after")
 
 
 class Metrics:
-    """All metrics of one manager, in a registry of its own; user metrics may be added to :attr:`registry`."""
+    """All metrics of one manager, in a registry of its own. Add your own metrics to :attr:`registry`."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
@@ -88,13 +88,13 @@ class Metrics:
         )
 
     def controller(self, name: str, queue: Callable[[], WorkQueue[Any]], *, workers: int) -> ControllerMetrics:
-        """The metrics of one controller, all starting at 0 so that rates are right from the first event on."""
+        """The metrics of one controller. They start at 0, so that rates are right from the first event."""
         self._workers.labels(name).set(workers)
         self._queues.add(name, queue)
         return self._controllers.add(name)
 
     def observe_request(self, record: RequestRecord) -> None:
-        """Count a request of the client; a code of ``<error>`` means that there was no answer."""
+        """Count a request of the client. The code ``<error>`` means that there was no answer."""
         key = (record.code, record.method, record.host)
         counter = self._seen_requests.get(key)
         if counter is None:
@@ -105,7 +105,7 @@ class Metrics:
             self._throttled.labels(record.method, record.host).observe(record.waited)
 
     def add_watches(self, informers: Callable[[], Iterable[Informer[Any]]]) -> None:
-        """Export how the lists and watches of these informers fare."""
+        """Export the state of these informers' lists and watches."""
         self._watches.sources.append(informers)
 
     def observe_unreadable(self, gvk: GroupVersionKind) -> None:

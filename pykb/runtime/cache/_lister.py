@@ -1,4 +1,4 @@
-"""Reads from a cache, typed: what client-go's generated listers give."""
+"""Typed reads from a cache, like client-go's generated listers."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ T = TypeVar("T")
 
 
 class Lister(Generic[T]):
-    """Reads of one kind, from memory, without waiting. What it gives are copies: change them freely."""
+    """Reads objects of one kind from memory, without waiting. It returns copies, which the caller may change."""
 
     def __init__(self, store: Store, parse: Callable[[dict[str, Any]], T]) -> None:
         self._store = store
         self._parse = parse
 
     def get(self, name: str, *, namespace: str = "") -> T | None:
-        """One object, or ``None`` when it is not (or not yet) known; of one that is being deleted, what fits its class.
+        """Return one object, or ``None`` when it is not in the cache.
+
+        An object that is being deleted is read as far as it fits its class.
 
         Raises:
-            UnreadableObject: It does not fit its class, and is not being deleted.
+            UnreadableObject: The object does not fit its class and is not being deleted.
         """
         raw = self._store.get(NamespacedName(namespace, name))
         return None if raw is None else alone(self._parse, raw)
@@ -37,30 +39,30 @@ class Lister(Generic[T]):
         labels: str | Mapping[str, str] | LabelSelector | None = None,
         fields: Mapping[str, str] | None = None,
     ) -> list[T]:
-        """The objects that match, by namespace and name in order; those that do not fit their class are left out.
+        """Return the matching objects, sorted by namespace and name. Objects that do not fit their class are left out.
 
         Args:
-            namespace: Only of this namespace.
+            namespace: Only objects in this namespace.
             labels: A selector's text, exact labels, or a selector.
-            fields: Values by the name of an index.
+            fields: The required value for each index name.
 
         Raises:
             KeyError: A field has no index.
-            ValueError: The selector's text is none.
+            ValueError: The text is not a label selector.
         """
         chosen = self._store.select(namespace=namespace, labels=as_selector(labels), fields=fields)
         return readable(self._parse, chosen)[0]
 
     def owned_by(self, uid: str, *, namespace: str | None = None) -> Sequence[T]:
-        """The objects that name an owner of this uid."""
+        """Return the objects that have an owner with this uid."""
         return self.list(namespace=namespace, fields={OWNER_INDEX: uid})
 
 
 def as_selector(labels: str | Mapping[str, str] | LabelSelector | None) -> LabelSelector | None:
-    """Any form of a label selector.
+    """Convert any form of a label selector.
 
     Raises:
-        ValueError: The text is no selector.
+        ValueError: The text is not a label selector.
     """
     match labels:
         case None | LabelSelector():

@@ -1,4 +1,4 @@
-"""Informers: one mirror of a kind, shared by all who read it or want to hear of its changes."""
+"""Informers. Each holds one mirror of a kind, shared by everyone who reads it or handles its changes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 Transform = Callable[[dict[str, Any]], dict[str, Any]]
-"""Trims an object before it is stored; may change and return its argument."""
+"""Changes an object before it is stored. It may change and return its argument."""
 
 EventSink = Callable[[Event[Any]], None]
 
@@ -36,9 +36,9 @@ class CacheSyncTimeout(PykbError):  # noqa: N818 - says what happened, as `Timeo
 
 
 def strip_managed_fields(obj: dict[str, Any]) -> dict[str, Any]:
-    """The default transform: field ownership is half of an object's size.
+    """Remove ``managedFields``, which is half of an object's size. This is the default transform.
 
-    The API server keeps what it has when an update comes without it.
+    The API server keeps its own ``managedFields`` when an update does not send them.
     """
     obj["metadata"].pop("managedFields", None)
     return obj
@@ -46,11 +46,11 @@ def strip_managed_fields(obj: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class NamespaceSelection:
-    """Which objects of one namespace to mirror.
+    """Selects the objects of one namespace to mirror.
 
     Attributes:
-        labels: A label selector, applied by the server; that of the kind when ``None``.
-        fields: A field selector, applied by the server; that of the kind when ``None``.
+        labels: A label selector that the server applies. Defaults to the kind's selector.
+        fields: A field selector that the server applies. Defaults to the kind's selector.
     """
 
     labels: str | None = None
@@ -58,23 +58,25 @@ class NamespaceSelection:
 
 
 ALL_NAMESPACES = ""
-"""In place of a namespace's name: all that are not named."""
+"""Stands in place of a namespace's name for all namespaces that are not named."""
 
 
 @dataclass(frozen=True, slots=True)
 class InformerOptions:
-    """What to mirror of a kind.
+    """Options for the informer of one kind.
 
     Attributes:
-        namespaces: Only these; empty for those of the cache's ``default``, or else all. A mapping says what of each to
-            mirror: ``{"team-a": NamespaceSelection(labels="tier=web"), ALL_NAMESPACES: NamespaceSelection()}``.
-        labels: A label selector, applied by the server.
-        fields: A field selector, applied by the server.
-        transform: Applied to every object before anybody sees it.
-        resync: How often every object is reported again as an update that changed nothing; ``None`` for never.
+        namespaces: The namespaces to mirror. Defaults to those of the cache's ``default``, else to
+            all. A mapping selects the objects of each namespace: ``{"team-a":
+            NamespaceSelection(labels="tier=web"), ALL_NAMESPACES: NamespaceSelection()}``.
+        labels: A label selector that the server applies.
+        fields: A field selector that the server applies.
+        transform: Changes every object before it is stored or handled.
+        resync: How often every object is reported again as an update without a change. ``None``
+            means never.
         indexers: Indexes by name.
-        page_size: How many objects a list asks for at a time; 0 for all at once. Larger pages take fewer requests, and
-            for a moment ten times their size in memory.
+        page_size: How many objects a list requests at a time; 0 for all at once. Larger pages need
+            fewer requests. While it is parsed, a page takes ten times its size in memory.
     """
 
     namespaces: tuple[str, ...] | Mapping[str, NamespaceSelection] = ()
@@ -97,19 +99,19 @@ class InformerOptions:
 
 
 class Registration:
-    """A handler's place in an informer."""
+    """The registration of a handler with an informer."""
 
     def __init__(self, informer: Informer[Any], sink: EventSink) -> None:
         self._informer = informer
         self.sink = sink
 
     def remove(self) -> None:
-        """Hear no more."""
+        """Stop calling the handler."""
         self._informer.registrations.discard(self)
 
 
 class Informer(Generic[T]):
-    """Mirrors a kind and tells handlers of every change, with the object before and after."""
+    """Mirrors a kind and calls handlers for every change, with the object before and after."""
 
     def __init__(
         self,
@@ -125,7 +127,7 @@ class Informer(Generic[T]):
         self.registrations: set[Registration] = set()
         self.problem: str | None = None
         self.failures = 0
-        """How often a list or a watch ended with an error."""
+        """How many lists or watches have ended with an error."""
         self._parse = parse
         self._clock: Clock = clock or SystemClock()
         self._unsynced: set[WatchTarget] | None = None
@@ -140,7 +142,7 @@ class Informer(Generic[T]):
         return Lister(self.store, self._parse)
 
     def add_handler(self, sink: EventSink) -> Registration:
-        """Hear of changes, and first of every object that is already known (as created, ``initial``)."""
+        """Call a handler for each change. Every object already known comes first, as a creation marked ``initial``."""
         registration = Registration(self, sink)
         self.registrations.add(registration)
         for key in self.store.all_keys():
@@ -148,7 +150,7 @@ class Informer(Generic[T]):
         return registration
 
     async def listen(self, sink: EventSink) -> Registration:
-        """As :meth:`add_handler`, but others run in between: changes may be told before an object that is known."""
+        """Like :meth:`add_handler`, but lets other tasks run in between, so a change may come before a known object."""
         registration = Registration(self, sink)
         self.registrations.add(registration)
         try:
@@ -163,19 +165,19 @@ class Informer(Generic[T]):
 
     @property
     def has_synced(self) -> bool:
-        """Whether the first list is in, of every namespace."""
+        """Whether the first list of every namespace is complete."""
         return self._synced.is_set()
 
     @property
     def silent_for(self) -> timedelta:
-        """Time since the least heard of its watches was last heard."""
+        """The longest time for which one of its watches has been silent."""
         return max((reflector.silent_for for reflector in self._reflectors), default=timedelta())
 
     async def wait_for_sync(self, timeout: timedelta = SYNC_TIMEOUT) -> None:  # noqa: ASYNC109 - part of the contract
         """Wait for the first list.
 
         Raises:
-            CacheSyncTimeout: It did not arrive in time; the message has the last problem.
+            CacheSyncTimeout: The list did not arrive in time. The message contains the last error.
         """
         if self._synced.is_set():
             return
@@ -204,7 +206,7 @@ class Informer(Generic[T]):
     # -- for its reflectors
 
     def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
-        """An object exists and looks like this."""
+        """Store an object that was created or changed."""
         self._identify(obj)
         if self.options.transform is not None:
             obj = self.options.transform(obj)
@@ -224,7 +226,7 @@ class Informer(Generic[T]):
         self._tell(self.registrations, event)
 
     def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
-        """An object is gone."""
+        """Remove an object that was deleted."""
         old = self.store.remove(key)
         if old is None:
             return
@@ -261,8 +263,8 @@ class Informer(Generic[T]):
             self._tell((registration,), Event(EventType.CREATE, obj, parse=self._parse, initial=True))
 
     def _identify(self, obj: dict[str, Any]) -> None:
-        # Lists of built-in kinds leave it out; and where metadata only was asked for, the server calls each object
-        # `PartialObjectMetadata`, which is nothing that could be read or written again.
+        # Lists of built-in kinds leave it out. In lists of metadata only, the server calls each
+        # object `PartialObjectMetadata`, a kind that cannot be read or written.
         if obj.get("kind") != self.gvk.kind or "apiVersion" not in obj:
             obj["apiVersion"], obj["kind"] = self.gvk.api_version, self.gvk.kind
 
@@ -270,7 +272,7 @@ class Informer(Generic[T]):
         for registration in tuple(registrations):
             try:
                 registration.sink(event)
-            except Exception:  # one handler's bug must not blind the others
+            except Exception:  # one handler's bug must not keep events from the others
                 logger.exception("event handler failed", extra={"event": repr(event)})
 
     async def _notice_silence(self) -> None:

@@ -1,4 +1,4 @@
-"""The cache: one informer a kind, made when first asked for, shared by controllers, listers and the client's reads."""
+"""The cache: one informer per kind, made on first use, shared by controllers, listers and the client's reads."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ ObjectT = TypeVar("ObjectT", bound=Object)
 
 @dataclass(frozen=True, slots=True)
 class CacheOptions:
-    """What a cache mirrors.
+    """Options of a cache.
 
     Attributes:
-        default: For every kind that has no options of its own; its ``namespaces`` also for those that name none.
-        by_kind: For single kinds.
-        sync_timeout: How long a read, or the start of a controller, waits for a first list.
+        default: Options for every kind that has none of its own. Its ``namespaces`` also apply to
+            kinds whose options name no namespaces.
+        by_kind: Options for single kinds.
+        sync_timeout: How long a read or the start of a controller waits for the first list.
     """
 
     default: InformerOptions = field(default_factory=InformerOptions)
@@ -60,21 +61,21 @@ class CacheOptions:
 
 
 class InformerCache:
-    """Informers by kind; while :meth:`run` runs, those asked for later start at once.
+    """Informers by kind. While :meth:`run` runs, new informers start at once.
 
-    A manager has one, on kopf. A program without a manager makes one of its client::
+    A manager has one. A program without a manager makes one from its client::
 
         async with Client.from_environment() as client, InformerCache.of(client) as informers:
             foos = informers.lister(Foo)
             await informers.wait_for_sync()
             foos.list(namespace="default", labels="app=web")
 
-    A manager runs one of another cluster's client too (``manager.add(informers)``); a controller is woken from there by
-    ``watches_raw(KindSource(informers, Kind, handler))``.
+    A manager can also run a cache of another cluster (``manager.add(informers)``). A controller
+    watches it through ``watches_raw(KindSource(informers, Kind, handler))``.
     """
 
     name = "informers"
-    needs_leader_election = False  # as a runnable of a manager: a standby's mirrors are warm
+    needs_leader_election = False  # for managers: a standby keeps its mirrors warm
 
     def __init__(
         self,
@@ -97,7 +98,7 @@ class InformerCache:
 
     @classmethod
     def of(cls, client: Client, options: CacheOptions | None = None, *, clock: Clock | None = None) -> Self:
-        """A cache that lists and watches by a client's own requests; run it by ``async with``, or by :meth:`run`."""
+        """Make a cache that lists and watches through a client. Run it with ``async with`` or :meth:`run`."""
         from pykb.runtime.client.listwatch import ClientListWatch
 
         source = ClientListWatch(client, clock=clock)
@@ -127,12 +128,12 @@ class InformerCache:
     @overload
     def informer(self, kind: Kind, *, metadata_only: bool = False) -> Informer[Any]: ...
     def informer(self, kind: Kind, *, metadata_only: bool = False) -> Informer[Any]:
-        """The informer of a kind, made if there is none yet; it starts when the cache runs.
+        """Return the informer of a kind and make it if necessary. It starts when the cache runs.
 
         Args:
-            kind: A type, or a group, version and kind for untyped objects. Whoever asks first for a kind decides
-                whether its events carry typed or untyped objects.
-            metadata_only: Mirror metadata only; a second, independent mirror.
+            kind: A type, or a group, version and kind for untyped objects. The first call for a
+                kind decides whether its events carry typed or untyped objects.
+            metadata_only: Mirror metadata only, in a second, independent mirror.
         """
         gvk = gvk_of(kind)
         found = self._informers.get((gvk, metadata_only))
@@ -151,22 +152,22 @@ class InformerCache:
     @overload
     def lister(self, kind: GroupVersionKind) -> Lister[Unstructured]: ...
     def lister(self, kind: Kind) -> Lister[Any]:
-        """Reads of a kind from memory."""
+        """Return the lister of a kind, which reads from memory."""
         store = self.informer(kind).store
         return Lister(store, self._unreadable.parser(kind))
 
     def add_index(self, kind: Kind, name: str, indexer: Callable[[dict[str, Any]], str | Iterable[str] | None]) -> None:
-        """Have the objects of a kind found by a value: ``client.list(Kind, fields={name: value})``.
+        """Index the objects of a kind by a value, for ``client.list(Kind, fields={name: value})``.
 
         Args:
             kind: The kind.
-            name: What ``fields`` is to call it.
-            indexer: Gives the values of an object in wire form: strings, one string, or ``None``. An object that it
-                fails on is logged and not found by this index.
+            name: The name of the index in ``fields``.
+            indexer: Returns the values of an object in wire form: strings, one string, or ``None``.
+                If it fails, the object is logged and cannot be found by this index.
 
         Raises:
             TypeError: The indexer is async, or takes other arguments.
-            ValueError: There is an index of this name already.
+            ValueError: An index of this name exists already.
         """
         check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
         self.informer(kind).store.add_index(name, guarded_indexer(indexer, name, gvk_of(kind)))
@@ -174,22 +175,24 @@ class InformerCache:
     def index_field(
         self, kind: type[ObjectT], name: str, extract: Callable[[ObjectT], str | Iterable[str] | None]
     ) -> None:
-        """:meth:`add_index` with a function of typed objects, as controller-runtime's ``IndexField``.
+        """Like :meth:`add_index`, with a function of typed objects, as controller-runtime's ``IndexField``.
 
         ::
 
             manager.cache.index_field(Pod, "spec.nodeName", lambda pod: pod.spec.node_name if pod.spec else None)
 
-        Each object is read into its class when it changes; where that costs too much, :meth:`add_index` has the JSON.
+        Each object is read into its class when it changes. If that costs too much, use
+        :meth:`add_index`, which passes the JSON.
 
         Args:
             kind: The kind.
-            name: What ``fields`` is to call it.
-            extract: Gives the values of an object. An object that does not fit its class is not found by this index.
+            name: The name of the index in ``fields``.
+            extract: Returns the values of an object. An object that does not fit its class cannot
+                be found by this index.
 
         Raises:
             TypeError: The function is async, or takes other arguments.
-            ValueError: There is an index of this name already.
+            ValueError: An index of this name exists already.
         """
         check_function(f"the indexer of `{name}`", extract, "the object", plain=True)
         parse = self._unreadable.parser(kind)
@@ -201,11 +204,11 @@ class InformerCache:
         self.add_index(kind, name, of_wire)
 
     async def mapping(self, kind: Kind) -> ResourceMapping:
-        """Where a kind is served; waits until it is."""
+        """Return where a kind is served. Waits until it is."""
         return await self._find(gvk_of(kind), resource_of(kind))
 
     async def run(self) -> None:
-        """Run the informers, those asked for later too, until cancelled."""
+        """Run the informers until cancelled, including those that are made later."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             try:
@@ -216,33 +219,33 @@ class InformerCache:
                 self._tasks = None
 
     async def wait_for_sync(self, timeout: timedelta | None = None) -> None:  # noqa: ASYNC109 - part of the contract
-        """Wait for the first list of every kind asked for so far.
+        """Wait for the first list of every informer made so far.
 
         Raises:
-            CacheSyncTimeout: One did not arrive in time.
+            CacheSyncTimeout: A list did not arrive in time.
         """
         limit = timeout or self.options.sync_timeout
         await asyncio.gather(*(informer.wait_for_sync(limit) for informer, _ in list(self._informers.values())))
 
     @property
     def informers(self) -> Sequence[Informer[Any]]:
-        """All that were asked for so far."""
+        """All informers made so far."""
         return [informer for informer, _ in self._informers.values()]
 
     @property
     def unsynced(self) -> list[GroupVersionKind]:
-        """The kinds whose first list is not in yet."""
+        """The kinds whose first list is not complete."""
         return sorted(gvk for (gvk, _), (informer, _) in self._informers.items() if not informer.has_synced)
 
     @property
     def unserved(self) -> Mapping[GroupVersionKind, NoKindMatch]:
-        """The kinds that the server does not serve so far, each with its error."""
+        """The kinds that the server does not serve yet, each with its error."""
         return self._unserved
 
     # -- reads, as the client asks for them
 
     def has(self, gvk: GroupVersionKind, namespace: str | None = None) -> bool:
-        """Whether the kind is mirrored, with whole objects; in this namespace, if one is given."""
+        """Whether whole objects of the kind are mirrored, in this namespace if one is given."""
         found = self._informers.get((gvk, False))
         if self._tasks is None or found is None:
             return False
@@ -271,7 +274,7 @@ class InformerCache:
     def _options_of(self, gvk: GroupVersionKind) -> InformerOptions:
         default = self.options.default
         options = self.options.by_kind.get(gvk, default)
-        # A manager that is bound to namespaces may not list any kind elsewhere.
+        # A manager restricted to namespaces may not list any kind elsewhere.
         return options if options.namespaces else replace(options, namespaces=default.namespaces)
 
     async def _synced(self, gvk: GroupVersionKind) -> Informer[Any]:
@@ -294,7 +297,7 @@ class InformerCache:
     async def _find(
         self, gvk: GroupVersionKind, static: ResourceInfo | None, informer: Informer[Any] | None = None
     ) -> ResourceMapping:
-        """Wait for the kind to be served: its CRD may be installed later. The informer has the problem meanwhile."""
+        """Wait until the kind is served: its CRD may be installed later. The informer holds the error meanwhile."""
         pause = timedelta(milliseconds=200)
         while True:
             try:
@@ -314,7 +317,7 @@ class InformerCache:
 
 
 def targets_of(mapping: ResourceMapping, options: InformerOptions, *, metadata_only: bool = False) -> list[WatchTarget]:
-    """What is to be listed and watched so that a mirror holds what its options say: a target for each namespace."""
+    """The lists and watches that the options of a mirror require: one target for each namespace."""
     named = options.namespaces if mapping.namespaced else ()
     selections = dict(named) if isinstance(named, Mapping) else dict.fromkeys(named, NamespaceSelection())
     others = tuple(sorted(namespace for namespace in selections if namespace != ALL_NAMESPACES))

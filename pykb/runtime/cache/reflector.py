@@ -1,13 +1,13 @@
-"""Keeps a mirror of one list of objects: every list replaces, every watch event amends, nothing is lost.
+"""Keeps a mirror of a list of objects. A list replaces its content, a watch event changes it, and nothing is lost.
 
-A reflector is driven by a stream of one list and the watch that follows it (from
-:mod:`pykb.runtime.client.listwatch`, or scripted in tests), starts the next stream when one ends, and tells its sink
-what each object became. Its invariants:
+A reflector reads a stream: one list and the watch that follows it (from
+:mod:`pykb.runtime.client.listwatch`, or scripted in tests). When a stream ends, it starts the next
+one. It passes every change to its sink. Its invariants:
 
-* when a list is complete, the mirror holds exactly what was listed: what vanished while nobody watched is reported as
-  deleted;
+* when a list is complete, the mirror holds exactly what was listed; objects that vanished without a
+  watch event are reported as deleted;
 * a list that broke off deletes nothing;
-* whatever fails, it goes on, with growing pauses.
+* whatever fails, it continues, with growing pauses.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ logger = logging.getLogger(__name__)
 FIRST_PAUSE = timedelta(milliseconds=100)
 LONGEST_PAUSE = timedelta(seconds=30)
 PAGE_SIZE = 500
-"""Objects in one page of a list: a page is parsed as a whole, which takes ten times its size for a moment."""
+"""Objects in one page of a list. A page is parsed as a whole, which briefly takes ten times its size."""
 
 TURN = 10
-"""Objects that are handled before others run: pages come as a whole, and nothing else would make the loop go on."""
+"""Objects handled before other tasks run. Pages come as a whole, and the loop would not yield otherwise."""
 
 SILENT = timedelta(minutes=3)
-"""A watch that was not heard for so long is reported: the API server sends a bookmark every minute."""
+"""A watch that is silent for this long is reported. The API server sends a bookmark every minute."""
 
 
 class Listed(Enum):
@@ -56,7 +56,7 @@ class RawEvent(TypedDict):
 
 
 class WatchFailed(Exception):  # noqa: N818 - what happened, seen from the watcher
-    """A list or watch ended with an error of the server's or the network's."""
+    """A list or watch ended with an error of the server or the network."""
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(message)
@@ -70,12 +70,13 @@ class WatchTarget:
     Attributes:
         gvk: The kind.
         resource: Its resource.
-        namespace: One namespace; all (or the cluster scope) when ``None``.
+        namespace: One namespace. ``None`` means all, or the cluster scope.
         labels: A label selector that the server applies.
         fields: A field selector that the server applies.
         metadata_only: Ask the server for ``PartialObjectMetadata`` instead of whole objects.
         page_size: How many objects to ask for at a time; 0 for all at once.
-        excluded: Namespaces that other targets of the same mirror are about (``fields`` leaves them out).
+        excluded: Namespaces that other targets of the same mirror cover (``fields`` leaves them
+            out).
     """
 
     gvk: GroupVersionKind
@@ -97,13 +98,13 @@ class ListWatch(Protocol):
     """Lists and watches."""
 
     def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed | WatchFailed, None]:
-        """One list, :data:`LISTED`, and the watch that follows it, until it cannot be resumed.
+        """Yield one list, then :data:`LISTED`, then the watch that follows, until it cannot be resumed.
 
-        A watch that is interrupted gives the failure as an item and is resumed. The stream ends without an error when
-        the server no longer knows the version to resume from (410).
+        An interrupted watch yields the failure as an item and is resumed. The stream ends without
+        an error when the server no longer knows the version to resume from (410).
 
         Raises:
-            WatchFailed: The server refused, or the list could not be had.
+            WatchFailed: The server refused, or the list could not be read.
         """
         ...
 
@@ -112,11 +113,11 @@ class Sink(Protocol):
     """What a reflector fills."""
 
     def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
-        """An object exists and looks like this."""
+        """An object was created or changed."""
         ...
 
     def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
-        """An object is gone; ``obj`` is its last state, where the server told it."""
+        """An object was deleted. ``obj`` is its last state, if the server sent it."""
         ...
 
     def known(self, namespace: str | None) -> list[NamespacedName]:
@@ -128,12 +129,12 @@ class Sink(Protocol):
         ...
 
     def failed(self, target: WatchTarget, problem: str) -> None:
-        """A stream ended with an error; another one will be started."""
+        """A stream ended with an error. Another one will be started."""
         ...
 
 
 class Reflector:
-    """Mirrors one :class:`WatchTarget` into a sink, for ever."""
+    """Mirrors one :class:`WatchTarget` into a sink until cancelled."""
 
     def __init__(self, target: WatchTarget, source: ListWatch, sink: Sink, *, clock: Clock | None = None) -> None:
         self._target = target
@@ -148,7 +149,7 @@ class Reflector:
 
     @property
     def silent_for(self) -> timedelta:
-        """Time since the server was last heard, bookmarks included."""
+        """Time since the last event or bookmark of the server."""
         return timedelta(seconds=self._clock.now() - self._last_event)
 
     async def run(self) -> None:
@@ -158,13 +159,13 @@ class Reflector:
                 await self._once()
             except WatchFailed as error:
                 self._failed(error)
-            except Exception as error:  # the mirror must go on whatever one stream did
+            except Exception as error:  # the mirror must survive whatever one stream did
                 logger.exception("watch ended unexpectedly", extra={"resource": str(self._target)})
                 self._sink.failed(self._target, f"{type(error).__name__}: {error}")
             await self._clock.sleep(self._next_pause())
 
     def notice_silence(self) -> None:
-        """Report a watch that is not heard any more, once; and that it is heard again."""
+        """Report once that a watch has become silent, and once that it is heard again."""
         silent = self.silent_for >= SILENT
         if silent != self._is_silent:
             self._is_silent = silent
@@ -175,7 +176,8 @@ class Reflector:
                 logger.info("watch is heard again", extra=shown)
 
     def _failed(self, error: WatchFailed) -> None:
-        # At once, and then now and then: the first pauses are so short that they would fill the log.
+        # Logged at once and then rarely: the first pauses are so short that they would fill the
+        # log.
         now = self._clock.now()
         again = str(error) == self._problem and now - self._reported < LONGEST_PAUSE.total_seconds()
         if not again:

@@ -1,7 +1,7 @@
-"""What is known of the objects of one kind: a table by namespace and name, with indexes.
+"""Stores the objects of one kind: a table by namespace and name, with indexes.
 
-Objects are kept as compact JSON, not as dicts: an eighth of the memory, and every read is a fresh copy that its caller
-may change. Nothing in the store is ever changed in place.
+Objects are kept as compact JSON, not as dicts. That takes an eighth of the memory, and every read
+returns a fresh copy that its caller may change. Nothing in the store is ever changed in place.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pykb.meta.gvk import NamespacedName
 from pykb.runtime.client.label_selector import LabelSelector
 
 Indexer = Callable[[dict[str, Any]], Iterable[str]]
-"""Gives the values under which an object is found; it must not change the object."""
+"""Returns the values under which an object is indexed. It must not change the object."""
 
 OWNER_INDEX = "metadata.ownerReferences.uid"
-"""Name of the index by the uid of any owner; a store always has it."""
+"""Name of the index by the uids of owners. Every store has it."""
 
 
 def owner_uids(obj: dict[str, Any]) -> Iterable[str]:
@@ -28,9 +28,9 @@ def owner_uids(obj: dict[str, Any]) -> Iterable[str]:
 
 
 def key_of(obj: Mapping[str, Any]) -> NamespacedName:
-    """Where a raw object is."""
+    """The namespace and name of a raw object."""
     metadata = obj["metadata"]
-    # Interned: parsing makes a new text of it for every object.
+    # Interned, because parsing makes a new string for every object.
     return NamespacedName(sys.intern(metadata.get("namespace", "")), metadata["name"])
 
 
@@ -49,7 +49,7 @@ class Stored:
 
     @property
     def labels(self) -> dict[str, str] | None:
-        """A copy of the labels; a selector need not load the whole object for them."""
+        """A copy of the labels. A selector can use it without loading the whole object."""
         return None if self._labels is None else orjson.loads(self._labels)
 
     def load(self) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class Stored:
 
 
 def _compact(value: dict[str, Any]) -> bytes:
-    # A copy: what orjson gives keeps the room that it was written in, several times its length.
+    # Copied, because orjson's result keeps its write buffer, which is several times as large.
     return bytes(memoryview(orjson.dumps(value)))
 
 
@@ -74,7 +74,7 @@ class Store:
         self._nothing: tuple[tuple[str, ...], ...] = ((),) * len(self._indexers)  # one for all that no index finds
 
     def add_index(self, name: str, indexer: Indexer) -> None:
-        """Index by what ``indexer`` gives, the objects already there too.
+        """Index by the results of ``indexer``, including the objects already stored.
 
         Raises:
             ValueError: There is an index of this name already.
@@ -88,7 +88,7 @@ class Store:
             self.put(key, stored.load())
 
     def put(self, key: NamespacedName, obj: dict[str, Any]) -> Stored | None:
-        """Remember an object; gives what was known before. The dict still belongs to the caller."""
+        """Store an object and return the previous one. The dict still belongs to the caller."""
         old = self._objects.get(key)
         values = tuple(tuple(indexer(obj)) for indexer in self._indexers.values())
         if not any(values):
@@ -105,7 +105,7 @@ class Store:
         return old
 
     def remove(self, key: NamespacedName) -> Stored | None:
-        """Forget an object; gives what was known."""
+        """Remove an object and return it."""
         old = self._objects.pop(key, None)
         if old is None:
             return None
@@ -136,7 +136,7 @@ class Store:
         labels: LabelSelector | None = None,
         fields: Mapping[str, str] | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """Copies of the objects that match, in the order of namespace and name.
+        """Copies of the matching objects, sorted by namespace and name.
 
         Raises:
             KeyError: A field is neither ``metadata.name`` nor ``metadata.namespace`` nor has an index.
@@ -176,7 +176,7 @@ class Store:
         return [key for key in first if (name is None or key.name == name) and all(key in table for table in rest)]
 
     def _unindex(self, key: NamespacedName, stored: Stored) -> None:
-        # An index that was added later has no values in older entries: zip must stop early.
+        # Older entries have no values for an index that was added later, so zip must stop early.
         for table, values in zip(self._by_value.values(), stored.values, strict=False):
             for value in values:
                 keys = table.get(value)

@@ -1,8 +1,8 @@
-"""What a client needs of a cache: reads by kind, answered from memory.
+"""The reads by kind that a client needs from a cache.
 
-The client accepts anything of this shape; the manager's
-:class:`~pykb.runtime.cache.informer_cache.InformerCache` is the real one.
-Objects travel as raw dicts in wire form. What a reader returns belongs to the caller: it may be changed freely.
+The client accepts any object with this interface. The manager passes its
+:class:`~pykb.runtime.cache.informer_cache.InformerCache`. Objects are passed as raw dicts in wire
+form. A result belongs to the caller, who may change it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from pykb.meta.gvk import GroupVersionKind
 
 
 class CacheReader(Protocol):
-    """Reads of watched kinds without a request."""
+    """Reads objects of watched kinds without a request."""
 
     def has(self, gvk: GroupVersionKind, namespace: str | None = None) -> bool:
-        """Whether this kind is watched (in this namespace), so that its reads are answered from memory."""
+        """Whether this kind is watched (in this namespace). Its reads are then answered from memory."""
         ...
 
     async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
-        """One object, or ``None``; waits until the first list of the kind is in.
+        """Return one object, or ``None``. Waits until the first list of the kind is complete.
 
         Raises:
             CacheSyncTimeout: The first list did not arrive in time.
@@ -36,14 +36,14 @@ class CacheReader(Protocol):
         labels: str | None = None,
         fields: Mapping[str, str] | None = None,
     ) -> list[dict[str, Any]]:
-        """The objects that match, by namespace and name in order.
+        """Return the matching objects, sorted by namespace and name.
 
         Args:
             gvk: The kind.
-            namespace: Only of this namespace; all when ``None``.
+            namespace: Only objects in this namespace. ``None`` means all.
             labels: A label selector in Kubernetes' syntax (``app=web,tier!=db``).
-            fields: Values by the name of an index (``add_index``) or ``metadata.name`` / ``metadata.namespace``; all
-                must match exactly.
+            fields: Values by the name of an index (``add_index``) or ``metadata.name`` /
+                ``metadata.namespace``. All must match exactly.
 
         Raises:
             CacheSyncTimeout: The first list did not arrive in time.

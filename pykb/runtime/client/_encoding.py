@@ -1,4 +1,4 @@
-"""Bodies of requests: JSON, and where there can be none, which field stands against it."""
+"""Encodes the bodies of requests as JSON, and names the field that has no JSON form."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import orjson
 
 
 def encode(body: Mapping[str, Any]) -> bytes:
-    """The JSON of an object.
+    """Encode an object as JSON.
 
     Raises:
-        ValueError: A value has no JSON, such as a set or a string that is no Unicode; the message names its field.
+        ValueError: A value has no JSON form, such as a set or a string that is not valid Unicode.
+            The message names its field.
     """
     try:
         return orjson.dumps(body)
@@ -23,7 +24,7 @@ def encode(body: Mapping[str, Any]) -> bytes:
 
 
 def _culprit(value: object, path: str) -> tuple[str, object]:
-    """The innermost value without JSON, and its path."""
+    """The innermost value that has no JSON form, and its path."""
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str) or not _has_json(key):

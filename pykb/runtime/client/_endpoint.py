@@ -1,4 +1,4 @@
-"""Where an object is served, and one exchange with the server about it."""
+"""Finds the path of an object and sends one request for it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pykb.runtime.errors import NotFound
 
 Query = tuple[tuple[str, str], ...]
 
-_PLAIN = re.compile("[A-Za-z0-9._-]+")  # nothing in it has to be quoted
+_PLAIN = re.compile("[A-Za-z0-9._-]+")  # nothing in it needs quoting
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Endpoint:
 
 
 class Exchange:
-    """Turns kinds and names into requests; shared by the reading and the writing half of a client."""
+    """Turns kinds and names into requests. Shared by the reading and the writing half of a client."""
 
     def __init__(
         self,
@@ -50,11 +50,12 @@ class Exchange:
     async def endpoint(
         self, what: Kind | AnyObject, *, namespace: str = "", name: str = "", subresource: str = ""
     ) -> Endpoint:
-        """Where an object (or, without a name, the collection of a namespace) is served.
+        """Return where an object is served. Without a name, where the collection is served.
 
         Raises:
             NoKindMatch: The server does not serve the kind.
-            ValueError: The namespace is missing, is not the one this client is restricted to, or the name is a path.
+            ValueError: The namespace is missing, the client is restricted to another one, or the
+                name is a path.
         """
         gvk = gvk_of(what)
         mapping = await self.mapping(what)
@@ -74,15 +75,15 @@ class Exchange:
         return Endpoint(gvk, path)
 
     async def mapping(self, what: Kind | AnyObject) -> ResourceMapping:
-        """Where its kind is served."""
+        """Return where its kind is served."""
         gvk = gvk_of(what)
         return self.mapper.known(gvk) or await self.mapper.mapping(gvk, static=resource_of(what))
 
     def effective_namespace(self, namespace: str) -> str:
-        """The namespace that counts for a namespaced kind.
+        """Return the namespace to use for a namespaced kind.
 
         Raises:
-            ValueError: It is not the one this client is restricted to.
+            ValueError: The client is restricted to another namespace.
         """
         own = self.options.namespace
         if own and namespace and namespace != own:
@@ -99,12 +100,12 @@ class Exchange:
         content_type: str = "application/json",
         repeatable: bool = False,
     ) -> dict[str, Any]:
-        """Send a request and read the object of the answer.
+        """Send a request and return the object in the answer.
 
         Raises:
             ApiError: The server refused.
             ServerUnreachable: There was no answer.
-            ValueError: The body has a value that is no JSON.
+            ValueError: The body has a value without a JSON form.
         """
         content = body if body is None or isinstance(body, bytes) else encode(body)
         call = Call(
@@ -120,7 +121,8 @@ class Exchange:
             answer: dict[str, Any] = orjson.loads(await self.connection.request(call))
         except NotFound as error:
             if not error.details.name:
-                # Not the object is missing but the resource: its CRD went away, and may come back otherwise.
+                # The resource is missing, not the object: its CRD was deleted and may come back
+                # changed.
                 self.mapper.forget(endpoint.gvk)
             raise
         return answer

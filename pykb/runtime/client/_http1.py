@@ -1,8 +1,9 @@
-"""HTTP/1.1 connections: those that carry one request after another, and those that carry one stream.
+"""HTTP/1.1 connections. Some carry one request after another, others carry one stream.
 
-A request goes in as bytes, an :class:`Answer` comes out: no redirects, no cookies, no sessions, none of which an API
-server knows. aiohttp's client, which does all of that, takes more than twice the CPU time for the same request, and
-requests are most of what an operator spends its time on. Parsing is httptools', TLS is the event loop's.
+A connection takes a request as bytes and returns an :class:`Answer`. It has no redirects, cookies
+or sessions, because an API server uses none of them. aiohttp's client supports all of that and
+takes more than twice the CPU time for the same request. An operator spends most of its time on
+requests. httptools does the parsing, and the event loop does TLS.
 
 Source: RFC 9112.
 """
@@ -19,11 +20,11 @@ from httptools import HttpParserError, HttpResponseParser
 
 _GZIP = zlib.MAX_WBITS | 16
 _UNREAD = 1 << 18
-"""Bytes of a stream that may wait for its reader before the server has to wait."""
+"""Bytes of a stream to buffer for its reader before reading from the server pauses."""
 
 
 class ConnectionLost(ConnectionError):  # noqa: N818 - what happened
-    """The connection ended, or made no sense, before the answer was complete."""
+    """The connection ended, or sent invalid data, before the answer was complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,9 @@ class Answer:
     """What a server answered.
 
     Attributes:
-        status: The code.
-        headers: Names, in lower case, and values, in order.
-        body: All of it.
+        status: The status code.
+        headers: Names (in lower case) and values, in order.
+        body: The whole body.
     """
 
     status: int
@@ -41,19 +42,19 @@ class Answer:
     body: bytes
 
     def values(self, name: str) -> list[str]:
-        """The values of a header; ``name`` is in lower case."""
+        """The values of a header. ``name`` must be in lower case."""
         return [value for each, value in self.headers if each == name]
 
 
 class Http1Connection(asyncio.Protocol):
-    """A connection, as the event loop drives it."""
+    """One connection, as a protocol of the event loop."""
 
     def __init__(self) -> None:
         """Wait for a transport."""
         self.idle_since = 0.0
-        """When its last answer was complete, by the loop's clock."""
+        """When its last answer was complete, on the loop's clock."""
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Is done when there is no connection any more."""
+        """Done when the connection has ended."""
         self._transport: asyncio.Transport | None = None
         self._parser = HttpResponseParser(self)
         self._waiting: asyncio.Future[Answer] | None = None
@@ -68,10 +69,10 @@ class Http1Connection(asyncio.Protocol):
         return self._reusable and self._waiting is None
 
     async def exchange(self, request: bytes) -> Answer:
-        """Send a request, and wait for the whole answer. If it does not come, the connection is of no use any more.
+        """Send a request and wait for the whole answer. If it does not come, the connection cannot be used again.
 
         Raises:
-            ConnectionLost: There was none, or none that could be read.
+            ConnectionLost: There was no answer, or it could not be parsed.
         """
         if self._transport is None or not self.reusable:
             raise ConnectionLost("the connection was closed before the request was sent")
@@ -86,7 +87,7 @@ class Http1Connection(asyncio.Protocol):
             self._waiting = None
 
     def abort(self) -> None:
-        """End it at once."""
+        """Close the connection at once."""
         self._reusable = False
         if self._transport is not None:
             self._transport.abort()
@@ -94,13 +95,13 @@ class Http1Connection(asyncio.Protocol):
     # -- for the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """There is a connection."""
+        """Called when the connection is made."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """A part of an answer."""
+        """Called with a part of an answer."""
         if not self._expects_more():
-            self.abort()  # nobody asked: an answer to nothing, such as 408 to a connection that was idle
+            self.abort()  # an answer without a request, such as 408 to an idle connection
             return
         try:
             self._parser.feed_data(data)
@@ -109,7 +110,7 @@ class Http1Connection(asyncio.Protocol):
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """There is none any more."""
+        """Called when the connection is lost."""
         self._reusable = False
         if self._in_body and exc is None and not {"content-length", "transfer-encoding"} & dict(self._headers).keys():
             self.on_message_complete()  # RFC 9112, 6.3: such a body ends with the connection
@@ -119,23 +120,23 @@ class Http1Connection(asyncio.Protocol):
     # -- for the parser
 
     def on_message_begin(self) -> None:
-        """The first byte of an answer."""
+        """Called at the first byte of an answer."""
         self._headers, self._body, self._in_body = [], [], False
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header."""
+        """Called with a header."""
         self._headers.append((name.decode("latin-1").lower(), value.decode("utf-8", "replace")))
 
     def on_headers_complete(self) -> None:
-        """The end of the headers."""
+        """Called at the end of the headers."""
         self._in_body = True
 
     def on_body(self, data: bytes) -> None:
-        """A part of the body."""
+        """Called with a part of the body."""
         self._body.append(data)
 
     def on_message_complete(self) -> None:
-        """The end of an answer."""
+        """Called at the end of an answer."""
         self._in_body = False
         status = self._parser.get_status_code()
         if status < 200:
@@ -166,7 +167,7 @@ class Http1Connection(asyncio.Protocol):
 
 
 class Http1Stream(Http1Connection):
-    """A connection for one request, whose answer is read while it comes."""
+    """A connection for one request. Its answer is read while it arrives."""
 
     def __init__(self) -> None:
         """Wait for a transport."""
@@ -177,14 +178,14 @@ class Http1Stream(Http1Connection):
         self._more: asyncio.Future[None] | None = None
 
     async def body(self, patience: float) -> AsyncIterator[bytes]:
-        """What comes after the head that :meth:`exchange` gave.
+        """Yield the body that follows the head returned by :meth:`exchange`.
 
         Args:
-            patience: For how many seconds nothing may come.
+            patience: How many seconds to wait for the next data.
 
         Raises:
-            ConnectionLost: The connection ended in the middle.
-            TimeoutError: Nothing came for too long.
+            ConnectionLost: The connection ended before the body did.
+            TimeoutError: No data came for ``patience`` seconds.
         """
         while True:
             if self._body:
@@ -204,13 +205,13 @@ class Http1Stream(Http1Connection):
     # -- for the parser
 
     def on_headers_complete(self) -> None:
-        """The end of the headers: that is the answer."""
+        """Called at the end of the headers, which completes the answer."""
         super().on_headers_complete()
         if self._parser.get_status_code() >= 200:
             self._answer(b"")
 
     def on_body(self, data: bytes) -> None:
-        """A part of the body."""
+        """Called with a part of the body."""
         super().on_body(data)
         self._unread += len(data)
         if self._unread > _UNREAD and self._transport is not None:
@@ -218,7 +219,7 @@ class Http1Stream(Http1Connection):
         self._wake()
 
     def on_message_complete(self) -> None:
-        """The end of the stream."""
+        """Called at the end of the stream."""
         if self._parser.get_status_code() >= 200:
             self._complete = True
             self._wake()

@@ -1,4 +1,4 @@
-"""Connections to one API server: those that are kept for the next request, and those of streams."""
+"""Connections to one API server: a pool for requests, and one connection for each stream."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from pykb.runtime.client._proxy import Proxy, Tunnel
 from pykb.runtime.client.sockets import SocketSet
 
 _IDLE = 30.0
-"""Seconds after which a connection is not used again: what lies between may have forgotten it without telling."""
+"""Seconds after which an idle connection is not used again. A NAT or a load balancer may have dropped it silently."""
 
 
 ConnectionT = TypeVar("ConnectionT", bound=Http1Connection)
 
 
 class ConnectFailed(ConnectionError):  # noqa: N818 - what happened
-    """There is no connection, so that nothing was sent; the cause says why."""
+    """The connection failed, so nothing was sent. The cause says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Whom to connect to, and how.
+    """The peer of a connection, and how to reach it.
 
     Attributes:
         host: Name or address.
-        port: TCP's.
+        port: The TCP port.
         tls: ``None`` for plain HTTP.
-        server_hostname: Whom the certificate has to name.
-        proxy: Who connects us to it.
+        server_hostname: The name that the certificate must contain.
+        proxy: The proxy that connects to it.
     """
 
     host: str
@@ -43,13 +43,13 @@ class Peer:
 
 
 class Pool:
-    """Connections to one peer at a time: with another one (new certificates, say), those to the last are closed."""
+    """Connections to one peer at a time. When the peer or its certificates change, old connections are closed."""
 
     def __init__(self, connect_timeout: float) -> None:
-        """Open nothing yet.
+        """Make a pool without connections.
 
         Args:
-            connect_timeout: How many seconds a connection may take, TLS included.
+            connect_timeout: How many seconds connecting may take, including TLS.
         """
         self._connect_timeout = connect_timeout
         self._peer: Peer | None = None
@@ -59,11 +59,11 @@ class Pool:
         self._sockets = SocketSet()
 
     async def exchange(self, peer: Peer, request: bytes) -> Answer:
-        """Do a request, on the connection that was used last or on a new one.
+        """Send a request, on the connection used last or on a new one.
 
         Raises:
-            ConnectFailed: There is no connection.
-            ConnectionLost: It broke before the answer was complete.
+            ConnectFailed: The connection could not be made.
+            ConnectionLost: The connection broke before the answer was complete.
         """
         if peer != self._peer:
             self._close_idle()
@@ -78,17 +78,17 @@ class Pool:
         return answer
 
     async def open(self, peer: Peer, request: bytes) -> tuple[Http1Stream, Answer]:
-        """Do a request on a connection of its own; gives the head of the answer, and what its body is read from.
+        """Send a request on its own connection. Returns the head of the answer and the stream of its body.
 
         Raises:
-            ConnectFailed: There is no connection.
-            ConnectionLost: It broke before the head was complete.
+            ConnectFailed: The connection could not be made.
+            ConnectionLost: The connection broke before the head was complete.
         """
         stream = await self._connect(peer, Http1Stream)
         return stream, await stream.exchange(request)
 
     async def close(self) -> None:
-        """End every connection, those in use and those being made too, and wait until the sockets are closed."""
+        """Close every connection, including those in use or being made, and wait until the sockets are closed."""
         self._idle = []
         for limit in (each for each in self._connecting if not each.expired()):
             limit.reschedule(asyncio.get_running_loop().time())
@@ -116,7 +116,7 @@ class Pool:
         try:
             async with limit:
                 connection = await self._made(peer, kind)
-        except (OSError, TimeoutError, ValueError) as error:  # ValueError: a host that can be no name in DNS
+        except (OSError, TimeoutError, ValueError) as error:  # ValueError: a host that is not a valid DNS name
             raise ConnectFailed(str(error)) from error
         finally:
             self._connecting.discard(limit)
@@ -139,7 +139,7 @@ class Pool:
         return await tunnel.through(proxy, f"{peer.host}:{peer.port}", kind(), peer.tls, name)
 
     async def _reach(self, host: str, port: int) -> socket.socket:
-        # By hand, and not by create_connection: of a handshake that is given up nobody else would know the socket.
+        # Not by create_connection: it would hide the socket of a handshake that is given up.
         loop = asyncio.get_running_loop()
         problem: OSError | None = None
         for family, kind, protocol, _, address in await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM):

@@ -1,4 +1,4 @@
-"""HTTP proxies: how one is asked to connect us to an API server.
+"""Connects to an API server through an HTTP proxy.
 
 Source: RFC 9110, 9.3.6 (``CONNECT``).
 """
@@ -23,9 +23,9 @@ class Proxy:
 
     Attributes:
         host: Name or address.
-        port: TCP's.
+        port: The TCP port.
         tls: How to reach the proxy itself; ``None`` for plain HTTP.
-        authorization: The value of ``Proxy-Authorization``, if it wants one.
+        authorization: The value of ``Proxy-Authorization``, if the proxy requires it.
     """
 
     host: str
@@ -38,7 +38,7 @@ class Proxy:
         """The proxy with this URL.
 
         Raises:
-            ValueError: It is of another scheme than ``http`` and ``https``, or names no host.
+            ValueError: The scheme is not ``http`` or ``https``, or the URL has no host.
         """
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -53,7 +53,7 @@ class Proxy:
 
 
 class Tunnel(asyncio.Protocol):
-    """A connection to a proxy, on its way to becoming one to what lies behind it."""
+    """A connection to a proxy that becomes a connection to the server behind it."""
 
     def __init__(self) -> None:
         """Wait for a transport."""
@@ -93,17 +93,17 @@ class Tunnel(asyncio.Protocol):
     # -- for the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """There is a connection to the proxy."""
+        """Called when the connection to the proxy is made."""
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """A part of the proxy's answer; the server behind it says nothing before it is asked."""
+        """Called with a part of the proxy's answer. The server behind it sends nothing before a request."""
         self._head += data
         if b"\r\n\r\n" in self._head or len(self._head) > _LONGEST_HEAD:
             self._answer(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The proxy hung up."""
+        """Called when the proxy closed the connection."""
         self._answer(exc or ConnectionError("the proxy closed the connection"))
 
     def _answer(self, error: Exception | None) -> None:

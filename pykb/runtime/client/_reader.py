@@ -25,7 +25,7 @@ DEFAULT_PAGE_SIZE = 500
 
 
 class Reader:
-    """Reads objects: of watched kinds from the manager's cache, of all others by request."""
+    """Reads objects. Watched kinds come from the manager's cache, all others by request."""
 
     def __init__(self, exchange: Exchange, cache: CacheReader | None = None) -> None:
         self._exchange = exchange
@@ -38,17 +38,18 @@ class Reader:
     async def get(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured:
         """Read one object.
 
-        Of one that is being deleted and does not fit its class, what fits is read, so that its finalizers can be worked
-        off. What is required and not there is empty in it (``0``, ``""``), so write it by patches only.
+        An object that is being deleted is read as far as it fits its class, so that its finalizers
+        can run. Missing required fields are then empty (``0``, ``""``). Write such an object by
+        patches only.
 
         Args:
             kind: A class, or the identity of a kind for untyped JSON.
             key: "name", "namespace/name", a request, or an object.
-            namespace: The namespace, where the key has none.
+            namespace: The namespace, if the key has none.
 
         Raises:
             NotFound: It does not exist.
-            UnreadableObject: It does not fit its class, and is not being deleted.
+            UnreadableObject: It does not fit its class and is not being deleted.
             NoKindMatch: The server does not serve the kind.
             ApiError: The server refused.
         """
@@ -70,11 +71,11 @@ class Reader:
     @overload
     async def find(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured | None: ...
     async def find(self, kind: Kind, key: Key, *, namespace: str | None = None) -> Object | Unstructured | None:
-        """Read one object; ``None`` when it does not exist. Otherwise as :meth:`get`."""
+        """Read one object, or return ``None`` when it does not exist. Otherwise like :meth:`get`."""
         try:
             return await self.get(kind, key, namespace=namespace)
         except NotFound as error:
-            if not error.details.name:  # the resource itself is gone: that is another matter
+            if not error.details.name:  # the resource itself is gone, not only the object
                 raise
             return None
 
@@ -115,17 +116,20 @@ class Reader:
     ) -> ObjectList[Any]:
         """Read objects of a kind.
 
-        An object that does not fit the class hides no other: it is left out, reported by log and metric, and named in
-        the answer's ``unreadable``.
+        An object that does not fit the class is left out of the list. It is reported in the log and
+        by a metric, and it is in ``unreadable`` of the result.
 
         Args:
             kind: A class, or the identity of a kind for untyped JSON.
-            namespace: Of this namespace; of all when ``None``.
-            labels: That have these labels.
-            fields: With these values. By request, the fields that the server selects by; from the cache, its indexes.
-            limit: At most so many; the answer's ``continue_token`` tells where to go on. All at once when ``None``.
-            continue_token: Where to go on.
-            resource_version: ``"0"`` for anything the server has at hand, empty for the newest; always by request.
+            namespace: Only objects in this namespace. ``None`` means all namespaces.
+            labels: Only objects that match this label selector.
+            fields: Only objects that match this field selector. A request takes the fields that the
+                server supports; the cache takes its indexes.
+            limit: The maximum number of objects. Pass the result's ``continue_token`` to read the
+                next page. ``None`` means all at once.
+            continue_token: The ``continue_token`` of the previous page.
+            resource_version: ``"0"`` for any version in the server's cache, empty for the newest.
+                Always by request.
 
         Raises:
             NoKindMatch: The server does not serve the kind.
@@ -185,10 +189,11 @@ class Reader:
         fields: Fields | None = None,
         page_size: int = DEFAULT_PAGE_SIZE,
     ) -> AsyncIterator[Any]:
-        """Read objects page by page, so that neither side holds all of them: ``async for pod in client.iterate(Pod)``.
+        """Read objects page by page: ``async for pod in client.iterate(Pod)``. Neither side holds all of them.
 
         Raises:
-            Expired: The pages took so long (minutes) that the server forgot where they started.
+            Expired: Reading took so long (minutes) that the server dropped the version of the first
+                page.
             ApiError: The server refused.
         """
         token: str | None = None
@@ -236,20 +241,21 @@ class Reader:
     ) -> Watch[Any]:
         """Follow the changes of a kind: ``async with client.watch(Pod, namespace="default") as events: async for ...``.
 
-        The stream is resumed where it broke. It ends only with an error, or when it is closed. Events of objects
-        that do not fit the class are left out and reported.
+        A broken stream is resumed at the last event. It ends only with an error or when it is
+        closed. Events of objects that do not fit the class are left out and reported.
 
         Args:
             kind: A class, or the identity of a kind for untyped JSON.
-            namespace: Of this namespace; of all when ``None``.
-            labels: Objects with these labels.
-            fields: Objects with these values.
-            resource_version: Changes after this (an ``ObjectList`` has one); when ``None``, first everything that is
-                there, as ADDED, then changes.
-            bookmarks: Whether to see BOOKMARK events too, which carry nothing but a resource version.
+            namespace: Only objects in this namespace. ``None`` means all namespaces.
+            labels: Only objects that match this label selector.
+            fields: Only objects that match this field selector.
+            resource_version: Start with changes after this version (an ``ObjectList`` has one).
+                With ``None``, existing objects come first, as ADDED.
+            bookmarks: Whether to yield BOOKMARK events too. They carry only a resource version.
 
         Raises:
-            Gone: While iterating: the server no longer knows the changes since then; list again.
+            Gone: While iterating: the server no longer has the changes since that version. List
+                again.
             ApiError: While iterating: the server refused.
         """
         query = query_pairs(labels, fields)
@@ -260,7 +266,7 @@ class Reader:
         return found
 
     async def is_cached(self, kind: Kind, *, namespace: str | None = None) -> bool:
-        """Whether reads of a kind (in a namespace, in all when ``None``) are answered from the cache.
+        """Whether the cache answers reads of a kind, in one namespace or in all (``None``).
 
         Raises:
             NoKindMatch: The server does not serve the kind.
@@ -268,7 +274,7 @@ class Reader:
         return await self._mirror(kind, namespace or "") is not None
 
     async def _mirror(self, kind: Kind, namespace: str) -> tuple[CacheReader, str] | None:
-        """The cache that has a kind, and the namespace to read there; ``None`` where a request is needed."""
+        """The cache that holds a kind, and the namespace to read there. ``None`` when a request is needed."""
         cache, gvk = self._cache, gvk_of(kind)
         if cache is None or not cache.has(gvk):
             return None

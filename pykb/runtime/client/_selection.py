@@ -1,4 +1,4 @@
-"""Selectors as callers write them, as the query takes them."""
+"""Converts selectors from the forms that callers write to the form of the query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Fields = str | Mapping[str, str]
 
 
 def label_query(labels: Labels | None) -> str | None:
-    """The text of a label selector; ``None`` selects everything.
+    """Return the text of a label selector. ``None`` selects everything.
 
     Raises:
         ValueError: A ``metav1.LabelSelector`` with an operator that does not exist.
@@ -33,14 +33,14 @@ def label_query(labels: Labels | None) -> str | None:
 
 
 def field_query(fields: Fields | None) -> str | None:
-    """The text of a field selector; ``None`` selects everything."""
+    """Return the text of a field selector. ``None`` selects everything."""
     if fields is None or isinstance(fields, str):
         return fields or None
     return ",".join(f"{path}={_escape(value)}" for path, value in sorted(fields.items())) or None
 
 
 def query_pairs(labels: Labels | None, fields: Fields | None, **others: Any) -> tuple[tuple[str, str], ...]:
-    """The query of a list, a watch or a collection's deletion; what is ``None`` or empty is left out."""
+    """Return the query of a list, a watch or a deletion of a collection. ``None`` and empty values are left out."""
     pairs = {"labelSelector": label_query(labels), "fieldSelector": field_query(fields), **others}
     return tuple((name, str(value)) for name, value in pairs.items() if value not in (None, ""))
 

@@ -1,4 +1,4 @@
-"""Subresources: the status of an object, and those with a kind of their own (scale, eviction, token)."""
+"""Subresources: the status of an object, and those with their own kind (scale, eviction, token)."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class StatusWriter:
-    """Writes nothing but ``status``; the rest of the object goes to the server and is ignored there.
+    """Writes only ``status``. The server receives the whole object and ignores the rest.
 
-    As with the object itself, the server's answer is put into the object, which is also returned.
+    The object is updated with the server's answer and returned, as by the other writes.
     """
 
     def __init__(self, exchange: Exchange) -> None:
@@ -37,7 +37,7 @@ class StatusWriter:
     async def patch(
         self, obj: AnyObjectT, patch: Patch, *, field_manager: str | None = None, dry_run: bool = False
     ) -> AnyObjectT:
-        """Change the status by a patch; one without a difference sends nothing.
+        """Change the status by a patch. An empty patch sends nothing.
 
         Raises:
             NotFound: The object does not exist, or its kind has no status subresource.
@@ -48,7 +48,7 @@ class StatusWriter:
     async def apply(
         self, obj: AnyObjectT, *, field_manager: str | None = None, force: bool = False, dry_run: bool = False
     ) -> AnyObjectT:
-        """Apply the status (server-side apply); the object must exist.
+        """Apply the status (server-side apply). The object must exist.
 
         Raises:
             Conflict: Another manager owns a field, and ``force`` is not set.
@@ -58,7 +58,7 @@ class StatusWriter:
 
 
 class SubresourceClient:
-    """Reads and writes a subresource that is an object of its own kind: ``client.subresource("scale")``."""
+    """Reads and writes a subresource that has its own kind: ``client.subresource("scale")``."""
 
     def __init__(self, exchange: Exchange, name: str) -> None:
         self._exchange = exchange
@@ -80,12 +80,12 @@ class SubresourceClient:
     async def create(
         self, parent: AnyObject, body: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False
     ) -> AnyObjectT:
-        """Post to it (an Eviction, a TokenRequest); afterwards ``body`` is what the server answered.
+        """Post an object to it (an Eviction, a TokenRequest). ``body`` is updated with the server's answer.
 
-        An answer of another kind (a ``Status``) leaves it as it is.
+        An answer of another kind (a ``Status``) leaves ``body`` unchanged.
 
         Raises:
-            TooManyRequests: A disruption budget stands against an eviction.
+            TooManyRequests: A disruption budget does not allow an eviction.
             ApiError: The server refused.
         """
         return await self._send("POST", parent, body, field_manager=field_manager, dry_run=dry_run)
@@ -93,7 +93,7 @@ class SubresourceClient:
     async def update(
         self, parent: AnyObject, body: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False
     ) -> AnyObjectT:
-        """Replace it (a Scale); afterwards ``body`` is what the server answered.
+        """Replace it (a Scale). ``body`` is updated with the server's answer.
 
         Raises:
             Conflict: The parent has changed since ``body`` was read.
@@ -104,10 +104,10 @@ class SubresourceClient:
     async def patch(
         self, parent: AnyObject, patch: Patch, *, field_manager: str | None = None, dry_run: bool = False
     ) -> Unstructured:
-        """Change it by a patch, and give what it became.
+        """Change it by a patch and return the result.
 
         Raises:
-            ValueError: The patch has no difference.
+            ValueError: The patch is empty.
             ApiError: The server refused.
         """
         body = patch.body_for(parent)
@@ -133,7 +133,7 @@ class SubresourceClient:
 
 
 class ScaleClient:
-    """Reads and writes the scale of whatever has one: Deployments, StatefulSets, kinds with ``subresource:scale``."""
+    """Reads and writes the scale subresource of Deployments, StatefulSets and kinds with ``subresource:scale``."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._subresource = SubresourceClient(exchange, "scale")
@@ -150,7 +150,7 @@ class ScaleClient:
     async def update(
         self, parent: AnyObject, scale: Scale, *, field_manager: str | None = None, dry_run: bool = False
     ) -> Scale:
-        """Replace it; afterwards ``scale`` is what the server answered.
+        """Replace it. ``scale`` is updated with the server's answer.
 
         Raises:
             Conflict: The parent has changed since ``scale`` was read.
@@ -161,7 +161,7 @@ class ScaleClient:
     async def set_replicas(
         self, parent: AnyObject, replicas: int, *, field_manager: str | None = None, dry_run: bool = False
     ) -> Scale:
-        """Have so many replicas, whatever the number was.
+        """Set the number of replicas, whatever it was before.
 
         Raises:
             ApiError: The server refused.

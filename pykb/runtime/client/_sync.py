@@ -1,4 +1,4 @@
-"""`client.sync`: the verbs of a client for threads, which wait in place of ``await``."""
+"""`client.sync`: the verbs of a client for threads. They block where the client's are awaited."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Selection(TypedDict, total=False):
 
 
 class ListOptions(Selection, total=False):
-    """How :meth:`Reader.list` reads."""
+    """Options of :meth:`Reader.list`."""
 
     limit: int | None
     continue_token: str | None
@@ -43,13 +43,13 @@ class ListOptions(Selection, total=False):
 
 
 class PageOptions(Selection, total=False):
-    """How :meth:`Reader.iterate` reads."""
+    """Options of :meth:`Reader.iterate`."""
 
     page_size: int
 
 
 class DeleteOptions(TypedDict, total=False):
-    """How :meth:`Writer.delete` deletes."""
+    """Options of :meth:`Writer.delete`."""
 
     propagation: Propagation | None
     grace_period: timedelta | None
@@ -60,7 +60,7 @@ class DeleteOptions(TypedDict, total=False):
 
 
 class DeleteByKeyOptions(DeleteOptions, total=False):
-    """The same, where the key may have no namespace."""
+    """Options of :meth:`Writer.delete` by key. The key may have no namespace."""
 
     namespace: str | None
 
@@ -68,7 +68,7 @@ class DeleteByKeyOptions(DeleteOptions, total=False):
 def _waiting(
     verb: Callable[Concatenate[Any, P], Coroutine[Any, Any, T]],
 ) -> Callable[Concatenate[Any, P], T]:
-    """The same call for a thread."""
+    """Turn a coroutine function into a blocking function for threads."""
 
     @functools.wraps(verb)
     def call(self: Any, /, *arguments: P.args, **options: P.kwargs) -> T:
@@ -108,10 +108,10 @@ class SyncScaleClient(_Sync):
 
 
 class SyncClient(_Sync):
-    """The verbs of :class:`Client` in plain functions: each waits for its answer, raises and returns as the client's.
+    """The verbs of :class:`Client` as plain functions. Each blocks, then returns or raises what the client's verb does.
 
-    Only for threads that a manager called, directly or by ``asyncio.to_thread``. In ``async def`` it raises
-    ``RuntimeError``, since it would block the event loop.
+    Use it only in threads that a manager started, directly or by ``asyncio.to_thread``. In ``async
+    def`` it raises ``RuntimeError``, since it would block the event loop.
     """
 
     def __init__(self, client: Client) -> None:
@@ -131,7 +131,7 @@ class SyncClient(_Sync):
     @overload
     def get(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured: ...
     def get(self, kind: Any, key: Key, *, namespace: str | None = None) -> Any:
-        """As :meth:`Reader.get`."""
+        """Like :meth:`Reader.get`."""
         return await_in_thread(self._of.get(kind, key, namespace=namespace))
 
     @overload
@@ -139,7 +139,7 @@ class SyncClient(_Sync):
     @overload
     def find(self, kind: GroupVersionKind, key: Key, *, namespace: str | None = None) -> Unstructured | None: ...
     def find(self, kind: Any, key: Key, *, namespace: str | None = None) -> Any:
-        """As :meth:`Reader.find`."""
+        """Like :meth:`Reader.find`."""
         return await_in_thread(self._of.find(kind, key, namespace=namespace))
 
     @overload
@@ -147,7 +147,7 @@ class SyncClient(_Sync):
     @overload
     def list(self, kind: GroupVersionKind, **options: Unpack[ListOptions]) -> ObjectList[Unstructured]: ...
     def list(self, kind: Any, **options: Unpack[ListOptions]) -> ObjectList[Any]:
-        """As :meth:`Reader.list`."""
+        """Like :meth:`Reader.list`."""
         found: ObjectList[Any] = await_in_thread(self._of.list(kind, **options))
         return found
 
@@ -156,7 +156,7 @@ class SyncClient(_Sync):
     @overload
     def iterate(self, kind: GroupVersionKind, **options: Unpack[PageOptions]) -> Iterator[Unstructured]: ...
     def iterate(self, kind: Any, **options: Unpack[PageOptions]) -> Iterator[Any]:
-        """As :meth:`Reader.iterate`, for a plain ``for``."""
+        """Like :meth:`Reader.iterate`, for a plain ``for``."""
         items = self._of.iterate(kind, **options)
         while (item := await_in_thread(_next(items))) is not None:
             yield item
@@ -166,11 +166,11 @@ class SyncClient(_Sync):
     @overload
     def delete(self, target: Kind, key: Key, /, **options: Unpack[DeleteByKeyOptions]) -> None: ...
     def delete(self, target: Any, key: Key | None = None, /, **options: Unpack[DeleteByKeyOptions]) -> None:
-        """As :meth:`Writer.delete`."""
+        """Like :meth:`Writer.delete`."""
         await_in_thread(self._of.delete(target, key, **options))
 
     def subresource(self, name: str) -> SyncSubresourceClient:
-        """As :meth:`Client.subresource`."""
+        """Like :meth:`Client.subresource`."""
         return SyncSubresourceClient(self._of.subresource(name))
 
 

@@ -1,7 +1,7 @@
-"""A limit of requests a second on the client's side: client-go's QPS and burst.
+"""Limits the client's requests per second: client-go's QPS and burst.
 
-It is off unless somebody asks for it, as in controller-runtime. The API server has a fair limit of its own (priority
-and fairness), and answers 429 with a time to wait.
+It is off by default, as in controller-runtime. The API server has its own limit (priority and
+fairness) and answers 429 with a time to wait.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from pykb.runtime.controller.ratelimit import BucketLimiter
 logger = logging.getLogger(__name__)
 
 LONG = timedelta(seconds=1)
-"""Whoever waits longer is worth a line in the log."""
+"""A request that waits longer than this is logged."""
 
 TOLD = timedelta(minutes=1)
-"""How often the log says so."""
+"""The shortest time between two such log lines."""
 
 
 class Throttle:
-    """Lets requests through in the order in which they come: ``burst`` at once, then ``qps`` a second."""
+    """Lets requests through in their order of arrival: ``burst`` at once, then ``qps`` per second."""
 
     def __init__(self, qps: float, burst: int, clock: Clock) -> None:
-        """Start with all of the burst.
+        """Start with the full burst.
 
         Raises:
-            ValueError: Such a limit would let nothing through.
+            ValueError: The limit would let nothing through.
         """
         self._bucket = BucketLimiter(rate=qps, burst=burst, clock=clock)
         self._clock = clock
-        # Handed on in the order of arrival. Only its holder has taken a token from the future, so whoever is cancelled
-        # takes none from the others.
+        # The lock is handed on in the order of arrival. Only its holder has taken a future token,
+        # so a cancelled waiter takes none from the others.
         self._turn = asyncio.Lock()
         self._told = float("-inf")
 
     async def wait(self, call: Call) -> float:
-        """Wait for the turn of a request, and give the seconds that took."""
+        """Wait until a request may be sent. Return the seconds waited."""
         asked = self._clock.now()
         async with self._turn:
             delay = self._bucket.when(call)

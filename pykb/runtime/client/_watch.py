@@ -1,4 +1,4 @@
-"""A watch: the changes of a kind as an async iterator, resumed where it broke.
+"""A watch: an async iterator of a kind's changes. It resumes when a connection breaks.
 
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes
 """
@@ -32,7 +32,8 @@ logger = logging.getLogger(__name__)
 
 ItemT = TypeVar("ItemT")
 
-# The server ends a watch by itself after this long; spread out, so that a fleet does not come back at once.
+# The server ends a watch after this time. It is random, so that many clients do not reconnect at
+# once.
 _SHORTEST = timedelta(minutes=5)
 _LONGEST = timedelta(minutes=10)
 _FIRST_BACKOFF = timedelta(milliseconds=200)
@@ -51,7 +52,7 @@ class EventType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WatchEvent(Generic[ItemT]):
-    """One change, with the object after it (DELETED: the last that was seen of it)."""
+    """One change, with the object after the change (for DELETED: its last known state)."""
 
     type: EventType
     object: ItemT
@@ -59,11 +60,11 @@ class WatchEvent(Generic[ItemT]):
 
 @dataclass(frozen=True, slots=True)
 class Interrupted:
-    """A connection failed, and the next one will be tried.
+    """A connection failed. The next one will be tried.
 
     Attributes:
-        error: Why.
-        failures: How many in a row brought nothing.
+        error: The cause.
+        failures: How many connections in a row brought no event.
     """
 
     error: ServerUnreachable | ApiError
@@ -71,38 +72,39 @@ class Interrupted:
 
 
 class RawWatch:
-    """The events of a watch as the server sends them, resumed where a connection broke or ended.
+    """The events of a watch as the server sends them. It resumes when a connection breaks or ends.
 
-    No event is lost or given twice: the next connection goes on from the last version seen, bookmarks included.
+    No event is lost or repeated. The next connection continues after the last version seen,
+    including bookmarks.
     """
 
     def __init__(
         self, connection: Connection, call: Call, resource_version: str, *, clock: Clock | None = None
     ) -> None:
-        """Remember where to begin.
+        """Make a watch that starts at a version.
 
         Args:
             connection: The way to the server.
-            call: The request for the list of what is watched.
-            resource_version: That of the list.
-            clock: What to wait with between connections.
+            call: The request that lists the watched objects.
+            resource_version: The version of the list.
+            clock: The clock for pauses between connections.
         """
         self._connection = connection
         self._call = call
         self._clock: Clock = clock or SystemClock()
         self.resource_version = resource_version
-        """Where the watch stands."""
+        """The last version seen."""
 
     async def events(self) -> AsyncGenerator[dict[str, Any] | Interrupted]:
-        """Events (``type`` and ``object``), and what interrupts them, for ever.
+        """Yield events (``type`` and ``object``) and interruptions, without end.
 
         Raises:
-            Gone: The server cannot go on from the last version seen.
-            ApiError: The server refuses, and will not change its mind by itself.
+            Gone: The server cannot continue after the last version seen.
+            ApiError: The server refuses the watch, and a retry would not help.
         """
         failures = 0
         while True:
-            failures += 1  # a connection that brings nothing counts, also when the server ends it politely
+            failures += 1  # a connection without events counts as a failure, even when the server closed it cleanly
             try:
                 async with self._connection.stream(self._next_call()) as lines:
                     async for line in lines:
@@ -136,9 +138,10 @@ class RawWatch:
 class Watch(Generic[ItemT]):
     """An async iterator of events, and a context manager that closes its connection.
 
-    A connection that breaks or ends is replaced by one from the last resource version seen (bookmarks included, though
-    they are given out only when asked for): no event is lost or seen twice. What does not fit the kind's class
-    is reported and left out. :class:`~pykb.runtime.errors.Gone` is raised when the server cannot go on from there.
+    When a connection breaks or ends, the next one continues after the last resource version seen.
+    No event is lost or repeated. Bookmarks are always used for this, but yielded only on request.
+    An object that does not fit the kind's class is reported and left out.
+    :class:`~pykb.runtime.errors.Gone` is raised when the server cannot continue after that version.
     """
 
     def __init__(
@@ -159,7 +162,7 @@ class Watch(Generic[ItemT]):
         self._bookmarks = bookmarks
         self._clock = clock or SystemClock()
         self.resource_version = resource_version or ""
-        """Where the watch stands: to go on from, later or elsewhere."""
+        """The last resource version seen. A later watch can start from it."""
         self._parse = exchange.unreadable.parser(kind)
         self._events = self._run()
 
@@ -203,14 +206,15 @@ class Watch(Generic[ItemT]):
                     yield event
 
     def _report(self, interrupted: Interrupted) -> None:
-        # One is nothing: servers restart. A watch that never comes back must not be silent about it.
+        # A single failure is normal: servers restart. A watch that never comes back must be
+        # reported.
         level = logging.DEBUG if interrupted.failures < _TOLD_FROM else logging.WARNING
         shown = {"kind": str(gvk_of(self._kind)), "error": str(interrupted.error), "failures": interrupted.failures}
         logger.log(level, "watch interrupted, will go on", extra=shown)
 
     async def _present(self) -> AsyncGenerator[WatchEvent[ItemT]]:
-        # A list and not a watch from nowhere: that one starts with the objects in no order, and when it breaks among
-        # them there is no version from which those that are still to come would come.
+        # List first. A watch without a version starts with the objects in no order. If it broke
+        # among them, no version would bring the missing ones.
         endpoint = await self._exchange.endpoint(self._kind, namespace=self._namespace)
         answer = await self._exchange.send("GET", endpoint, query=self._query, repeatable=True)
         self.resource_version = str(answer["metadata"]["resourceVersion"])
@@ -229,7 +233,7 @@ class Watch(Generic[ItemT]):
 
 
 def _bookmark(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
-    """An object of nothing but a resource version: what else its class demands is not there."""
+    """An object that has only a resource version. Other required fields of its class are not set."""
     if isinstance(kind, GroupVersionKind):
         return Unstructured(wire)
     return kind.model_construct(metadata=ObjectMeta(resource_version=wire["metadata"]["resourceVersion"]))

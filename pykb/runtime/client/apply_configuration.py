@@ -25,7 +25,7 @@ def partial(cls: type[ObjectT], key: Key, /, *, namespace: str | None = None) ->
 @overload
 def partial(cls: type[StructT], /) -> StructT: ...
 def partial(cls: type[Any], key: Key | None = None, /, *, namespace: str | None = None) -> Any:
-    """An object of a kind with nothing but its name, or a part of one with nothing: for applying just what one owns.
+    """Make an object with only a name, or an empty part of an object, to apply only the fields you own.
 
     ::
 
@@ -34,15 +34,15 @@ def partial(cls: type[Any], key: Key | None = None, /, *, namespace: str | None 
         web.spec.replicas = 3
         await client.apply(web)
 
-    Fields are set by assignment, are judged as those of a whole object, and only these are sent; ``del`` takes one
-    away. Reading a field that was not set raises ``AttributeError``. What is said of several fields at once
-    (``model_validator``) is left to the server. A part on which nothing was set is not sent;
-    ``EmptyDirVolumeSource()`` is an empty one that is.
+    Set fields by assignment and unset them by ``del``. Only fields that were set are sent. Each is
+    validated as in a whole object; rules for several fields (``model_validator``) are left to the
+    server. Reading a field that was not set raises ``AttributeError``. A partial object without any
+    field is not sent. To send an empty one, use its class: ``EmptyDirVolumeSource()``.
 
     Args:
-        cls: The kind; or the class of a part, whose required fields then need not be given.
-        key: Which object, where ``cls`` is a kind.
-        namespace: The namespace, where the key has none.
+        cls: The kind, or the class of a part. Required fields may be left unset.
+        key: The key of the object, if ``cls`` is a kind.
+        namespace: The namespace, if the key has none.
 
     Raises:
         TypeError: A kind without a key, a part with one, or a class without a group and version.
@@ -65,20 +65,22 @@ def partial(cls: type[Any], key: Key | None = None, /, *, namespace: str | None 
 
 
 def extract_applied(obj: ObjectT, field_manager: str, *, subresource: str = "") -> ObjectT:
-    """What a manager has applied of an object and still owns, as a partial object (client-go's ``ExtractDeployment``).
+    """Return the fields that a manager applied and still owns, as a partial object (client-go's ``ExtractDeployment``).
 
-    Change it and apply it as the same manager: nothing else is touched. What was removed from it, by ``del``, is
-    given up. ``"spec" in extracted.model_fields_set`` tells whether the manager owns something there. As in Go, what
-    it has written by create, update or patch is not among it; so ``ensure_applied`` writes what is to have a
-    controller the first time.
+    Change it and apply it as the same manager. Other fields stay unchanged. The manager releases a
+    field that was removed by ``del``. ``"spec" in extracted.model_fields_set`` says whether the
+    manager owns fields of ``spec``. As in Go, fields written by create, update or patch are not
+    included. ``ensure_applied`` creates objects that have a controller in that way.
 
     Args:
-        obj: The object as it was read from the server; a cache does not keep who owns what.
-        field_manager: The manager.
-        subresource: What was applied to, if not the object itself: ``status``.
+        obj: The object as read from the server. Objects from a cache have no ``managedFields``.
+        field_manager: The name of the manager.
+        subresource: The subresource that was applied, such as ``status``. Defaults to the object
+            itself.
 
     Raises:
-        ValueError: It has no ``managedFields``; or it was applied in another version than it was read in.
+        ValueError: The object has no ``managedFields``, or it was applied and read in different
+            versions.
     """
     wire = obj.to_wire()
     kind, key, metadata = obj.gvk, key_of(obj), wire["metadata"]
@@ -101,7 +103,7 @@ def to_configuration(obj: AnyObject) -> dict[str, Any]:
     """The object as it is applied.
 
     Raises:
-        ValueError: A typed object with an element of a list that does not say which one it is.
+        ValueError: In a typed object, an element of a list lacks the keys of its list.
     """
     wire = to_wire(obj)
     if isinstance(obj, Object) and (found := _keyless(wire, structure_of_class(type(obj)))):
@@ -119,7 +121,7 @@ def refuse_partial(obj: AnyObject) -> None:
     Raises:
         ValueError: The object is partial.
     """
-    # A field of the server's own: an object of any other origin has it, set or not.
+    # A whole object has this field, set or not: only the server sets it.
     if isinstance(obj, Object) and not hasattr(obj.metadata, "creation_timestamp"):
         raise ValueError(
             f"{obj.gvk.kind} `{key_of(obj)}` is partial: `update` would remove all that is not set; use `apply`"
@@ -127,7 +129,7 @@ def refuse_partial(obj: AnyObject) -> None:
 
 
 def _keyless(value: Any, structure: Structure) -> tuple[str, str] | None:
-    """The first element of a list that has not the keys of its list: where it is, and which keys."""
+    """The path of the first list element without the keys of its list, and the missing keys."""
     if isinstance(value, dict) and structure.shape in (Shape.STRUCT, Shape.MAP):
         for name, inner in value.items():
             if isinstance(inner, (dict, list)) and (found := _keyless(inner, structure.child(name))):
@@ -142,7 +144,7 @@ def _keyless(value: Any, structure: Structure) -> tuple[str, str] | None:
 
 
 def _missing_keys(item: Mapping[str, Any], structure: Structure) -> str:
-    """The keys without which nobody knows which element is meant; a server has defaults for others."""
+    """The missing keys that are needed to identify an element. The server has defaults for the others."""
     element = structure.element
     if structure.shape is not Shape.LIST_MAP or element is None:
         return ""

@@ -1,4 +1,4 @@
-"""`Client`: everything that a program does with an API server, typed where it has types."""
+"""`Client`: reads and writes objects of an API server, typed or untyped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Client(Reader, Writer):
-    """Reads and writes objects of an API server; see :class:`Reader` and :class:`Writer` for the verbs.
+    """Reads and writes objects of an API server. See :class:`Reader` and :class:`Writer` for the verbs.
 
     ::
 
@@ -48,13 +48,13 @@ class Client(Reader, Writer):
         cache: CacheReader | None = None,
         unreadable: UnreadableObjects | None = None,
     ) -> None:
-        """Put a client together; :meth:`from_environment` and its like are the usual ways.
+        """Make a client from its parts. :meth:`from_environment` and its like are the usual ways.
 
         Args:
             connection: The way to the server.
-            options: What is the same in every request.
-            mapper: What is known about the server's resources.
-            cache: Answers reads of the kinds it watches.
+            options: The options of every request.
+            mapper: Finds the server's resources.
+            cache: Answers reads of the kinds that it watches.
             unreadable: Where objects that do not fit their class are reported.
         """
         mapper = mapper or ResourceMapper(connection)
@@ -76,7 +76,7 @@ class Client(Reader, Writer):
         options: ClientOptions | None = None,
         transport: TransportOptions | None = None,
     ) -> Self:
-        """A client for the cluster that kubectl would talk to, or in a pod for the pod's own.
+        """Make a client for kubectl's current cluster, or, in a pod, for the pod's cluster.
 
         Raises:
             EnvironmentProblem: No cluster is configured.
@@ -93,7 +93,7 @@ class Client(Reader, Writer):
         options: ClientOptions | None = None,
         transport: TransportOptions | None = None,
     ) -> Self:
-        """A client for the cluster of a kubeconfig file."""
+        """Make a client for the cluster of a kubeconfig file."""
         return cls(Transport(KubeconfigSource([Path(path)], context=context), transport), options=options)
 
     @classmethod
@@ -104,7 +104,7 @@ class Client(Reader, Writer):
         options: ClientOptions | None = None,
         transport: TransportOptions | None = None,
     ) -> Self:
-        """A client for a cluster whose credentials the program has already."""
+        """Make a client for a cluster from given credentials."""
         source = StaticCredentials(credentials) if isinstance(credentials, Credentials) else credentials
         return cls(Transport(source, transport), options=options)
 
@@ -117,7 +117,7 @@ class Client(Reader, Writer):
         await self.close()
 
     async def close(self) -> None:
-        """Close its connections; events that were recorded get a moment to be sent."""
+        """Close its connections. Recorded events get a short time to be sent."""
         connection = self._exchange.connection
         try:
             await settle(connection)
@@ -131,12 +131,12 @@ class Client(Reader, Writer):
 
     @property
     def mapper(self) -> ResourceMapper:
-        """What is known about the server's resources."""
+        """Finds the server's resources."""
         return self._exchange.mapper
 
     @property
     def options(self) -> ClientOptions:
-        """What is the same in every request."""
+        """The options of every request."""
         return self._exchange.options
 
     @property
@@ -155,26 +155,26 @@ class Client(Reader, Writer):
         return self._variant(self.options, None)
 
     def with_cache(self, cache: CacheReader) -> Self:
-        """The same client, reading the kinds that ``cache`` watches from it."""
+        """The same client, which reads the kinds that ``cache`` watches from ``cache``."""
         return self._variant(self.options, cache)
 
     def with_options(self, **changes: Unpack[OptionChanges]) -> Self:
         """The same client with other :class:`ClientOptions`: ``client.with_options(dry_run=True)``."""
         options = replace(self.options, **changes)
-        # What another user may see is not what this process's cache holds.
+        # Another user may not see what the cache of this process holds.
         cache = None if options.impersonate != self.options.impersonate else self._cache
         return self._variant(options, cache)
 
     def namespaced(self, namespace: str) -> Self:
-        """The same client, restricted to a namespace, which then need not be given."""
+        """The same client, restricted to one namespace. Calls need not name it."""
         return self.with_options(namespace=namespace)
 
     def impersonate(self, user: str, *, groups: tuple[str, ...] = (), uid: str = "") -> Self:
-        """The same client acting as someone else; its reads are requests, never from the cache."""
+        """The same client, acting as another user. It never reads from the cache."""
         return self.with_options(impersonate=Impersonation(user, uid=uid, groups=groups))
 
     def subresource(self, name: str) -> SubresourceClient:
-        """A subresource that is an object of its own kind: ``scale``, ``eviction``, ``token``."""
+        """Return the client of a subresource that has its own kind: ``scale``, ``eviction``, ``token``."""
         return SubresourceClient(self._exchange, name)
 
     def _variant(self, options: ClientOptions, cache: CacheReader | None) -> Self:
