@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.runtime.manager.manager import stall
+from pykb.runtime.manager import _stall as stall
 from pykb.testing import eventually
 
 SHORT = timedelta(milliseconds=50)
