@@ -53,6 +53,10 @@ class Reader:
             NoKindMatch: The server does not serve the kind.
             ApiError: The server refused.
         """
+        return self._alone(kind, await self._get_wire(kind, key, namespace=namespace))
+
+    async def _get_wire(self, kind: Kind, key: Key, *, namespace: str | None = None) -> dict[str, Any]:
+        """The JSON of one object. Otherwise as :meth:`get`."""
         where = key_of(key)
         gvk = gvk_of(kind)
         namespace = where.namespace or namespace or ""
@@ -61,10 +65,9 @@ class Reader:
             found = await cache.get(gvk, namespace, where.name)
             if found is None:
                 raise _absent((await self._exchange.mapping(kind)).plural, gvk, where.name)
-            return self._alone(kind, found)
+            return found
         endpoint = await self._exchange.endpoint(kind, namespace=namespace, name=where.name)
-        answer = await self._exchange.send("GET", endpoint, repeatable=True)
-        return self._alone(kind, answer)
+        return await self._exchange.send("GET", endpoint, repeatable=True)
 
     @overload
     async def find(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT | None: ...

@@ -21,6 +21,7 @@ from pykb.runtime.client.codec import (
     to_wire,
 )
 from pykb.runtime.client.patches import MergeFrom, MergePatch, merge_diff
+from pykb.runtime.errors import NotFound
 from pykb.runtime.objects._apply_memory import memory_of
 from pykb.runtime.objects._controlled import check_controlled
 from pykb.runtime.objects.owner import controller_of, set_controller_reference
@@ -208,8 +209,13 @@ def _change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 async def find_stored(client: Client, obj: AnyObject) -> dict[str, Any] | None:
     """The object of this kind and name that is there, in wire form."""
     kind = type(obj) if isinstance(obj, Object) else gvk_of(obj)
-    found = await client.find(kind, key_of(obj))
-    return None if found is None else to_wire(found)
+    try:
+        # Mostly it is only compared: a typed object would be made for nothing.
+        return await client._get_wire(kind, key_of(obj))  # noqa: SLF001 - a part of the client
+    except NotFound as error:
+        if not error.details.name:  # the kind is not served any more
+            raise
+        return None
 
 
 def result_of(before: dict[str, Any], obj: AnyObject) -> OperationResult:
