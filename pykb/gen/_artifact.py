@@ -1,4 +1,4 @@
-"""Artifact: one file that generation makes, before it has bytes."""
+"""A generated file as data, before it is rendered."""
 
 from __future__ import annotations
 

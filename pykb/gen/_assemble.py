@@ -1,4 +1,7 @@
-"""Versions of a kind into one CRD: names, scope, subresources, columns, from the markers on the classes."""
+"""Assembles the versions of a kind into one CRD.
+
+Names, scope, subresources and columns come from the markers on the classes.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ def assemble(
     Args:
         kinds: All versions of all kinds.
         resolver: Gives their schemas.
-        diagnostics: Gets what the apiserver would refuse about the whole.
+        diagnostics: Gets what the apiserver would refuse in a CRD as a whole.
         converted: Kinds that have a conversion webhook.
     """
     crds: list[Crd] = []
@@ -108,7 +111,7 @@ _CONVERSION: dict[str, object] = {
 
 
 def _conversion(kinds: list[Kind]) -> dict[str, object] | None:
-    """What a class says with `Conversion`; one of the versions is enough."""
+    """The conversion settings of the kind. One version with `Conversion` is enough."""
     said = [item for kind in kinds for item in annotations_of(kind.python) if isinstance(item, Conversion)]
     return dict(said[0].spec) if said else None
 
@@ -144,7 +147,7 @@ def _check_deprecation(marker: Marker, version: CrdVersion, diagnostics: Diagnos
 
 
 def _metadata(kind: Kind) -> SchemaNode:
-    """The schema of ``metadata``: bare, but for constraints on the name, which the apiserver allows."""
+    """The schema of ``metadata``. The apiserver allows only constraints on the name in it."""
     said = [item.schema.get("properties") for item in annotations_of(kind.python) if isinstance(item, SchemaPatch)]
     for patch in said:
         if isinstance(patch, Mapping) and isinstance(patch.get("metadata"), Mapping):
@@ -202,7 +205,7 @@ def _strings(value: object) -> tuple[str, ...]:
 
 
 def _shared_resource(kinds: list[Kind], diagnostics: Diagnostics) -> Marker | None:
-    """The one resource marker: names and scope belong to all versions."""
+    """The resource marker of the kind. All versions share names and scope."""
     each = [next((m for m in kind.named.markers if m.name == _RESOURCE), None) for kind in kinds]
     found = [marker for marker in each if marker is not None]
     for other in found[1:]:

@@ -1,4 +1,7 @@
-"""The descriptions of built-in types, read from the OpenAPI of a cluster: pykb ships none of Kubernetes' prose."""
+"""The descriptions of built-in types, read from a cluster's OpenAPI document.
+
+pykb does not ship the descriptions of Kubernetes.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ _API = "pykb.api."
 
 @dataclass(frozen=True, slots=True)
 class BuiltinTexts:
-    """Definitions of OpenAPI by the last parts of their names, ``core.v1.PodSpec``."""
+    """OpenAPI definitions, keyed by the last parts of their names, such as ``core.v1.PodSpec``."""
 
     definitions: Mapping[str, Mapping[str, Any]]
 
@@ -39,7 +42,7 @@ class BuiltinTexts:
 
 
 def read_builtin_texts(root: Path, name: str, diagnostics: Diagnostics) -> BuiltinTexts | None:
-    """Read a file with OpenAPI, version 2 or 3; ``None`` when it is none, which is then said.
+    """Read an OpenAPI document, version 2 or 3. Returns ``None`` and reports it when the file is not one.
 
     Args:
         root: The project.

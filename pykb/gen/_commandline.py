@@ -1,6 +1,6 @@
-"""controller-gen's command lines as typed options: ``rbac:roleName=manager-role crd webhook paths=./...``.
+"""Parses controller-gen command lines: ``rbac:roleName=manager-role crd webhook paths=./...``.
 
-Each word has the grammar of a marker without its plus sign; the same parser reads it.
+A word is a marker without its plus sign, and the marker parser reads it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class OutputRule:
 
 @dataclass(frozen=True, slots=True)
 class SourcePath:
-    """One of ``paths``: a folder (or file), and whether the folders below it count too (``./...``)."""
+    """One of ``paths``: a folder or file, and whether it includes the folders below (``./...``)."""
 
     path: str
     recursive: bool
@@ -55,7 +55,7 @@ class SourcePath:
 
 @dataclass(frozen=True, slots=True)
 class CrdOptions:
-    """Options of ``crd``. ``None`` where an option that was left out differs from every value."""
+    """Options of ``crd``. ``None`` means that the option was not given."""
 
     max_description: int | None = None
     allow_dangerous_types: bool = False
@@ -90,12 +90,12 @@ class CommandLine:
     """A whole command line.
 
     Attributes:
-        crd: Its options, ``None`` when the generator was not named.
+        crd: Its options. ``None`` when the generator was not named.
         rbac: Likewise.
         webhook: Likewise.
-        paths: In order; empty when none was given.
-        outputs: Rules by generator; under the empty string the one for all others.
-        skipped: Generators of Go code that were named.
+        paths: In the order given; empty when there are none.
+        outputs: Rules by generator. The empty string holds the rule for all others.
+        skipped: Generators of Go code. pykb accepts their names and does not run them.
     """
 
     crd: CrdOptions | None = None
@@ -112,7 +112,7 @@ class CommandLine:
         return tuple(name for name, options in named.items() if options is not None)
 
     def output_for(self, generator: str) -> OutputRule | None:
-        """Where a generator's files go; ``None`` means to their usual place."""
+        """Where a generator's files go. ``None`` means the default folder."""
         return self.outputs.get(generator, self.outputs.get(""))
 
 
@@ -164,11 +164,11 @@ def _registry() -> MarkerRegistry:
 
 
 def parse_command_line(words: Sequence[str], *, diagnostics: Diagnostics) -> CommandLine:
-    """Read the words after ``pykb generate``; what is wrong is added to the findings, each word on its own.
+    """Parse the words after ``pykb generate``. Each word is checked on its own.
 
     Args:
-        words: As the shell gave them.
-        diagnostics: Takes what is wrong.
+        words: As the shell passes them.
+        diagnostics: Gets what is wrong.
     """
     return _Reader(diagnostics).read(words)
 

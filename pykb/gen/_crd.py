@@ -1,4 +1,4 @@
-"""The CRD generator: API modules in, one file a kind out."""
+"""The CRD generator. Reads API modules and makes one file per kind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pykb.project import content
 def generate_crds(
     sources: Sources, options: GenerateOptions, header: str, diagnostics: Diagnostics
 ) -> tuple[tuple[Artifact, ...], tuple[Crd, ...]]:
-    """The CRD files of all kinds, and what they were made of."""
+    """Generate the CRD files of all kinds. Returns the files and the CRDs in them."""
     if not sources.modules:
         return (), ()
     from pykb.gen.emit.crd import crd_object
@@ -49,12 +49,15 @@ _ETCD_LIMIT = 1_572_864
 
 
 def _check_size(document: dict[str, object], crd: Crd, diagnostics: Diagnostics) -> None:
-    """Client-side apply keeps a copy in an annotation; etcd takes requests of 1.5 MiB."""
+    """Report a CRD that is too large.
+
+    Client-side apply keeps a copy of the object in an annotation. etcd limits a request to 1.5 MiB.
+    """
     import orjson
 
     try:
         size = len(orjson.dumps(document))
-    except TypeError:  # a bound that 64 bits do not hold
+    except TypeError:  # a bound that does not fit in 64 bits
         size = len(json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode())
     if size <= _ANNOTATION_LIMIT:
         return
@@ -75,7 +78,10 @@ def _check_size(document: dict[str, object], crd: Crd, diagnostics: Diagnostics)
 
 
 def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnostics) -> list[Crd]:
-    """The CRDs of all kinds, checked; with an error among the findings they are as right as could be made out."""
+    """Find and check the CRDs of all kinds.
+
+    With an error among the findings, the CRDs may be incomplete.
+    """
     from pykb.gen._assemble import assemble
     from pykb.gen._kinds import find_kinds
     from pykb.gen._load import importing, load
@@ -106,8 +112,11 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
 
 
 def _converted_kinds(root: Path, diagnostics: Diagnostics) -> frozenset[GroupKind]:
-    """The kinds that have a conversion webhook; that PROJECT cannot be read is said, since CRDs depend on it."""
-    if b"conversion" not in content(root):  # hardly any project; to load a YAML parser for it takes longer
+    """The kinds that have a conversion webhook.
+
+    Reports a PROJECT file that cannot be read, since CRDs depend on it.
+    """
+    if b"conversion" not in content(root):  # saves loading the YAML parser in most projects
         return frozenset()
     from pykb.project.file import read
 

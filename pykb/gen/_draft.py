@@ -1,4 +1,7 @@
-"""A schema while constraints of Python and markers put keywords onto it; where the two disagree, it is said here."""
+"""A schema under construction.
+
+Python constraints and markers set its keywords. Contradictions between the two are reported here.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from pykb.gen.ir import Keyword, Place, PropertyNode, Rule, SchemaNode
 
 @dataclass(slots=True)
 class Draft:
-    """A use of a type, and what is said there.
+    """The schema of one use of a type, under construction.
 
     Attributes:
-        node: What is refined; may be a bare reference.
-        effective: The same with references resolved: its type decides what a length is.
+        node: The schema being refined; may be a bare reference.
+        effective: The same schema with references resolved. Its type decides which keyword a length becomes.
         place: The use, for messages.
-        diagnostics: Gets what does not fit.
+        diagnostics: Gets what does not fit the type.
     """
 
     node: SchemaNode
@@ -34,15 +37,15 @@ class Draft:
         return self.effective.type
 
     def report(self, code: Code, message: str, *help_: str, notes: tuple[str, ...] = ()) -> None:
-        """Say what is wrong with the use."""
+        """Report a problem with this use."""
         self.diagnostics.add(code.at(self.place.span, message, notes=notes, help=help_))
 
     def start(self, node: SchemaNode) -> None:
-        """Begin anew, whatever the type says."""
+        """Replace the schema, whatever the type says."""
         self.node = self.effective = node
 
     def change(self, change: Callable[[SchemaNode], SchemaNode]) -> None:
-        """Change the schema, as it is written and as it is seen."""
+        """Apply a change to both ``node`` and ``effective``."""
         is_whole = self.node is self.effective
         self.node = change(self.node)
         self.effective = self.node if is_whole else change(self.effective)
@@ -57,7 +60,10 @@ class Draft:
         self.change(change)
 
     def put_marker(self, name: str, new: Keyword, drops: tuple[str, ...] = ()) -> None:
-        """Set a keyword that a marker says. Python must not say another value; markers were compared when read."""
+        """Set a keyword from a marker. Reports a different value from Python.
+
+        Markers were compared with each other when they were read.
+        """
         old = self.node.keywords.get(name)
         if old is not None and old.spelling and old.value != new.value and name not in self._by_markers:
             self.contradict(new, old)
@@ -65,7 +71,7 @@ class Draft:
         self.put(name, new, drops)
 
     def contradict(self, new: Keyword, old: Keyword) -> None:
-        """Report that a marker says something else than another part of the declaration."""
+        """Report that a marker contradicts another part of the declaration."""
         at = old.span or self.place.span
         self.diagnostics.add(
             CONSTRAINT_CONFLICT.at(
@@ -82,12 +88,12 @@ class Draft:
         self.change(lambda node: node.add(*rules))
 
     def part(self, name: Literal["items", "values"]) -> Draft | None:
-        """The elements of the list, or the values of the map; :meth:`adopt` takes over what was said about them."""
+        """A draft for the list's elements or the map's values. :meth:`adopt` puts the result back."""
         seen: SchemaNode | None = getattr(self.effective, name)
         return None if seen is None else self._part(getattr(self.node, name), seen, f"an element of {self.place.what}")
 
     def field(self, prop: PropertyNode) -> Draft:
-        """A field of the object."""
+        """A draft for a field of the object."""
         said = (self.node.properties or {}).get(prop.name)
         return self._part(said.schema if said else None, prop.schema, f"the field `{prop.name}` of {self.place.what}")
 
@@ -95,13 +101,13 @@ class Draft:
         return Draft(node or SchemaNode(), effective, replace(self.place, what=what), self.diagnostics)
 
     def adopt(self, name: Literal["items", "values"], part: Draft) -> None:
-        """Put a part back."""
+        """Put the draft of a part back into this one."""
         node, effective = {name: part.node}, {name: part.effective}
         self.node = replace(self.node, **node)  # type: ignore[arg-type]  # one of two attributes of one type
         self.effective = replace(self.effective, **effective)  # type: ignore[arg-type]
 
     def adopt_field(self, prop: PropertyNode, part: Draft | None = None, *, required: bool = False) -> None:
-        """Put a field back, or make it required."""
+        """Put the draft of a field back, or make the field required."""
         said = (self.node.properties or {}).get(prop.name)
         refined = said or PropertyNode(prop.name, prop.attribute, SchemaNode(), required=prop.required, span=prop.span)
         refined = replace(refined, required=refined.required or required)
@@ -110,7 +116,7 @@ class Draft:
 
 
 def shown_type(node: SchemaNode) -> str:
-    """The type of a schema with its article, as messages call it."""
+    """The type of a schema with its article, for messages."""
     name = node.type_name
     if name == "any":
         return "of any type"
@@ -118,5 +124,5 @@ def shown_type(node: SchemaNode) -> str:
 
 
 def type_label(node: SchemaNode, span: Span | None) -> tuple[Label, ...]:
-    """The place of a type, with what its schema is."""
+    """A label at the type's place that names its schema type."""
     return (Label(span, f"the schema of this type is `{node.type_name}`"),) if span else ()

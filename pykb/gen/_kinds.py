@@ -1,4 +1,4 @@
-"""The kinds of the loaded modules: classes derived from ``CustomResource``, with their group and version."""
+"""Finds kinds: classes derived from ``CustomResource``, with their group and version."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def find_kinds(
     declarations: Declarations,
     diagnostics: Diagnostics,
 ) -> list[Kind]:
-    """All kinds, sorted by group, kind and version.
+    """Find all kinds, sorted by group, kind and version.
 
     Args:
         modules: Imported API modules.
-        declarations: The source of the classes, and the markers of their packages: ``+groupName``,
-            ``+versionName`` and ``+kubebuilder:skip`` are among them.
-        diagnostics: Gets kinds without a group, and kinds declared twice.
+        declarations: The source of the classes, and the markers of their packages, such as ``+groupName``,
+                ``+versionName`` and ``+kubebuilder:skip``.
+        diagnostics: Gets kinds without a group and kinds declared twice.
     """
     classes = [
         (module, python)
@@ -83,7 +83,7 @@ def _identity(python: type[CustomResource], markers: Mapping[str, object], packa
 def _check_package(
     package: Sequence[Marker], gvk: GroupVersionKind | None, named: NamedType, diagnostics: Diagnostics
 ) -> None:
-    """All that the files of a package say agrees, with each other and with the class."""
+    """Check that the files of a package agree with each other and with the class."""
     check_presence(package, diagnostics)
     first: dict[str, Marker] = {}
     for marker in package:

@@ -1,7 +1,7 @@
-"""Paths into modules: the only place that imports the user's code, and only that of API packages.
+"""Imports the user's API modules. No other code of pykb's generators imports user code.
 
-While a run lasts, ``sys.path`` and ``sys.modules`` hold the project's modules; afterwards they are as before, and no
-bytecode is left in the project.
+``sys.path`` and ``sys.modules`` hold the project's modules during a run and are restored afterwards. No bytecode is
+written into the project.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class LoadedModule:
 
 
 def find_files(root: Path, paths: Sequence[str], diagnostics: Diagnostics) -> list[Path]:
-    """The Python files that the paths name, sorted, each once.
+    """Find the Python files that the paths name, sorted, each once.
 
     Args:
         root: The project; paths are relative to it and cannot leave it.
-        paths: Files or directories, with everything below them; Go's ``./...`` is understood.
-        diagnostics: Gets paths that name nothing.
+        paths: Files or directories, with everything below them. Go's ``./...`` is accepted.
+        diagnostics: Gets paths that do not exist.
     """
     found: dict[Path, None] = {}
     for text in paths:
@@ -93,19 +93,22 @@ def _files(place: Path) -> Iterator[Path]:
 def _is_skipped(name: str, folder: Path, top: Path) -> bool:
     if name.startswith(".") or name in _SKIPPED or (folder / name / "pyvenv.cfg").exists():
         return True
-    if (folder / name / FILE_NAME).is_file():  # another project, as a go.mod is another module
+    if (folder / name / FILE_NAME).is_file():  # a nested project, like a nested go.mod
         return True
     return name in _TESTS and folder == top
 
 
 def is_api_file(path: Path, root: Path, text: str, *, named: bool) -> bool:
-    """Whether a file declares kinds: it is in an ``api`` package, or was named, and mentions the base class."""
+    """Whether a file declares kinds.
+
+    Such a file mentions the base class, and it is in an ``api`` package or was named on the command line.
+    """
     return (named or "api" in path.relative_to(root).parts[:-1]) and _KIND.search(text) is not None
 
 
 @contextlib.contextmanager
 def importing(root: Path) -> Iterator[None]:
-    """The time in which modules of a project can be imported and used."""
+    """Make the project's modules importable inside the ``with`` block."""
     before = dict(sys.modules)
     path = list(sys.path)
     bytecode = sys.dont_write_bytecode
@@ -124,14 +127,14 @@ def importing(root: Path) -> Iterator[None]:
 def _lies_in(module: types.ModuleType, root: Path) -> bool:
     origin = getattr(module, "__file__", None)
     places = [origin] if origin else list(getattr(module, "__path__", []))
-    # What is installed in the project's environment lies below the project, too: to import that twice would break it.
+    # The project's virtual environment may be inside the project. Its packages must not be imported twice.
     return any(
         Path(place).is_relative_to(root) and "site-packages" not in Path(place).parts for place in places if place
     )
 
 
 def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | None:
-    """Import a file of the project by its dotted name; ``None`` when that fails, which is then said."""
+    """Import a file of the project by its dotted name. Returns ``None`` and reports it when that fails."""
     top, name = module_name(path, root)
     package = name.partition(".")[0]
     if package in RESERVED and not _is_loaded_from(package, root):
@@ -147,7 +150,7 @@ def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | Non
         diagnostics.add(_same_name(name, path, Path(other), root))
         return None
     try:
-        # Data of ours goes to stdout, prints of an import do not. Of hidden methods there is a finding.
+        # stdout is for pykb's data, not for prints of imported code. A finding reports hidden methods.
         with contextlib.redirect_stdout(sys.stderr), warnings.catch_warnings():
             warnings.filterwarnings("ignore", r"Field name .* shadows an attribute", UserWarning)
             module = importlib.import_module(name)
@@ -173,7 +176,7 @@ def _same_name(name: str, path: Path, other: Path, root: Path) -> Diagnostic:
 
 
 def _make_room(name: str, root: Path) -> None:
-    """Forget a module of the same name from somewhere else: another project, or something installed."""
+    """Remove a module of the same name that came from another project or an installed package."""
     package = name.partition(".")[0]
     loaded = sys.modules.get(package)
     if loaded is None or _lies_in(loaded, root):
@@ -183,7 +186,7 @@ def _make_room(name: str, root: Path) -> None:
 
 
 def _is_loaded_from(package: str, root: Path) -> bool:
-    """Whether the project is that package itself."""
+    """Whether the package was loaded from this project."""
     loaded = sys.modules.get(package)
     return loaded is not None and _lies_in(loaded, root)
 
@@ -233,7 +236,7 @@ def _remedy(error: BaseException, path: Path, root: Path) -> tuple[str, ...]:
         return _renamed(error, root)
     folders = [folder for folder in path.parents if folder.is_relative_to(root / missing.partition(".")[0])]
     bare = [folder for folder in reversed(folders) if not (folder / "__init__.py").exists()]
-    if bare:  # the file was imported by a shorter name, since a folder above it is no package
+    if bare:  # the file was imported by a shorter name, since a folder above it is not a package
         return tuple(f"touch {_shown(str(folder), root)}/__init__.py" for folder in bare)
     package = sys.modules.get(missing.partition(".")[0])
     if package is not None and _lies_in(package, root):
@@ -242,7 +245,7 @@ def _remedy(error: BaseException, path: Path, root: Path) -> tuple[str, ...]:
 
 
 def _renamed(error: BaseException, root: Path) -> tuple[str, ...]:
-    """A name that a module of the project does not have: a class was renamed, and its package still imports it."""
+    """Notes for an import of a name that a project's module lacks, as after a class was renamed."""
     match = re.fullmatch(r"cannot import name '(\w+)' from '([\w.]+)' .*", str(error))
     if match is None or not isinstance(error, ImportError):
         return ()

@@ -1,4 +1,4 @@
-"""Where a file is imported from, and by which name, without taking the place of a module that everybody needs."""
+"""Which directory and which name a file is imported by. Avoids hiding modules of the standard library."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import sys
 from pathlib import Path
 
 RESERVED = sys.stdlib_module_names | {"pykb", "pydantic", "pydantic_core"}
-"""Names that belong to Python's library and to what runs while types are imported."""
+"""Names of the standard library and of packages in use while types are imported."""
 
 
 def module_name(path: Path, root: Path) -> tuple[Path, str]:
     """The directory to import from, and the dotted name.
 
-    Packages are the directories with an ``__init__.py``. A file of none is a module of its own, by its plain name.
-    Where that, or the name of a file beside it, is one of Python's own (``types.py``), the folder counts as a package,
-    too: imported plainly, it would be taken for Python's.
+    Packages are the directories with an ``__init__.py``. A file outside of a package is a top-level module. If its
+    name, or that of a file beside it, is one of Python's own (``types.py``), the folder counts as a package. Otherwise
+    Python's module would be imported in its place.
 
     Args:
         path: A Python file.
-        root: The project, which nothing is imported from outside of.
+        root: The project. Nothing outside of it is imported.
     """
     parts = [] if path.stem == "__init__" else [path.stem]
     folder = path.parent

@@ -1,4 +1,4 @@
-"""Samples that a cluster would refuse. Reads `config/samples`; judges by the schemas of the run."""
+"""Checks the samples in `config/samples` against the generated schemas."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLACE = re.compile(r"(?: at|field) `([^`]+)`")
 
 
 def check_samples(root: Path, crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
-    """Find what does not fit its schema. Files that are no manifests are passed over: nothing depends on them."""
+    """Find samples that do not fit their schema. Files that are not manifests are ignored."""
     versions = {(f"{crd.group}/{each.name}", crd.names.kind): each for crd in crds for each in crd.versions}
     for path in sorted((root / SAMPLES).glob("*.yaml")):
         try:
@@ -45,14 +45,14 @@ def check_samples(root: Path, crds: Iterable[Crd], diagnostics: Diagnostics) -> 
 
 
 def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:
-    # The server checks metadata by rules of its own, and drops a status that is a subresource.
+    # The API server has its own rules for metadata, and drops a status that is a subresource.
     judged = {key: value for key, value in data.items() if key != "status" or not version.status}
     value = with_defaults({**judged, "metadata": {}}, version.schema)
     return list(misfits(value, version.schema)) or list(broken_rules(value, version.schema))
 
 
 def _span(name: str, node: yaml.Node, reason: str) -> Span:
-    """The line of the field that a reason names, or of the nearest one around it."""
+    """The line of the field that the reason names, or of the nearest field around it."""
     place = _PLACE.search(reason)
     parts = re.findall(r"[^.\[\]]+", place.group(1)) if place else ()
     keys = [key for key, _ in yaml_text.follow(node, parts)]

@@ -1,4 +1,4 @@
-"""What the project itself says about generation: ``[tool.pykb.generate]`` of pyproject.toml."""
+"""The project's settings for generation: ``[tool.pykb.generate]`` of pyproject.toml."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _NOUNS = {str: "text", int: "a whole number", bool: "`true` or `false`", list: "
 
 
 def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
-    """``[tool.pykb.generate]``, its keys checked."""
+    """Read ``[tool.pykb.generate]`` and check its keys."""
     try:
         text = (root / "pyproject.toml").read_text(encoding="utf-8")
     except OSError:
@@ -55,7 +55,7 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
         problem = str(error).replace(stated[0], "") if stated else str(error)
         diagnostics.add(OPTION.at(Span("pyproject.toml", line, column), f"expected TOML: {problem}"))
         return {}
-    except (ValueError, RecursionError) as error:  # a number of too many digits, or nesting
+    except (ValueError, RecursionError) as error:  # a number with too many digits, or too deep nesting
         diagnostics.add(OPTION.at(Span("pyproject.toml", 1, 1), f"expected TOML: {error}"))
         return {}
     for key in own:

@@ -1,7 +1,7 @@
-"""Types as declared: the Python object together with what stands in its source.
+"""Types as declared: the Python object together with its source.
 
 A class, ``NewType``, ``type`` statement or ``Annotated`` alias becomes a :class:`NamedType`; built-in types have no
-declaration, since none of their prose goes into a schema.
+declaration, since their docstrings do not go into a schema.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _BUILT_IN = "pykb.api."
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedType:
-    """A type with a name; compared by identity, there is one for each Python object.
+    """A type with a name. There is one for each Python object, and they are compared by identity.
 
     Attributes:
-        name: What messages call it.
-        python: The class, ``NewType``, ``TypeAliasType``, or the object that an alias stands for.
-        declaration: Its place in the source; ``None`` for built-in types and those made at run time.
+        name: The name in messages.
+        python: The class, ``NewType``, ``TypeAliasType``, or the value of an alias.
+        declaration: Its place in the source; ``None`` for built-in types and types made at run time.
         built_in: Whether it is one of pykb's own Kubernetes types.
     """
 
@@ -53,7 +53,7 @@ class NamedType:
 
 @dataclass(slots=True)
 class Declarations:
-    """Finds the source of types; reads each file once."""
+    """Finds the source of types. Reads each file once."""
 
     root: Path
     registry: MarkerRegistry
@@ -67,7 +67,7 @@ class Declarations:
     _packages: dict[Path, tuple[Marker, ...]] = field(default_factory=dict)
 
     def read(self, path: Path, text: str, *, always: bool = True) -> SourceFile | None:
-        """What is declared in a file; ``None`` for one without markers, unless it is ``always`` wanted."""
+        """The declarations of a file. ``None`` for a file without markers, unless ``always`` is set."""
         shown = self.shown(path)
         found = self._files.get(shown)
         if found is None:
@@ -109,9 +109,10 @@ class Declarations:
         return found
 
     def package_markers(self, folder: Path) -> tuple[Marker, ...]:
-        """What the modules of a package say about it, as the files of a Go package do, whichever of them a run reads.
+        """The package markers in all modules of a package, even in those that the run does not read.
 
-        A folder without ``__init__.py`` is no package: only what was read of it counts.
+        A Go package works in the same way. A folder without ``__init__.py`` is not a package, and only the files of it
+        that were read count.
         """
         if not (folder / "__init__.py").is_file():
             return tuple(m for s in self._files.values() if self.path(s).parent == folder for m in s.package_markers)
@@ -122,11 +123,11 @@ class Declarations:
         return found
 
     def path(self, source: SourceFile) -> Path:
-        """Where a file lies."""
+        """The path of a file."""
         return self.root / source.path
 
     def _glance(self, path: Path) -> SourceFile | None:
-        """A file with markers, of which nothing is said if this run does not read it otherwise."""
+        """Read a file with markers. Its findings are dropped unless the run reads it anyway."""
         known = self._files.get(self.shown(path))
         if known is not None:
             return known
@@ -164,9 +165,9 @@ class Declarations:
         return found
 
     def alias_names(self, module: types.ModuleType) -> Mapping[str, NamedType]:
-        """The names in a module's namespace that stand for declared aliases, its own and imported ones.
+        """The names of declared aliases in a module's namespace, its own and imported ones.
 
-        The ``python`` of each is a stand-in that can be used in an annotation in the alias's place.
+        The ``python`` of each is a stand-in for the alias that can be used in an annotation.
         """
         self.of_module(module.__name__)
         if not self._aliases:
@@ -197,13 +198,13 @@ class Declarations:
     def _learn_aliases(self, source: SourceFile, module: types.ModuleType) -> None:
         for declaration in source.types.values():
             value = vars(module).get(declaration.name)
-            # An alias with nothing of its own is what it stands for. A class or NewType under another name has its own
-            # declaration; other values are told apart by identity.
+            # An alias without markers or description equals its value. A class or NewType under another name has
+            # its own declaration. Other values are compared by identity.
             own = declaration.markers or declaration.description
             if declaration.kind is not TypeKind.ALIAS or not own or isinstance(value, type | typing.NewType):
                 continue
             if type(value).__name__ == "TypeAliasType":
-                continue  # a `type` statement makes an object that Python itself remembers
+                continue  # a `type` statement already makes an object of its own
             stand_in = _stand_in(declaration.name, value)
             named = NamedType(declaration.name, stand_in, declaration)
             self._aliases[id(value)] = self._named[id(stand_in)] = named

@@ -1,4 +1,4 @@
-"""Manifests as an API server reads them: go-yaml v2's YAML, which differs from PyYAML's in what a plain scalar is."""
+"""Reads manifests as an API server does. go-yaml v2 and PyYAML resolve plain scalars differently."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 class ManifestLoader(yaml_text.Loader):
-    """A loader: `1e3` is a number; `=`, `12:30:45` and dates are texts; `y` is a truth value."""
+    """A loader with go-yaml's rules: `1e3` is a number; `=`, `12:30:45` and dates are texts; `y` is a boolean."""
 
     def resolve(self, kind: type[yaml.Node], value: Any, implicit: Any) -> str:
-        """The tag of a node that has none."""
+        """The tag of a node without an explicit one."""
         if kind is not yaml.ScalarNode:
             return str(super().resolve(kind, value, implicit))  # type: ignore[no-untyped-call]
         if not implicit[0]:
@@ -27,13 +27,13 @@ class ManifestLoader(yaml_text.Loader):
         return _MERGE if value == "<<" else _PLAIN
 
     def construct_document(self, node: yaml.Node) -> object:
-        """The value of a document, all at once."""
+        """The value of a document, built completely."""
         self.deep_construct = True
         value: object = super().construct_document(node)
         return value
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        """A mapping whose keys are texts, as JSON has them."""
+        """A mapping with texts as keys, as in JSON."""
         found = super().construct_mapping(node, deep)
         return {str(key).lower() if isinstance(key, bool) else str(key): value for key, value in found.items()}
 
@@ -42,7 +42,7 @@ class ManifestLoader(yaml_text.Loader):
         return plain_value(node.value)
 
     def construct_merge(self, node: yaml.ScalarNode) -> str:
-        """A `<<` that is no key."""
+        """A `<<` that is not a key."""
         return str(node.value)
 
 
@@ -54,7 +54,7 @@ def load_manifest(text: str) -> object:
     """The one document of a text, as plain data.
 
     Raises:
-        yaml.YAMLError: It is no YAML, or more than one document.
+        yaml.YAMLError: The text is not YAML, or has more than one document.
     """
     value: object = yaml_text.load(text, ManifestLoader)
     return value

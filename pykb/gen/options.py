@@ -1,4 +1,4 @@
-"""What one run is asked to do."""
+"""The options of one run."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ DEFAULT_FOLDERS: Mapping[str, str] = {"crd": "config/crd/bases", "rbac": "config
 
 @dataclass(frozen=True, slots=True)
 class GenerateOptions:
-    """The options of ``pykb generate``, whichever way they were given.
+    """The options of ``pykb generate``, from the command line and the settings.
 
     Attributes:
         root: The project's directory; paths are relative to it.
         generators: Which of ``crd``, ``rbac``, ``webhook`` to run.
-        paths: What to read; the whole project when empty.
+        paths: The paths to read. Empty means the whole project.
         role_name: The name of the generated role, unless a marker names another.
         rbac_file_name: The file for roles.
-        header_file: A text put before the first document of each file; relative to the project.
-        year: Stands for ``YEAR`` in it.
-        headers: Header file and year of single generators, which win over the two above.
-        max_description: The length of a description in bytes; ``None`` for any, 0 for none at all.
-        allow_dangerous_types: Whether floats are let through.
+        header_file: The file with the text before the first document of each file, relative to the project.
+        year: The year that replaces ``YEAR`` in it.
+        headers: Header file and year of single generators. They override the two above.
+        max_description: The maximum length of a description in bytes. ``None`` means no limit, 0 no descriptions.
+        allow_dangerous_types: Whether floats are allowed.
         embedded_metadata: Whether an embedded ObjectMeta has its known fields.
-        says_bare_metadata: Whether one without is said, since nobody asked for it.
-        compatible_with: The controller-gen version to write into CRDs, as ``v0.23.0``; none by default.
-        preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields`` of CRDs, when it must be written.
-        builtin_descriptions: A file with the OpenAPI of a cluster, relative to the project; the descriptions of
-            built-in types come from there, and they have none without it.
+        says_bare_metadata: Whether to report one without them.
+        compatible_with: The controller-gen version to write into CRDs, such as ``v0.23.0``; none by default.
+        preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields`` of CRDs, if it must be written.
+        builtin_descriptions: A file with a cluster's OpenAPI document, relative to the project. It has the
+                    descriptions of built-in types, which are left out without it.
     """
 
     root: Path

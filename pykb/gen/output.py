@@ -1,4 +1,4 @@
-"""Where artifacts go: into directories, to standard output, nowhere, or only compared."""
+"""Decides where artifacts go: into directories, to standard output, or nowhere. Compares them for ``--check``."""
 
 from __future__ import annotations
 
@@ -35,13 +35,16 @@ class OutputRules:
 
 
 def common_folder(root: Path, rules: OutputRules, generators: Iterable[str]) -> Path:
-    """The folder that everything is written below: the project, or the nearest one that the outputs have in common."""
+    """The common parent of all output: the project, or the nearest folder that contains all outputs."""
     places = [root.resolve(), *((root / folder).resolve() for folder in rules.written(generators))]
     return Path(os.path.commonpath(places))
 
 
 def check_places(root: Path, rules: OutputRules, generators: Iterable[str]) -> Iterator[Diagnostic]:
-    """Output directories outside of the project; a repository could name any in its settings."""
+    """Report output directories outside of the project.
+
+    The settings of a cloned repository could name any directory.
+    """
     for folder in rules.written(generators):
         if not (root / folder).resolve().is_relative_to(root.resolve()):
             yield PATH_OUTSIDE.at(
@@ -55,7 +58,7 @@ def check_places(root: Path, rules: OutputRules, generators: Iterable[str]) -> I
 def texts(
     root: Path, artifacts: Mapping[str, Iterable[Artifact]], rules: OutputRules, *, below: Path | None = None
 ) -> dict[str, str]:
-    """What the files of a run hold, by path; paths are relative to ``below``, the project by default."""
+    """The texts of a run's files by path. Paths are relative to ``below``, by default the project."""
     found: dict[str, str] = {}
     for generator, files in artifacts.items():
         if generator not in rules.discarded | rules.printed:
@@ -65,7 +68,7 @@ def texts(
 
 
 def moved(path: str, root: Path, below: Path | None) -> str:
-    """A path of the project, as it is called from another folder."""
+    """A path of the project, relative to another folder."""
     if below is None or below == root.resolve():
         return path
     return Path(os.path.relpath((root / path).resolve(), below)).as_posix()
@@ -79,11 +82,11 @@ def printed(artifacts: Mapping[str, Iterable[Artifact]], rules: OutputRules) -> 
 
 
 def check(plan: Plan, *, command: str = "pykb generate") -> tuple[str, Diagnostics]:
-    """What ``--check`` says: a diff, and one finding for each file that is not up to date.
+    """The output of ``--check``: a diff, and one finding for each file that is not up to date.
 
     Args:
-        plan: What the run would change.
-        command: What to type to change it.
+        plan: The changes that the run would make.
+        command: The command that makes the changes.
     """
     diagnostics = Diagnostics()
     for change in plan.changes:

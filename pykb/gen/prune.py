@@ -1,7 +1,7 @@
-"""Stale files: what a generator wrote for kinds and markers that are gone. A user's own file is never one of them.
+"""Finds stale files: those generated for kinds and markers that do not exist any more. Never a user's own file.
 
-A CRD is removed. Roles and webhook configurations stay and are emptied: kustomizations and bindings name them, and a
-cluster keeps what it was given until something else is applied.
+A CRD is removed. Roles and webhook configurations are emptied and stay, since kustomizations and bindings name them,
+and a cluster keeps the old objects until new ones are applied.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ _NAME = re.compile(r"(?P<group>[a-z0-9.-]+)_(?P<plural>[a-z0-9-]+)\.yaml")
 def stale_files(
     root: Path, options: GenerateOptions, rules: OutputRules, result: GenerateResult, diagnostics: Diagnostics
 ) -> dict[str, str | None]:
-    """What a run over the whole project changes beside the files that it makes: their texts, none for one that goes.
+    """The stale files of a run over the whole project, with their new texts; ``None`` for a file to remove.
 
     Args:
         root: The project.
-        options: What was asked for.
-        rules: Where files go; what is printed or discarded has none.
-        result: What was made.
-        diagnostics: Gets what is lost by it.
+        options: The options of the run.
+        rules: Where files go. Printed or discarded output has no stale files.
+        result: The result of the run.
+        diagnostics: Gets what is lost with the files.
     """
     own = {name for name in result.artifacts if name not in rules.printed | rules.discarded}
     found: dict[str, str | None] = {}
@@ -70,7 +70,7 @@ def _project(root: Path) -> Project:
 
 
 def emptied(root: Path, path: str) -> str | None:
-    """A manifest of roles or webhooks without what they held; ``None`` where a generator did not write all of it."""
+    """A manifest of roles or webhooks, emptied. ``None`` when a generator did not write all of it."""
     text = _text(root / path)
     header, *bodies = re.split(r"^---\n", text, flags=re.MULTILINE)
     documents = [_generated(body) for body in bodies]
@@ -82,7 +82,7 @@ def emptied(root: Path, path: str) -> str | None:
 
 
 def _text(path: Path) -> str:
-    """The text of a file; nothing where there is none, or a link, which no generator makes."""
+    """The text of a file; empty when it does not exist or is a link, since no generator makes links."""
     try:
         return "" if path.is_symlink() else path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
@@ -90,7 +90,7 @@ def _text(path: Path) -> str:
 
 
 def _generated(body: str) -> dict[str, object] | None:
-    """A document as a generator writes it, emptied."""
+    """A generated document, emptied."""
     import yaml
 
     from pykb.gen.manifest import load_manifest
@@ -156,14 +156,14 @@ def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: Callable[[]
     """Files to remove from the directory of CRDs, by their paths.
 
     A file is stale when all of this holds: no kind generates it any more; it is named ``<group>_<plural>.yaml`` for the
-    CRD in it; the group is one of the project's; and every byte of the document is as a generator writes it, so that
-    a file which somebody wrote or edited by hand stays. So does a link, which no generator makes.
+    CRD in it; the group is one of the project's; and every byte of the document is as a generator writes it. A file
+        that somebody wrote or edited by hand stays. A link also stays, since no generator makes links.
 
     Args:
         root: The project.
         folder: Where CRDs are, relative to it.
         kept: The names of the files that this run writes.
-        groups: Gives the API groups of the project; asked only when there are other files.
+        groups: Gives the API groups of the project. Called only when there are other files.
     """
     names = frozenset(kept)
     others = [path for path in sorted((root / folder).glob("*.yaml")) if path.name not in names]

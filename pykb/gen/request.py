@@ -1,4 +1,4 @@
-"""What was asked on the command line and in pyproject.toml, as options and output rules."""
+"""Merges the command line and pyproject.toml into options and output rules."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from pykb.gen.options import DEFAULT_FOLDERS, GENERATORS, GenerateOptions
 from pykb.gen.output import OutputRules, check_places
 
 FROM_CLUSTER = "cluster"
-"""Given for a file of descriptions, it means those of the cluster of the kubeconfig."""
+"""The value that means the descriptions of the kubeconfig's cluster, in place of a file."""
 _COMPAT = re.compile(r"controller-gen=(?P<version>v\d+\.\d+\.\d+\S*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The command line; ``None`` where it says nothing.
+    """The options of the command line; ``None`` for those not given.
 
-    ``folder`` is where it was typed: its paths are relative to that, those of the settings to the project.
+    ``folder`` is the working directory. Paths of the command line are relative to it, those of the settings to the
+    project.
     """
 
     words: tuple[str, ...] = ()
@@ -58,13 +59,13 @@ class Given:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A run and where its files go.
+    """The options of a run, and where its files go.
 
     Attributes:
         options: What to generate.
         rules: Where to.
-        is_whole_project: Whether everything was read, so that files without a kind are stale.
-        allow_breaking: Whether incompatible changes are nobody's concern.
+        is_whole_project: Whether the whole project was read. Only then are files without a kind stale.
+        allow_breaking: Whether incompatible changes are allowed.
     """
 
     options: GenerateOptions
@@ -79,7 +80,7 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     Args:
         root: The project.
         given: The command line.
-        diagnostics: Gets what makes no sense.
+        diagnostics: Gets invalid options and settings.
     """
     settings = read_settings(root, diagnostics)
     line = parse_command_line(given.words, diagnostics=diagnostics)
@@ -99,7 +100,7 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
         settings.get("generate-embedded-object-meta"),
         default=None,
     )
-    is_peers = any({*":="} & {*word} for word in given.words)  # controller-gen's words have controller-gen's default
+    is_peers = any({*":="} & {*word} for word in given.words)  # controller-gen's words have its defaults
     options = GenerateOptions(
         root=root,
         generators=generators,
@@ -136,7 +137,7 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     _check_values(options, given, settings, diagnostics)
     output_dir = _first(typed.optional(given.output_dir), settings.get("output-dir"), default=None)
     rules = _rules(output_dir, given, line, typed)
-    if not given.allow_outside:  # said before the work; and never allowed by a setting, which a clone brings along
+    if not given.allow_outside:  # not a setting: a cloned repository brings its own
         diagnostics.extend(check_places(root, rules, generators))
     if given.check and rules.printed:
         diagnostics.add(
@@ -191,7 +192,7 @@ def _check_values(
 
 
 def _first(*values: Any, default: Any) -> Any:
-    """The first that says something."""
+    """The first value that is set."""
     return next((value for value in values if value is not None), default)
 
 

@@ -1,4 +1,4 @@
-"""One run: options in, artifacts and diagnostics out. Nothing is written and nothing is printed here."""
+"""Runs the generators: options in, artifacts and diagnostics out. Does not write or print anything."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pykb.markers.registry import MarkerRegistry, builtin_registry
 
 @dataclass(frozen=True, slots=True)
 class GenerateResult:
-    """What a run made.
+    """The result of a run.
 
     Attributes:
-        artifacts: The files of each generator; a generator that found nothing has none.
-        diagnostics: All findings. With an error among them, nothing of this may be written.
-        groups: The API groups of the kinds that were found; files of other groups are none of ours.
-        crds: The CRDs, with the places in the source that they come from.
+        artifacts: The files of each generator. A generator that found nothing has none.
+        diagnostics: All findings. If one is an error, the artifacts must not be written.
+        groups: The API groups of the kinds found. Files of other groups are not touched.
+        crds: The CRDs, with their places in the source.
     """
 
     artifacts: dict[str, tuple[Artifact, ...]]
@@ -35,8 +35,8 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
     """Generate manifests from a project.
 
     Args:
-        options: What to read and make.
-        registry: The markers to know; the built-in ones when not given.
+        options: What to read and to generate.
+        registry: The known markers. Defaults to the built-in ones.
     """
     diagnostics = Diagnostics()
     sources = read_sources(options, registry or builtin_registry(), diagnostics)
@@ -65,7 +65,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
             sources.files, header=_header(options, "webhook", diagnostics), diagnostics=diagnostics
         )
         artifacts["webhook"] = tuple(found)
-    # A finding about what is there says more than that nothing came of it.
+    # Other findings explain more than "nothing was generated".
     if not any(artifacts.values()) and all(found.severity is Severity.NOTE for found in diagnostics):
         diagnostics.add(_nothing(options))
     return GenerateResult(artifacts, diagnostics, frozenset(crd.group for crd in crds), crds)

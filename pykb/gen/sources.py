@@ -1,4 +1,4 @@
-"""The files of a run: read and parsed, the API modules told apart."""
+"""Reads and parses the files of a run, and finds the API modules."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pykb.markers.collect import SourceFile
 from pykb.markers.registry import MarkerRegistry
 
 IMPORTED = "# Made by `pykb import crd`; "
-"""How a module begins that an import made."""
+"""The first text of a module that ``pykb import`` made."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What there is to generate from.
+    """The input of the generators.
 
     Attributes:
         files: The source files that have markers or declare kinds.
@@ -35,7 +35,7 @@ class Sources:
 def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics: Diagnostics) -> Sources:
     """Read all files below the paths.
 
-    Files without a comment that looks like a marker and without a kind are passed over at next to no cost.
+    Files without a comment that looks like a marker and without a kind are skipped quickly.
     """
     root = options.root.resolve()
     declarations = Declarations(root, registry, diagnostics)
@@ -51,7 +51,7 @@ def read_sources(options: GenerateOptions, registry: MarkerRegistry, diagnostics
             diagnostics.add(_unreadable(path, root, error))
             continue
         is_api = is_api_file(path, root, text, named=path in set(named))
-        if not is_api and text.startswith(IMPORTED):  # its markers are for the CRDs of another operator
+        if not is_api and text.startswith(IMPORTED):  # its markers belong to another operator's CRDs
             continue
         source = declarations.read(path, text, always=is_api)
         if source is None:

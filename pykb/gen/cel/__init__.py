@@ -1,4 +1,4 @@
-"""The Common Expression Language as CRDs use it: syntax, and which fields of a schema a rule names.
+"""The Common Expression Language in CRDs: parsing, type checking, cost and evaluation of rules.
 
 Source: the language definition of CEL, and https://kubernetes.io/docs/reference/using-api/cel/.
 """

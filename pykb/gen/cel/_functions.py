@@ -1,6 +1,6 @@
-"""The functions that rules of a CRD can call.
+"""The functions that a CRD's rules can call.
 
-Source: https://kubernetes.io/docs/reference/using-api/cel/, its libraries up to Kubernetes 1.36.
+Source: https://kubernetes.io/docs/reference/using-api/cel/, with the libraries up to Kubernetes 1.36.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The signatures of functions and operators, and which of them fit the types of a call.
+"""The signatures of functions and operators, and overload resolution.
 
 Source: the language definition of CEL, and https://kubernetes.io/docs/reference/using-api/cel/.
 """
@@ -12,8 +12,8 @@ from functools import cache
 
 from pykb.gen.cel.types import DYN, SCALARS, CelType
 
-# One line a function: `receiver.name(arguments) result`, or `namespace::name(arguments) result`; alternatives of a type
-# are separated by `|`. T and K are any type. Kubernetes 1.36 has these in CRDs, and no others (tests/apiserver/gen).
+# One function per line: `receiver.name(arguments) result`, or `namespace::name(arguments) result`; `|` separates
+# alternatives of a type. T and K are any type. This is the full list in CRDs of Kubernetes 1.36 (tests/apiserver/gen).
 _TABLE = """
 string.contains(string) bool
 string.endsWith(string) bool
@@ -188,18 +188,18 @@ _LINE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One signature: the receiver, if any, comes first among the parameters."""
+    """One signature. The receiver, if there is one, is the first parameter."""
 
     parameters: tuple[tuple[CelType, ...], ...]
     result: CelType
 
 
 def result_of(function: str, types: Sequence[CelType]) -> CelType | None:
-    """The type that a call gives.
+    """The result type of a call.
 
     Args:
-        function: Its key: a name, ``sets.contains``, an operator as ``_+_``; methods start with a dot.
-        types: Of the arguments, the receiver first.
+        function: Its key: a name, ``sets.contains``, or an operator such as ``_+_``. Methods start with a dot.
+        types: The types of the arguments, the receiver first.
 
     Returns:
         ``None`` when no signature fits.
@@ -211,7 +211,7 @@ def result_of(function: str, types: Sequence[CelType]) -> CelType | None:
 
 
 def is_same(left: CelType, right: CelType) -> bool:
-    """Whether two types can be one; objects are not told apart."""
+    """Whether two types can be the same. All object types count as the same."""
     return _matches(left, right, {}) or _matches(right, left, {})
 
 
@@ -248,13 +248,13 @@ def _table() -> Mapping[str, tuple[Overload, ...]]:
 
 @cache
 def function_names() -> frozenset[str]:
-    """The names of all functions, without what stands before them."""
+    """The names of all functions, without receiver or namespace."""
     return frozenset(key.rpartition(".")[2] for key in _table() if not key.startswith("_"))
 
 
 @cache
 def namespaces() -> frozenset[str]:
-    """The names that functions stand behind, as in ``sets.contains``."""
+    """The namespaces of functions, such as ``sets`` in ``sets.contains``."""
     return frozenset(key.partition(".")[0] for key in _table() if key.partition(".")[0].isalpha() and "." in key)
 
 

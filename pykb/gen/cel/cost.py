@@ -1,6 +1,6 @@
-"""The apiserver's estimate of what a call costs at worst, and how long its result can be.
+"""The apiserver's estimate of the worst-case cost of a call and the size of its result.
 
-A unit is about one step of evaluation; texts cost a tenth of their bytes, regular expressions a quarter.
+A unit is about one step of evaluation. A text costs a tenth of its bytes, a regular expression a quarter.
 Source: cel-go's static cost analysis with the apiserver's additions (KEP-2876).
 """
 
@@ -12,17 +12,17 @@ from dataclasses import replace
 from pykb.gen.cel.types import ENDLESS, CelType
 
 RULE_BUDGET = 10_000_000
-"""What one rule may cost."""
+"""The budget of one rule."""
 CRD_BUDGET = 100_000_000
-"""What all rules of a version may cost together."""
+"""The budget of all rules of a version together."""
 LIST_COST, MAP_COST, MESSAGE_COST = 10, 30, 40
 LOOP_COSTS = {"all": 3, "exists": 4, "exists_one": 2, "existsOne": 2, "filter": 3 + LIST_COST, "map": 2 + LIST_COST}
-"""What a loop costs for each element beside its argument: reading and setting the result, and its own condition."""
+"""The cost of one iteration besides its argument: to read and set the result, and to check the loop's condition."""
 _TEXT = 0.1
 _PATTERN = 0.25
 _SCALARS = frozenset({"bool", "int", "uint", "double", "duration", "timestamp", "type"})
 _EQUATABLE = frozenset({"url", "ip", "cidr", "quantity", "semver", "format", "null"})
-# The whole receiver, or the only argument, is read once.
+# These read the whole receiver, or the only argument, once.
 _READERS = frozenset(
     [
         *("url", "isURL", "quantity", "isQuantity", "ip", "isIP", "cidr", "isCIDR", "semver", "isSemver"),
@@ -34,29 +34,29 @@ _KEEPS_SIZE = frozenset({".lowerAscii", ".upperAscii", ".trim", ".substring", ".
 
 
 def add(*costs: int) -> int:
-    """A sum that does not grow beyond what can be told."""
+    """The sum of costs, at most ``ENDLESS``."""
     return min(sum(costs), ENDLESS)
 
 
 def times(count: int, cost: int) -> int:
-    """A product of the same kind."""
+    """The product of count and cost, at most ``ENDLESS``."""
     return min(count * cost, ENDLESS)
 
 
 def scaled(size: int, factor: float) -> int:
-    """A size times the cost of a unit of it, rounded up."""
+    """A size times the cost of one unit of it, rounded up."""
     return ENDLESS if size >= ENDLESS else int(-(-size * round(factor * 100) // 100))
 
 
 def size_of(kind: CelType) -> int:
-    """What comparing a value takes, in units of its size."""
+    """The cost of comparing a value, in units of its size."""
     return 0 if kind.kind in _SCALARS | _EQUATABLE else kind.size
 
 
 def call_cost(  # noqa: C901 - one branch for each way of counting
     function: str, types: Sequence[CelType], costs: Sequence[int]
 ) -> int:
-    """What a call costs, its arguments included."""
+    """The cost of a call, including its arguments."""
     arguments = add(*costs)
     match function:
         case "_&&_" | "_||_":
@@ -96,7 +96,7 @@ def _elements(kind: CelType) -> int:
 
 
 def sized(function: str, types: Sequence[CelType], result: CelType) -> CelType:
-    """The type of a result with the worst case of its length."""
+    """The type of a result with its worst-case size."""
     if result.kind not in {"string", "bytes", "list"} or not types:
         return result
     match function:

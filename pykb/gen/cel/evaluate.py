@@ -1,8 +1,8 @@
-"""What a rule says of a value that is known when a CRD is made: its default.
+"""Evaluates a rule on a default, a value that is known when a CRD is generated.
 
-Only what is certain counts. Whatever this does not know (times, quantities, functions of Kubernetes' own) makes the
-result unknown, and an unknown result is no finding. The API server judges a default as it stands: what defaults of
-inner fields would add to it is not there.
+Only certain results count. Times, quantities and the functions of Kubernetes are not known here: they make the result
+unknown, and an unknown result is not a finding. The API server validates a default as it is written, without the
+defaults of its inner fields.
 """
 
 from __future__ import annotations
@@ -24,32 +24,35 @@ _LARGEST = 2**63
 
 
 class Unknown(Exception):  # noqa: N818 - an answer, not an error
-    """The value of an expression cannot be told here."""
+    """The value of an expression is not known here."""
 
 
 class Failed(Exception):  # noqa: N818 - what CEL calls an error
-    """An expression has no value, which the API server takes for a broken rule; says why."""
+    """The evaluation failed. The API server treats this as a violation. The message says why."""
 
 
 class _Opaque:
-    """A value of which only this is known: it is there."""
+    """A value that is present and otherwise unknown."""
 
 
 class _Nothing:
-    """An optional without a value: what `?.` selects of a value that has no fields."""
+    """An empty optional: the result of `?.` on a value without fields."""
 
 
 def verdict(
     rule: str, value: object, schema: SchemaNode, *, matches: Callable[[str, str], bool], has_old: bool = True
 ) -> str | None:
-    """Why a value certainly breaks a rule of its schema; empty where the rule is simply false, ``None`` if it may hold.
+    """Judge whether a value certainly violates a rule of its schema.
 
     Args:
         rule: The expression.
-        value: Plain JSON data that fits the schema otherwise.
+        value: Plain JSON data that fits the rest of the schema.
         schema: The schema with the rule, without references.
-        matches: Whether a pattern is found in a text, by RE2's rules.
-        has_old: Whether ``oldSelf`` is a value: then the API server takes the default for the old value, too.
+        matches: Searches a text for a pattern, with RE2's syntax.
+        has_old: Whether ``oldSelf`` has a value. The API server then uses the default for the old value as well.
+
+    Returns:
+        Why the evaluation fails; empty when the rule is false; ``None`` when it may hold.
     """
     try:
         seen = _seen(value, schema)
@@ -67,7 +70,7 @@ _NOTHING = _Nothing()
 
 
 def _seen(value: object, schema: SchemaNode) -> object:
-    """A value as CEL sees it."""
+    """A value as CEL represents it."""
     if schema.all_of or (isinstance(value, str) and schema.get("format") in _OPAQUE_FORMATS):
         return _OPAQUE
     if isinstance(value, Mapping):
@@ -145,7 +148,7 @@ class _Evaluation:
         return _operator(name, given)
 
     def _logic(self, arguments: tuple[Expression, ...], names: Mapping[str, object], *, decides: bool) -> bool:
-        """Either side decides alone, also when the other is unknown."""
+        """``&&`` or ``||``. One side can decide even when the other is unknown."""
         problems: list[Unknown | Failed] = []
         for argument in arguments:
             try:
@@ -175,7 +178,7 @@ class _Evaluation:
         try:
             return self._over(items, node.function, variable.name, body, names)
         except Failed:
-            raise Unknown from None  # other elements may decide alone
+            raise Unknown from None  # another element may decide the result
 
     def _over(
         self,
@@ -242,7 +245,7 @@ def _literal(node: Literal) -> object:
 
 
 def _text(written: str) -> object:
-    """The text of a literal; Python's differ in few escapes, which are left to the server."""
+    """The text of a literal. Escapes that Python reads differently are left to the server."""
     if not re.match(r"[rR]?[\"']", written) or re.search(r"\\[?`]", written):
         return _OPAQUE
     try:
@@ -277,7 +280,7 @@ def _operator(name: str, given: list[object]) -> object:
     if name in _COMPARISONS and kinds in ({"string"}, {"bool"}):
         return _COMPARISONS[name](*given)
     if name in _COMPARISONS or name in _ARITHMETIC:
-        # What has one type was checked before: one side is an integer or a text, and now it is the wrong one.
+        # Types were checked before. Only an int-or-string value can have the wrong type here.
         raise Unknown if kinds == {"list"} else _no_overload()
     raise Unknown
 
@@ -305,7 +308,7 @@ def _no_overload() -> Failed:
 
 
 def _arithmetic(name: str, given: list[object]) -> object:
-    """Of whole numbers only: division cuts towards zero, and what 64 bits do not hold is an error of the rule."""
+    """Integer arithmetic. Division truncates toward zero, and an overflow of 64 bits is an evaluation error."""
     match name, given:
         case "-_", [int() as number]:
             found = -number

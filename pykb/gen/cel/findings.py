@@ -9,7 +9,7 @@ from pykb.gen.cel.types import DYN, CelType
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A name that means nothing, with the nearest that does."""
+    """An unknown name, with the most similar known one."""
 
     what: str  # "field", "variable", "function"
     name: str
@@ -19,7 +19,7 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Mistype:
-    """A call or operator on values that it does not take."""
+    """A call or operator with operands of the wrong type."""
 
     message: str
     offset: int
@@ -31,13 +31,13 @@ class Findings:
     """What was seen in a rule.
 
     Attributes:
-        unknown: Names that mean nothing.
-        reserved: Fields that need to be escaped for older servers.
+        unknown: Unknown names.
+        reserved: Fields that older API servers need escaped.
         mistyped: Calls that do not fit the types of their arguments.
-        patterns: Regular expressions that it spells out, with their offsets.
-        uses_old_self: Whether the value before the update is named.
-        type: Of the result.
-        cost: The worst case of one evaluation.
+        patterns: Regular expressions in literals, with their offsets.
+        uses_old_self: Whether the rule uses ``oldSelf``.
+        type: The type of the result.
+        cost: The worst-case cost of one evaluation.
     """
 
     unknown: list[Unknown] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Text into a syntax tree, by recursive descent."""
+"""Parses the text of a rule into a syntax tree, by recursive descent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pykb.gen.cel.syntax import (
 )
 from pykb.meta.cel import RESERVED
 
-# Binary operators by strength; all lean to the left.
+# Binary operators by precedence; all are left-associative.
 _STRENGTH = {
     **dict.fromkeys(("||",), 1),
     **dict.fromkeys(("&&",), 2),
@@ -31,10 +31,10 @@ _DEEPEST = 100
 
 
 def parse(text: str) -> Expression:
-    """The tree of an expression.
+    """Parse an expression.
 
     Raises:
-        CelSyntaxError: It is none; says where.
+        CelSyntaxError: The text is not an expression. The error says where.
     """
     if half := re.search("[\ud800-\udfff]", text):
         raise CelSyntaxError("half a surrogate pair is no character", half.start())
@@ -64,14 +64,14 @@ class _Reader:
         return self._next.text in texts and self._next.kind in {"punctuation", "name"}
 
     def expect(self, text: str, what: str = "") -> Token:
-        """The next word, which must be this one."""
+        """Read the next token, which must be this one."""
         token = self._next
         if (token.kind if text == "end" else token.text) != text:
             raise _unexpected(token, what or f"`{text}`")
         return self._take()
 
     def expression(self) -> Expression:
-        """``condition ? yes : no``, or anything below it."""
+        """Parse ``condition ? yes : no``, or anything that binds more tightly."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise CelSyntaxError("the rule is nested too deeply", self._next.offset)
@@ -85,7 +85,10 @@ class _Reader:
         return found
 
     def _binary(self, weakest: int) -> Expression:
-        """Operators at least this strong, by climbing: a level of the grammar costs no frame of its own."""
+        """Parse operators of at least this precedence.
+
+        Precedence climbing needs fewer stack frames than one function per level of the grammar.
+        """
         found = self._unary()
         while self._is(*_STRENGTH) and (strength := _STRENGTH[self._next.text]) >= weakest:
             operator = self._take()
@@ -168,7 +171,7 @@ class _Reader:
         return tuple(found)
 
     def _items(self, closing: str) -> tuple[tuple[Expression, ...], frozenset[int]]:
-        """The elements of a list, and which of them are left out where there is none."""
+        """The elements of a list, and the indices of the optional ones."""
         found: list[Expression] = []
         optional: set[int] = set()
         while not self._is(closing):
@@ -183,7 +186,7 @@ class _Reader:
         return tuple(found), frozenset(optional)
 
     def _entries(self, *, named: bool) -> tuple[tuple[Expression, ...], frozenset[int]]:
-        """Keys and values in turn, and which values are left out where there is none."""
+        """Keys and values in turn, and the indices of the optional entries."""
         self.expect("{")
         found: list[Expression] = []
         optional: set[int] = set()

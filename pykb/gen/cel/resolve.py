@@ -1,4 +1,4 @@
-"""What a rule means on a schema: its names, its types, and what it costs at worst."""
+"""Resolves a rule against a schema: its names, its types, and its worst-case cost."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from pykb.gen.cel.types import (
 from pykb.gen.ir import SchemaNode
 from pykb.meta.cel import ESCAPES, WORDS
 
-# Field names that are words of the language, or have characters that names cannot have, are written escaped.
+# CEL escapes field names that are its keywords or that contain characters not allowed in identifiers.
 _UNESCAPED = {escape: plain for plain, escape in ESCAPES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The type of a part of a rule, and its cost."""
+    """The type of a subexpression, and its cost."""
 
     type: CelType
     cost: int
@@ -43,16 +43,16 @@ Scope = Mapping[str, CelType]
 
 
 def resolve(tree: Expression, schema: SchemaNode, *, is_root: bool, optional_old_self: bool = False) -> Findings | None:
-    """Look up every name of a rule, and work out its type and cost.
+    """Look up every name of a rule, and find its type and cost.
 
     Args:
         tree: The rule.
-        schema: The value that ``self`` is.
-        is_root: Whether that is a whole object, whose metadata has a name and nothing else.
-        optional_old_self: Whether ``oldSelf`` may be missing, and is an optional value.
+        schema: The schema of ``self``.
+        is_root: Whether ``self`` is a whole object. Rules see only the name in its metadata.
+        optional_old_self: Whether ``oldSelf`` is an optional value.
 
     Returns:
-        ``None`` where the schema says too little of the value for any rule.
+        ``None`` when rules cannot see values of the schema.
 
     Raises:
         CelSyntaxError: The rule is nested too deeply.
@@ -65,7 +65,7 @@ def resolve(tree: Expression, schema: SchemaNode, *, is_root: bool, optional_old
 
 
 def in_scope(tree: Expression, scope: Scope) -> Findings:
-    """Look up every name of an expression that is about other variables.
+    """Look up every name of an expression in a given scope of variables.
 
     Raises:
         CelSyntaxError: It is nested too deeply.
@@ -73,7 +73,7 @@ def in_scope(tree: Expression, scope: Scope) -> Findings:
     walk = _Walk()
     try:
         found = walk.visit(tree, scope)
-    except RecursionError:  # some 300 levels; the API server takes 250
+    except RecursionError:  # about 300 levels; the API server's limit is 250
         raise CelSyntaxError("the rule is nested too deeply", 0) from None
     walk.findings.type, walk.findings.cost = found.type, found.cost
     return walk.findings
@@ -186,7 +186,7 @@ class _Walk:
         return Value(DYN, add(cost, MESSAGE_COST))
 
     def _common(self, tree: Sequence, types: list[CelType]) -> CelType:
-        """The one type of the elements of a list; ``[1, 'a']`` has none."""
+        """The common type of the elements of a list; ``[1, 'a']`` has none."""
         known = [kind for kind in types if kind.kind != "dyn"]
         for other in known[1:]:
             if not is_same(known[0], other):
@@ -241,7 +241,10 @@ class _Walk:
             self.findings.patterns.append((value, tree.offset))
 
     def _macro(self, tree: Call, target: Expression, scope: Scope) -> Value:
-        """``list.all(x, ...)``: the first arguments name variables, the last is evaluated for each element."""
+        """A macro such as ``list.all(x, ...)``.
+
+        The first arguments name variables. The last one is evaluated for each element.
+        """
         owner = self.visit(target, scope)
         is_optional = tree.function in {"optMap", "optFlatMap"}
         if owner.type.kind not in {"list", "map", "dyn", *(["optional"] if is_optional else [])}:
@@ -292,7 +295,7 @@ def _macro_type(function: str, owner: CelType, value: CelType) -> CelType:
 
 
 def _inside(kind: CelType) -> CelType:
-    """What an optional value holds."""
+    """The type inside an optional."""
     return kind.of[0] if kind.kind == "optional" else kind
 
 

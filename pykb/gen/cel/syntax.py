@@ -9,7 +9,10 @@ from typing import NamedTuple
 
 
 class CelSyntaxError(ValueError):
-    """The text is no expression; ``offset`` is where reading stopped, ``length`` how much is wrong there."""
+    """The text is not an expression.
+
+    ``offset`` is the position of the error and ``length`` its length, in characters.
+    """
 
     def __init__(self, message: str, offset: int, length: int = 1) -> None:
         super().__init__(message)
@@ -18,7 +21,7 @@ class CelSyntaxError(ValueError):
 
 
 class Token(NamedTuple):
-    """A word of the language."""
+    """A token."""
 
     kind: str  # "name", "quoted", "number", "string", "bytes", "punctuation", "end"
     text: str
@@ -27,7 +30,7 @@ class Token(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A number, text, truth value or ``null``."""
+    """A number, text, boolean or ``null``."""
 
     kind: str
     offset: int
@@ -76,7 +79,8 @@ class Call:
 class Sequence:
     """A list, or the keys and values of a map or message.
 
-    ``optional`` has the places of the items that a question mark stands before: they are left out where there is none.
+    ``optional`` has the indices of the items marked with a question mark. Such an item is left out when it
+    has no value.
     """
 
     kind: str
@@ -104,15 +108,15 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-# What may follow a backslash in a text: the language is strict about it, unlike Python.
+# What may follow a backslash in a text. Unlike Python, CEL refuses all other escapes.
 _ESCAPE = re.compile(r"""\\(?:[abfnrtv\\?"'`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})""")
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The words of an expression, and an end.
+    """The tokens of an expression, followed by an end token.
 
     Raises:
-        CelSyntaxError: A character starts no word, or a text does not end.
+        CelSyntaxError: A character does not start a token, or a text is not terminated.
     """
     offset = 0
     while offset < len(text):

@@ -1,7 +1,7 @@
-"""CEL's types, as the apiserver makes them from a schema, each with how long its values can be.
+"""CEL's types as the apiserver derives them from a schema, each with the maximum size of its values.
 
-Sizes are worst cases: bytes of a text, elements of a list or map. Where a schema has no bound, a value is as long as a
-request allows. Source: apiserver's CEL declarations (KEP-2876).
+A size counts bytes of a text, or elements of a list or map. Without a bound in the schema, it is the largest that fits
+into a request. Source: apiserver's CEL declarations (KEP-2876).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from pykb.gen.ir import SchemaNode
 
 MAX_REQUEST = 3 * 1024 * 1024
-"""Bytes of a request."""
+"""The maximum size of a request, in bytes."""
 ENDLESS = 2**64 - 1
-"""The size and cost of what nothing bounds."""
+"""The size and cost of an unbounded value."""
 _BYTES_PER_CHARACTER = 4
 _TIME_SIZES = {"duration": 32, "date": 12, "date-time": 22}
 
@@ -24,10 +24,10 @@ class CelType:
     """A type.
 
     Attributes:
-        kind: ``int``, ``string``, ``list``, ``object``, an opaque one such as ``quantity``; ``dyn`` is anything.
-        of: What it is made of: the element of a list, key and value of a map, the value of an optional.
-        size: The worst case of its length.
-        node: The schema of an object, which has the fields.
+        kind: ``int``, ``string``, ``list``, ``object``, or an opaque type such as ``quantity``. ``dyn`` is any type.
+        of: Its type parameters: element of a list, key and value of a map, value of an optional.
+        size: The maximum size of a value.
+        node: The schema of an object.
         has_metadata: Whether an object is a whole resource, with apiVersion, kind and metadata.name.
     """
 
@@ -43,7 +43,7 @@ class CelType:
 
 DYN = CelType("dyn")
 SCALARS = {name: CelType(name, size=1) for name in ("bool", "int", "uint", "double", "null", "type")}
-_KEY = CelType("string", size=0)  # the server does not count it by its length
+_KEY = CelType("string", size=0)  # the server ignores its size
 BOOL, INT = SCALARS["bool"], SCALARS["int"]
 NUMBERS = frozenset({"int", "uint", "double"})
 
@@ -54,14 +54,14 @@ def text(size: int = ENDLESS) -> CelType:
 
 
 def unsized(kind: CelType) -> CelType:
-    """The same type where the server does not look for a bound: `self.key` of a map, as against `self['key']`."""
+    """The same type without its bound. The server ignores the bound for `self.key` of a map, unlike `self['key']`."""
     if kind.kind in SCALARS or kind.kind == "object":
         return kind
     return replace(kind, size=ENDLESS, of=tuple(map(unsized, kind.of)))
 
 
 def type_of_schema(node: SchemaNode, *, has_metadata: bool = False) -> CelType | None:
-    """The type of values of a schema; ``None`` where rules cannot see them."""
+    """The CEL type of a schema; ``None`` when rules cannot see its values."""
     if node.is_int_or_string:
         return CelType("dyn", size=_most_characters(node))
     match node.type:
@@ -130,12 +130,12 @@ def _most_entries(node: SchemaNode) -> int:
 
 
 def most_occurrences(node: SchemaNode) -> int:
-    """How often a value of a schema can occur in a request."""
+    """The maximum number of values of a schema in one request."""
     return MAX_REQUEST // (_least_bytes(node) + 1)
 
 
 def element_bound(node: SchemaNode) -> int | None:
-    """The bound of a list or map that the schema states."""
+    """The maximum number of elements in the schema of a list or map."""
     return _bound(node, "maxItems" if node.type == "array" else "maxProperties")
 
 

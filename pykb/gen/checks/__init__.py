@@ -1,4 +1,4 @@
-"""What the apiserver would refuse, found before it does: each area one module, all of them over every CRD."""
+"""Finds what the apiserver would refuse in a CRD. Each area has a module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pykb.gen.ir import Crd
 
 
 def check(crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
-    """Check CRDs: their schemas field by field, then each as a whole."""
+    """Check CRDs: first their schemas, field by field, then each CRD as a whole."""
     from pykb.gen.checks._definition import check_definition
     from pykb.gen.checks._paths import check_paths
     from pykb.gen.checks._schema import SchemaChecks

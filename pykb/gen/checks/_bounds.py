@@ -1,4 +1,4 @@
-"""Bounds of values and sizes: numbers that the API server can compare, and room between the two."""
+"""Checks bounds of values and sizes: the API server can compare them, and some value fits between them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pykb.diagnostics.codes.crd import BOUNDS
 from pykb.diagnostics.codes.markers import MARKER_CONFLICT
 from pykb.gen.ir import LIMITS, Keyword, SchemaNode
 
-_WHOLE = 2.0**63  # bounds are floats: that of 2**63 - 1 is this one
+_WHOLE = 2.0**63  # bounds are floats, and 2**63 - 1 rounds to this one
 _PAIRS = tuple(dict.fromkeys(LIMITS.values()))
 _Problem = tuple[Keyword, str, tuple[str, ...], tuple[str, ...]]
-"""The bound; what is wrong with it; notes; what to type."""
+"""The bound, the problem, notes, and what to type."""
 
 
 def check_bounds(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
@@ -67,7 +67,7 @@ def _exclusive(bound: str) -> str:
 def _check_room(
     low: tuple[str, Keyword], high: tuple[str, Keyword], node: SchemaNode, what: str, diagnostics: Diagnostics
 ) -> None:
-    """Check that a value lies between two bounds."""
+    """Check that some value lies between two bounds."""
     bounds = (low[1], high[1])
     is_open = tuple(node.get(_exclusive(name)) is True for name, _ in (low, high))
     if not _is_empty(*bounds, *is_open, whole=node.type == "integer") or _was_said(bounds, diagnostics):
@@ -100,6 +100,6 @@ def _is_empty(low: Keyword, high: Keyword, over: bool, under: bool, *, whole: bo
 
 
 def _was_said(bounds: tuple[Keyword, ...], diagnostics: Diagnostics) -> bool:
-    """Two markers of one declaration that contradict each other are reported where they are read."""
+    """Whether the contradiction was reported when the markers of the declaration were read."""
     places = {bound.span for bound in bounds}
     return any(found.code is MARKER_CONFLICT and found.span in places for found in diagnostics)

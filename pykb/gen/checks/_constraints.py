@@ -1,4 +1,4 @@
-"""Keywords of one schema: patterns of RE2, formats, values that fit."""
+"""Checks the keywords of one schema: patterns are RE2, formats are known, values fit."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _TYPES = ("string", "integer", "number", "boolean", "array", "object")
 
 
 _Problem = tuple[Code, str, *tuple[str, ...]]
-"""The mistake; what is wrong; what to type."""
+"""The code of the mistake, the problem, and what to type."""
 
 
 def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:

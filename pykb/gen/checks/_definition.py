@@ -1,4 +1,4 @@
-"""The CRD as a whole: its names, its group, its status."""
+"""Checks the CRD as a whole: its names, its group, its status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _APPROVAL = "api-approved.kubernetes.io"
 
 
 def check_definition(crd: Crd, diagnostics: Diagnostics) -> None:
-    """Names are DNS labels, protected groups are approved, a status subresource has a status."""
+    """Check that names are DNS labels, protected groups are approved, and a status subresource has a status."""
     _check_names(crd, diagnostics)
     if _is_protected(crd.group) and not crd.annotations.get(_APPROVAL):
         diagnostics.add(
@@ -45,7 +45,7 @@ _LONGEST_WARNING = 256
 def _check_metadata(crd: Crd, diagnostics: Diagnostics) -> None:
     for what, pairs in (("an annotation", crd.annotations), ("a label", crd.labels)):
         for key, value in pairs.items():
-            # The server looks at the keys of annotations in lower case.
+            # The API server compares keys of annotations in lower case.
             if not is_qualified_name(key if what == "a label" else key.lower()):
                 reason = "expected letters, digits, `-`, `_` and `.`, with an optional `domain/` before it"
                 diagnostics.add(METADATA_FORM.at(crd.span, f"`{key}` is no name of {what}: {reason}"))

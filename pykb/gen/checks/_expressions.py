@@ -1,4 +1,4 @@
-"""The text of a CEL rule: it parses, its names and types fit the schema, and it stays within the server's budget."""
+"""Checks the text of a CEL rule: its syntax, its names and types, and its cost."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _NAMES = {"rule": "rule", "messageExpression": "`messageExpression`"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an expression stands.
+    """Where an expression is.
 
     Attributes:
-        node: The schema whose values it is about.
-        what: How messages call it.
-        span: In the source.
-        occurrences: How many such values an object can have; ``None`` without a bound.
+        node: The schema that the expression validates.
+        what: The name of the value in messages.
+        span: The place of the expression in the source.
+        occurrences: How many such values an object can have. ``None`` means unbounded.
         diagnostics: Gets what is wrong.
-        is_root: Whether it is a whole object.
+        is_root: Whether the value is a whole object.
     """
 
     node: SchemaNode
@@ -48,12 +48,15 @@ class Place:
         notes: tuple[str, ...] = (),
         severity: Severity | None = None,
     ) -> None:
-        """Say what is wrong with the rule."""
+        """Report a problem with the rule."""
         self.diagnostics.add(code.at(self.span, message, notes=notes, help=help_, severity=severity))
 
 
 def check_expression(text: str, part: str, place: Place, *, optional_old_self: bool = False) -> Findings | None:
-    """Check a rule or the expression of its message; gives what was seen in it, its cost for a whole object."""
+    """Check a rule or its ``messageExpression``.
+
+    Returns the findings, with the cost for a whole object.
+    """
     name = f"the {_NAMES[part]} of {place.what}"
     try:
         found = resolve(parse(text), place.node, is_root=place.is_root, optional_old_self=optional_old_self)
@@ -75,7 +78,7 @@ def check_expression(text: str, part: str, place: Place, *, optional_old_self: b
 
 
 def _marked(text: str, offset: int, length: int) -> str:
-    """The line of the text with the place marked below it."""
+    """The line of the text, with the place marked on the line below."""
     start = text.rfind("\n", 0, offset) + 1
     end = text.find("\n", offset)
     line = text[start : end if end >= 0 else len(text)]
@@ -90,7 +93,7 @@ def _check_names(found: Findings, text: str, name: str, place: Place) -> None:
             f"{name} names the {unknown.what} `{unknown.name}`, which is not there",
             *((f"did you mean `{unknown.near}`?",) if unknown.near else ()),
             notes=(_marked(text, unknown.offset, len(unknown.name)),),
-            # A newer API server may know more functions than we do.
+            # A newer API server may have more functions.
             severity=Severity.WARNING if unknown.what == "function" else Severity.ERROR,
         )
     for word in found.reserved:
@@ -126,7 +129,7 @@ _WORST_CASE = (
 
 
 def check_total(cost: int, version: str, span: Span | None, diagnostics: Diagnostics) -> None:
-    """All rules of a version together have a budget, too."""
+    """Check the budget of all rules of a version together."""
     if cost > CRD_BUDGET:
         diagnostics.add(
             CEL_COST.at(
@@ -139,6 +142,6 @@ def check_total(cost: int, version: str, span: Span | None, diagnostics: Diagnos
 
 
 def factor(cost: int, budget: int) -> str:
-    """How many times a budget is exceeded."""
+    """By which factor a budget is exceeded."""
     times_ = cost / budget
     return "more than 100 times" if times_ > 100 else f"{times_:.1f} times"

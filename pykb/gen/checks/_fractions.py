@@ -1,4 +1,4 @@
-"""Bounds with a fraction: the apiserver judges whole numbers by their whole part."""
+"""Checks bounds with a fraction. For an integer, the apiserver uses only their integer part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FLAGS = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 
 def check_fractions(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
-    """Report bounds that a whole number near them would be judged wrongly by."""
+    """Report bounds that would accept or refuse a wrong integer."""
     for name, flag in _FLAGS.items():
         keyword = node.keywords.get(name)
         if keyword is None or not isinstance(keyword.value, float) or keyword.value.is_integer():

@@ -1,4 +1,4 @@
-"""What ``allOf``, ``anyOf``, ``oneOf`` and ``not`` may say: about values, and nothing about the structure.
+"""Checks ``allOf``, ``anyOf``, ``oneOf`` and ``not``. They may constrain values and must not define structure.
 
 Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 """
@@ -23,10 +23,10 @@ _EITHER = [{"type": "integer"}, {"type": "string"}]
 
 
 def check_junctors(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> None:
-    """Check the constraints that stand beside those of a schema.
+    """Check the schemas in the junctors of a schema.
 
     Args:
-        node: The schema, which has the structure.
+        node: The schema that defines the structure.
         what: How messages call its value.
         at: Where it is declared.
         diagnostics: Gets what is found.
@@ -40,7 +40,7 @@ _HELP = ("say it in the schema itself, beside `allOf`, `anyOf`, `oneOf` and `not
 
 
 def _nested(node: SchemaNode, way: str, *, top: bool = False) -> Iterator[tuple[str, SchemaNode, Span | None]]:
-    """The schemas in the junctors of one, each with the way to it."""
+    """The schemas in the junctors of a schema, each with its path."""
     for index, part in enumerate(node.all_of):
         is_either = top and index == 0 and not part.all_of and _is_either(part)
         yield from ((f"{way}allOf[{index}]", part, part.span),) if not is_either else ()

@@ -1,4 +1,4 @@
-"""Keywords that a schema cannot have, or not with such a value: unknown ones, those of JSON schema that CRDs leave out.
+"""Checks keywords: each is known to CRDs, and its value has the right form.
 
 Source: JSONSchemaProps of apiextensions.k8s.io/v1, and its validation.
 """
@@ -15,10 +15,10 @@ _UNSUPPORTED = ("$ref", "$schema", "id", "definitions", "dependencies", "pattern
 
 
 def check_keywords(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> bool:
-    """Check that keywords are known and have values of the right form; gives whether all are.
+    """Check that keywords are known and have values of the right form. Returns whether all are.
 
     Args:
-        node: The schema; its parts are looked at by themselves.
+        node: The schema. Its sub-schemas are checked separately.
         what: How messages call its value.
         at: Where it is declared.
         diagnostics: Gets what is found.

@@ -1,4 +1,4 @@
-"""List types and their keys."""
+"""Checks list types and their keys."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _SCALARS = frozenset({"string", "integer", "number", "boolean"})
 
 
 _Problem = tuple[Keyword, str, *tuple[str, ...]]
-"""The keyword that says it; what is wrong; what to type."""
+"""The keyword, the problem, and what to type."""
 
 
 def check_list(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
-    """A map list has keys that identify its objects; a set has elements that can be compared."""
+    """Check that a map list has keys that identify its items, and that a set has comparable elements."""
     for keyword, message, *help_ in _problems(node, what):
         diagnostics.add(LIST_TOPOLOGY.at(keyword.span or node.span, message, help=tuple(help_)))
 

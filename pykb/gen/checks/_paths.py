@@ -1,4 +1,4 @@
-"""JSONPaths of printer columns, the scale subresource and selectable fields: each leads to a field."""
+"""Checks JSONPaths of printer columns, the scale subresource and selectable fields. Each must lead to a field."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
         (scale.status_path, ".status.", "integer"),
         (scale.selector_path or "", ".status. or .spec.", "string"),
     ):
-        if not path and kind == "string":  # the selector, which is optional
+        if not path and kind == "string":  # the optional selector
             continue
         if not path.startswith(tuple(top.split(" or "))):
             diagnostics.add(
@@ -68,7 +68,7 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
                 )
             )
             continue
-        # The API server takes these two; scaling does nothing then.
+        # The API server accepts these two, but scaling then has no effect.
         missing = Severity.WARNING
         node = _follow(version.schema, path, scale.span, diagnostics, simple=True, missing=missing)
         if node is not None and node.type != kind:
@@ -77,7 +77,7 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
 
 
 _MOST_SELECTABLE = 8
-# What the server shows of a value in a column of each type; anything else leaves the cell empty.
+# The JSON types that the server shows in a column of each type. The cell is empty for all others.
 _SHOWN = {
     "integer": ("integer", "number"),
     "number": ("integer", "number"),
@@ -113,16 +113,16 @@ def _follow(
     known: bool = False,
     missing: Severity = Severity.ERROR,
 ) -> SchemaNode | None:
-    """The schema that a path leads to, as far as it can be told; what leads nowhere is reported.
+    """The schema that a path leads to, if known. Reports a path that leads to no field.
 
     Args:
         root: The schema of the kind.
-        path: The way from there.
-        span: Where it is written.
-        diagnostics: Gets what is wrong with it.
-        simple: Whether it has names alone.
-        known: Whether it leads to a field of the schema, not only to one that an open object may have.
-        missing: How grave it is that it leads to no field.
+        path: The JSONPath from there.
+        span: Where the path is written.
+        diagnostics: Gets what is wrong with the path.
+        simple: Whether only field names are allowed in the path.
+        known: Whether the field must be in the schema, even where an object allows unknown fields.
+        missing: The severity of a path that leads to no field.
     """
     if simple and not _SIMPLE.match(path):
         diagnostics.add(
@@ -139,7 +139,7 @@ def _follow(
     while at < len(path):
         match = _STEP.match(path, at)
         if match is None:
-            # `..name`, `.*` and the like are for the apiserver to judge.
+            # The apiserver checks `..name`, `.*` and the like.
             if path[at:].startswith(("..", ".*", "[")):
                 return None
             diagnostics.add(JSON_PATH.at(span, f"`{path}` is no JSONPath: `{path[at:]}` has no meaning"))
@@ -178,7 +178,7 @@ def _step(node: SchemaNode | None, name: str | None, walked: str) -> SchemaNode 
 
 
 def _is_closed(node: SchemaNode, walked: str) -> bool:
-    """Whether a field that is not listed cannot be there."""
+    """Whether the object cannot have fields beyond those listed."""
     if walked == ".metadata":
         return True
     open_ = node.get("x-kubernetes-preserve-unknown-fields") or node.values is not None

@@ -1,4 +1,4 @@
-"""CEL rules: their message, reason, field path and use of old values; what they say is for `expressions`."""
+"""Checks CEL rules: message, reason, field path, and use of old values. ``_expressions`` checks the expressions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pykb.gen.cel.findings import Findings
 
 _Problem = tuple[Code, str, tuple[str, ...], tuple[str, ...]]
-"""The mistake; what is wrong; notes; what to type."""
+"""The code of the mistake, the problem, notes, and what to type."""
 REASONS = ("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate")
 
 
@@ -31,15 +31,15 @@ def check_rules(
     """Check the rules of one schema.
 
     Args:
-        node: The schema that has them.
-        what: How messages call it.
-        occurrences: How many values of it an object can have; ``None`` when a list or map around it has no bound.
+        node: The schema with the rules.
+        what: The name of its value in messages.
+        occurrences: How many values of it an object can have. ``None`` when a list or map around it has no bound.
         diagnostics: Gets what is wrong.
-        is_root: Whether it is a whole object.
-        has_old: Whether the server can tell which old value belongs to it: not inside a list without keys.
+        is_root: Whether the value is a whole object.
+        has_old: Whether the server can find the old value. It cannot inside a list without keys.
 
     Returns:
-        What all of them cost at worst.
+        The worst-case cost of all rules together.
     """
     if not node.rules:
         return 0
@@ -55,7 +55,7 @@ def check_rules(
         for part, text in (("rule", rule.rule), ("messageExpression", rule.message_expression)):
             found = check_expression(text, part, place, optional_old_self=optional) if text is not None else None
             if found is not None:
-                # A rule beyond its own budget is said there; it is no news that all of them are, too.
+                # Capped, since a rule over its own budget was already reported.
                 total += min(found.cost, RULE_BUDGET)
                 for code, message, notes, help_ in _of_old_self(rule, found, what, has_old) if part == "rule" else ():
                     place.report(code, message, *help_, notes=notes)
@@ -79,7 +79,7 @@ def _of_texts(rule: Rule, what: str) -> Iterator[_Problem]:
 
 
 def _of_field_path(rule: Rule, node: SchemaNode, what: str) -> Iterator[_Problem]:
-    """The field that a failure is reported at: names from here down, no list indices."""
+    """Check ``fieldPath``, where a violation is reported. It has names of fields and no list indices."""
     path = rule.field_path or ""
     current: SchemaNode | None = node
     at = 0

@@ -1,4 +1,4 @@
-"""The rules of structural schemas: what goes with which type, what a whole object may say, what an embedded one.
+"""Checks the rules of structural schemas: keywords by type, the root of a kind, embedded resources.
 
 Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema
 and the validation of CustomResourceDefinitions.
@@ -16,7 +16,7 @@ PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED = "x-kubernetes-embedded-resource"
 MAP_TYPE = "x-kubernetes-map-type"
 _KEEP = "+kubebuilder:pruning:PreserveUnknownFields"
-# With a status subresource the server takes the schema of the status out of the whole, and lets nothing else be lost.
+# With a status subresource, the server validates the status separately. The root may have only these keywords then.
 _OF_A_WHOLE = frozenset(
     [
         *("description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum"),
@@ -25,11 +25,11 @@ _OF_A_WHOLE = frozenset(
     ],
 )
 _Problem = tuple[str, str, tuple[str, ...]]
-"""The keyword that says it, or nothing; the message; what to type."""
+"""The keyword, if there is one, the message, and what to type."""
 
 
 def check_structure(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> None:
-    """Check one schema; its parts are looked at by themselves.
+    """Check one schema. Its sub-schemas are checked separately.
 
     Args:
         node: Without references.
@@ -44,7 +44,7 @@ def check_structure(node: SchemaNode, what: str, at: Span | None, diagnostics: D
 
 
 def check_whole(node: SchemaNode, *, has_status: bool, diagnostics: Diagnostics) -> None:
-    """Check what holds for the schema of a kind and of no other."""
+    """Check the rules that apply only to the root schema of a kind."""
     _report(_of_a_whole(node, has_status=has_status), node, node.span, diagnostics)
     _report(_of_metadata(node, "the object"), node, node.span, diagnostics)
 
@@ -105,7 +105,7 @@ def _of_embedded(node: SchemaNode, what: str) -> Iterator[_Problem]:
 
 
 def _of_metadata(node: SchemaNode, what: str) -> Iterator[_Problem]:
-    """What all Kubernetes objects have in common cannot be redefined."""
+    """Check that ``metadata`` is not redefined."""
     for name, kind in (("apiVersion", "string"), ("kind", "string"), ("metadata", "object")):
         prop = (node.properties or {}).get(name)
         if prop is None:

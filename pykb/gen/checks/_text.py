@@ -1,4 +1,4 @@
-"""Texts that no file can hold: Python lets a string have half of a character, one of a surrogate pair."""
+"""Finds texts that UTF-8 cannot encode. A Python string can contain half of a surrogate pair."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def check_text(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagno
     """Find keywords and names of fields that cannot be written.
 
     Args:
-        node: The schema; its parts are looked at by themselves.
+        node: The schema. Its sub-schemas are checked separately.
         what: How messages call its value.
         at: Where it is declared.
         diagnostics: Gets what is found.

@@ -1,6 +1,7 @@
-"""What a schema may hold where: API reference, JSONSchemaProps of apiextensions.k8s.io/v1.
+"""The form of plain data: which fields and types a manifest may have.
 
-An API server refuses a manifest with a list where a text belongs. So do we, before anything relies on it.
+An API server refuses a manifest with a list in place of a text. pykb checks this first, so that later code can rely on
+it. Source: API reference, JSONSchemaProps of apiextensions.k8s.io/v1.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ class Fault:
     """What is wrong with one value.
 
     Attributes:
-        path: The way to it, like ``spec.versions[0].name``.
-        message: What was found there, and expected.
+        path: Its path, such as ``spec.versions[0].name``.
+        message: What was found there, and what was expected.
     """
 
     path: str
@@ -28,7 +29,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A value without parts."""
+    """A scalar."""
 
     noun: str
     types: tuple[type, ...]
@@ -45,7 +46,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """Whatever JSON can say."""
+    """Any JSON value."""
 
     def faults(self, value: object, path: str) -> Iterator[Fault]:
         """What is wrong with a value that is there."""
@@ -61,7 +62,7 @@ class Anything:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """A list of values of one form, or a map of them."""
+    """A list or map whose values all have one form."""
 
     noun: str
     kind: type
@@ -81,7 +82,7 @@ class Many:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """A mapping with known fields. Others are none of ours; one that is null is not there."""
+    """A mapping with known fields. Unknown fields are ignored here. A null counts as a missing field."""
 
     fields: dict[str, Form]
     required: tuple[str, ...] = ()
@@ -101,7 +102,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Either:
-    """A value of a simpler form, or else of another."""
+    """A value that has one of two forms."""
 
     simple: type
     form: Form
@@ -180,9 +181,9 @@ SCHEMA.fields.update(
 
 
 def unknown_fields(value: object, form: Form = SCHEMA, path: str = "") -> Iterator[tuple[str, str, Iterable[str]]]:
-    """What a value of a form has and cannot have: the way to it, its name, the names that there are.
+    """Find unknown fields: the path of the object, the field's name, and the known names.
 
-    ``kubectl apply`` asks the server to refuse what it does not know.
+    ``kubectl apply`` asks the server to refuse them.
     """
     if isinstance(form, Either):
         form = form.other if isinstance(value, form.simple) else form.form

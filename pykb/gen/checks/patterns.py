@@ -1,4 +1,4 @@
-"""Regular expressions as the apiserver reads them: RE2, not Python."""
+"""Regular expressions in the apiserver's syntax, RE2."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import warnings
 from functools import cache
 from typing import Any
 
-# Where Python's and RE2's syntax agree, Python's own compiler is enough; anything with one of these goes to RE2.
+# Python's compiler is enough where its syntax agrees with RE2's. A pattern with one of these goes to RE2.
 _DIFFERENT = re.compile(r"\(\?|\\[^dDsSwWbBAnrtfv.\-\[\](){}*+?^$|/\\]|\{\d{4,}|\{.*\{|[*+?}]\+|\[\[|[^\x00-\x7f]")
 
-# RE2 in C++ takes it, in Go not.
+# RE2 in C++ accepts it, Go's regexp does not.
 _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
@@ -22,18 +22,18 @@ def pattern_problem(pattern: str) -> str | None:
     if not _DIFFERENT.search(pattern):
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # what may change its meaning in Python has one in RE2
+                warnings.simplefilter("ignore")  # about syntax that Python may change; RE2 does not
                 re.compile(pattern)
         except (re.error, OverflowError) as error:
             return str(error)
-        except RecursionError:  # RE2 has a limit of its own
+        except RecursionError:  # RE2 has its own limit
             return _compiled(pattern)[1]
         return None
     return _compiled(pattern)[1]
 
 
 def is_match(pattern: str, text: str) -> bool:
-    """Whether a pattern is found in a text; one that does not compile is found in any."""
+    """Whether a pattern matches somewhere in a text. A pattern that does not compile matches every text."""
     program = _compiled(pattern)[0]
     return program is None or program.search(text) is not None
 

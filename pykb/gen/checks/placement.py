@@ -1,4 +1,4 @@
-"""Markers that are attached and yet say nothing: those of a kind on another class, those in files that nobody reads."""
+"""Finds markers without an effect: those for kinds on another class, those in files that are not read."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def check_placement(
 
     Args:
         files: All files with markers.
-        declarations: Knows whose types were looked at.
+        declarations: Knows which files' types were read.
         kinds: The kinds that were found in them.
         diagnostics: Gets what is found.
     """

@@ -1,4 +1,4 @@
-"""Whether a JSON value fits a schema: for defaults, examples of enums, and keys of lists."""
+"""Validates JSON values against a schema: defaults, values of enums, and keys of lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pykb.meta.names import is_rfc_1035_label
 
 
 def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
-    """Why a value does not fit, in words; nothing when it does.
+    """Why a value does not fit, in words. Yields nothing when it fits.
 
     Args:
         value: Plain JSON data.
@@ -49,7 +49,7 @@ def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
 
 
 def broken_rules(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
-    """Which rules a value that fits otherwise breaks for certain, in words; the API server asks the same of a default.
+    """Which rules a value certainly violates, in words. The API server checks a default in the same way.
 
     Args:
         value: Plain JSON data.
@@ -83,7 +83,7 @@ def _junctors(value: object, schema: SchemaNode, path: str, where: str) -> Itera
 
 
 def with_defaults(value: object, schema: SchemaNode) -> object:
-    """A value as the server sees it: defaults are filled in before anything is judged."""
+    """A value with defaults filled in. The server does this before it validates."""
     if isinstance(value, list) and schema.items is not None:
         return [with_defaults(item, schema.items) for item in value]
     if not isinstance(value, Mapping):
@@ -117,9 +117,9 @@ def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: s
     if schema.get("x-kubernetes-embedded-resource"):
         yield from _resource(value, where)
     for name, prop in properties.items():
-        if prop.required and name not in value:  # also one with a default, which is filled in only later
+        if prop.required and name not in value:  # also with a default, which the server fills in later
             yield f"the required field `{path}.{name}` is missing".replace("`.", "`")
-    named = schema.get("required")  # without properties of these names, as it may be in `anyOf`
+    named = schema.get("required")  # names without a property, as in `anyOf`
     for name in named if isinstance(named, list) else ():
         if name not in value:
             yield f"the required field `{path}.{name}` is missing".replace("`.", "`")
@@ -133,7 +133,7 @@ def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: s
 
 
 def _resource(value: Mapping[str, object], where: str) -> Iterator[str]:
-    """An embedded object says what it is, in the forms that all objects do."""
+    """Check ``apiVersion`` and ``kind`` of an embedded resource."""
     for name in ("apiVersion", "kind"):
         said = value.get(name)
         if name not in value:

@@ -1,1 +1,1 @@
-"""What a new CRD does to objects and clients of the one before: a comparison, and findings in the user's source."""
+"""Finds incompatible changes between two versions of a CRD and reports them in the user's source."""

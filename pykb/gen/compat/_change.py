@@ -1,7 +1,8 @@
-"""One incompatible change, and what each kind of them leads to.
+"""Incompatible changes, and their consequences.
 
 The consequences are those of a real API server, shown by tests/apiserver/gen/test_compat.py. Since Kubernetes 1.30 it
-lets unchanged parts of an object be invalid (https://kep.k8s.io/4008); before, an update had to be valid as a whole.
+accepts invalid parts of an object that an update leaves unchanged (https://kep.k8s.io/4008). Before, the whole object
+had to be valid.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ ITEM = "[*]"
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a kind of change leads to.
+    """The consequences of a kind of change.
 
     Attributes:
         consequence: What happens to stored objects and to clients.
         ways: How to avoid it.
-        matters: Whether objects or requests are refused or changed; a note where only the display is.
+        matters: Whether objects or requests are refused or changed. If only the display changes, the finding is a note.
     """
 
     consequence: str
@@ -35,7 +36,7 @@ class Incompatibility:
         what: What changed, as the rest of a sentence that begins with the place: `is gone`.
         effect: What it leads to.
         path: The field, from the root of the object.
-        version: The version of the kind; empty for what all of them share.
+        version: The version of the kind; empty for what all versions share.
         keyword: The keyword of the schema that changed, or `storage` of a version; empty for the field itself.
     """
 
@@ -46,7 +47,7 @@ class Incompatibility:
     keyword: str = ""
 
     def of(self, version: str) -> Incompatibility:
-        """The same in a version."""
+        """The same change in a version."""
         return replace(self, version=version)
 
     @property

@@ -1,4 +1,4 @@
-"""Two definitions of a kind, before and after: its versions, names and subresources, and their schemas."""
+"""Compares two definitions of a kind: versions, names, subresources and schemas."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Document = Mapping[str, Any]
 
 
 def compare_definitions(old: Document, new: Document | None) -> Iterator[Incompatibility]:
-    """What the new CustomResourceDefinition does to objects and clients of the old one.
+    """Find incompatible changes between two CustomResourceDefinitions.
 
     Args:
-        old: What is in force, as plain data.
-        new: What is to replace it; ``None`` when nothing does.
+        old: The current definition, as plain data.
+        new: The definition that replaces it; ``None`` when it is removed.
     """
     if new is None:
         yield Incompatibility("is not generated any more", GONE)

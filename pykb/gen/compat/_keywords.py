@@ -1,4 +1,4 @@
-"""The keywords of two schemas that take the same JSON type: which values are refused now?"""
+"""Compares the keywords of two schemas of the same JSON type."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 
 
 def compare_keywords(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]:
-    """What the keywords of a schema refuse that those of the old one allowed; sub-schemas are not looked at."""
+    """Find keywords that refuse values which the old schema allowed. Does not look at sub-schemas."""
     effect = NARROWED if path else NARROWED_AT_ROOT
 
     def narrowed(what: str, keyword: str) -> Incompatibility:
@@ -84,7 +84,7 @@ def _divides(new: Any, old: Any) -> bool:
 
 
 def _combined(old: Schema, new: Schema) -> Iterator[tuple[str, str]]:
-    """Rules and sub-schemas that must hold beside the others, and did not have to."""
+    """Rules and sub-schemas that values must fulfil now and did not have to before."""
     known = {rule.get("rule") for rule in old.get(RULES) or ()}
     for rule in new.get(RULES) or ():
         if rule.get("rule") not in known:
@@ -98,7 +98,7 @@ def _combined(old: Schema, new: Schema) -> Iterator[tuple[str, str]]:
 
 
 def _identity(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]:
-    """How items of lists, and parts of objects, are told apart."""
+    """Changes to how items of lists and parts of objects are merged."""
     keyword = "x-kubernetes-list-type"
     before, after = old.get(keyword) or "atomic", new.get(keyword) or "atomic"
     if before != after:

@@ -1,4 +1,4 @@
-"""Two schemas of one field, before and after: what of the old does the new one not take?"""
+"""Compares two schemas of one field: which old values does the new one not accept?"""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Schema = Mapping[str, Any]
 Path = tuple[str, ...]
 
 _SERVERS = frozenset({"apiVersion", "kind", "metadata"})
-"""Fields at the root that the API server judges by itself."""
+"""Fields at the root that the API server validates without the schema."""
 _PROSE = frozenset({"description", "title", "example", "externalDocs"})
 
 
 def compare_schemas(old: Schema, new: Schema, path: Path = ()) -> Iterator[Incompatibility]:
-    """What the new schema refuses, drops or reads otherwise, of what the old one took.
+    """Find values that the old schema accepted and the new one refuses, drops or reads differently.
 
     Args:
-        old: What is in force.
-        new: What is to replace it.
-        path: Where they are in the object.
+        old: The current schema.
+        new: The schema that replaces it.
+        path: The path of the field in the object.
     """
     before, after = _types(old), _types(new)
     if after is not None and (before is None or not before <= after):
@@ -49,7 +49,7 @@ def compare_schemas(old: Schema, new: Schema, path: Path = ()) -> Iterator[Incom
 
 
 def _types(schema: Schema) -> frozenset[str] | None:
-    """The JSON types that it takes; ``None`` for any."""
+    """The JSON types that it accepts; ``None`` for any."""
     if schema.get("x-kubernetes-int-or-string"):
         return frozenset({"integer", "string"})
     found = schema.get("type")
@@ -100,7 +100,7 @@ def _properties(schema: Schema, path: Path) -> Mapping[str, Schema]:
 
 
 def _is_open(schema: Schema) -> bool:
-    """Whether fields that it does not name are kept."""
+    """Whether it keeps unknown fields."""
     return bool(schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("additionalProperties"))
 
 
@@ -115,7 +115,7 @@ def _removed(name: str, schema: Schema, added: Mapping[str, Schema], path: Path)
 
 
 def _bare(schema: object) -> object:
-    """A schema without prose and defaults."""
+    """A schema without descriptions and defaults."""
     if isinstance(schema, Mapping):
         return {key: _bare(value) for key, value in schema.items() if key not in _PROSE and key != "default"}
     return schema

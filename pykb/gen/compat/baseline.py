@@ -1,4 +1,4 @@
-"""What to compare with: the definitions that were committed last, those of a revision, or the files as they are."""
+"""The definitions to compare with: those of the last commit, those of a revision, or the files on disk."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from pykb.files.plan import Change
 from pykb.tools.git import Commit, has_repository
 
 EXAMPLE = "An example field, to be replaced by what "
-"""Begins the description of the field that `pykb create api` writes: who still has it has deployed nothing yet."""
+"""The start of the description of the field that `pykb create api` writes. A kind that still has it
+is not in use yet.
+"""
 
 _KIND = "\nkind: CustomResourceDefinition"
 
@@ -18,10 +20,10 @@ Documents = Mapping[str, Mapping[str, Any]]
 
 
 def replaced(root: Path, changes: Iterable[Change]) -> Documents:
-    """The definitions that a run is about to replace; one that goes is reported where it is removed.
+    """The definitions that a run replaces. Removed definitions are reported elsewhere.
 
-    In a repository they are what was committed last: a kind that never was may still take any shape, and the steps
-    between two commits concern nobody. Without one there is only the file.
+    In a Git repository they are those of the last commit: a kind that was never committed may change freely, and so may
+    a committed kind between two commits. Outside of a repository they are the files on disk.
     """
     needed = [change for change in changes if change.after and _KIND in _text(change)]
     if not needed:
@@ -38,7 +40,7 @@ def _text(change: Change) -> str:
 
 
 def of_commit(commit: Commit, folder: str, groups: frozenset[str]) -> Documents:
-    """The definitions that a commit has of some groups."""
+    """The definitions of some groups in a commit."""
     names = [name for name in commit.files(folder) if name.endswith(".yaml")]
     found = _definitions(commit.read(f"{folder}/{name}") or "" for name in names)
     return {name: each for name, each in found.items() if each["spec"]["group"] in groups}
@@ -54,14 +56,14 @@ def _definitions(texts: Iterable[str]) -> Documents:
         try:
             document: Any = load_manifest(text)
         except yaml.YAMLError:
-            continue  # nothing that a generator wrote
+            continue  # not written by a generator
         if _is_definition(document):
             found[document["metadata"]["name"]] = document
     return found
 
 
 def _is_definition(document: Any) -> bool:
-    """Whether it has what a comparison looks at."""
+    """Whether a document has the fields that are compared."""
     try:
         spec = document["spec"]
         named = [document["metadata"]["name"], spec["group"], spec["names"]["kind"]]

@@ -1,4 +1,4 @@
-"""Incompatible changes as findings: at the field, the class or the marker that the user wrote."""
+"""Reports incompatible changes at the field, class or marker that the user wrote."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Documents = Mapping[str, Mapping[str, object]]
 
 
 def find_breaking_changes(old: Documents, new: Mapping[str, Crd], *, severity: Severity) -> Iterator[Diagnostic]:
-    """What the new definitions break, sorted as they are found.
+    """Find what the new definitions break, in the order found.
 
     Args:
         old: The definitions to compare with.
-        new: Those of the project; a name that is missing here is one that the project does not generate any more.
-        severity: Of what objects or requests suffer from; what is merely shown otherwise is a note.
+        new: The definitions of the project. A name that is missing here is not generated any more.
+        severity: The severity of changes that matter to objects or requests. Changes of the display are notes.
     """
     for name, document in sorted(old.items()):
         crd = new.get(name)
@@ -32,7 +32,7 @@ def _changes(document: Mapping[str, object], crd: Crd | None) -> list[Incompatib
     try:
         return list(compare_definitions(document, None if crd is None else crd_object(crd)))
     except (TypeError, AttributeError, LookupError, ValueError, ArithmeticError):
-        return []  # edited by hand into something that no API server has ever taken
+        return []  # edited by hand; no API server can have accepted it
 
 
 def _finding(change: Incompatibility, name: str, crd: Crd | None, severity: Severity) -> Diagnostic:
@@ -58,7 +58,7 @@ def _place(change: Incompatibility, crd: Crd) -> Span | None:
 
 
 def _span(change: Incompatibility, version: CrdVersion) -> Span | None:
-    """The nearest place that the user wrote: the keyword, the field, or the class that had it."""
+    """The nearest place in the user's source: the keyword, the field, or the class."""
     node: SchemaNode = version.schema
     span = version.span
     for part in change.path:

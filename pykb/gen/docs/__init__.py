@@ -1,1 +1,1 @@
-"""The API reference: the types of a project as a page for the people who write manifests."""
+"""The API reference: a page that describes a project's types to people who write manifests."""

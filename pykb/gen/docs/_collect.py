@@ -1,4 +1,4 @@
-"""CRDs into an API reference: kinds, and the named types below them, each once a version."""
+"""Collects an API reference from CRDs: kinds and the named types below them, each once per version."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Samples = Mapping[tuple[str, str], str]
 
 
 def collect(crds: Sequence[Crd], samples: Samples, *, title: str) -> Reference:
-    """The reference of some kinds: groups by name, the most mature version first.
+    """Collect the reference of some kinds. Groups are sorted by name, versions with the most mature first.
 
     Args:
-        crds: What there is to describe.
-        samples: The examples of the project; a kind without one gets an example of its required fields.
+        crds: The CRDs to describe.
+        samples: The samples of the project. A kind without one gets an example with its required fields.
         title: The headline.
     """
     found: dict[tuple[str, str], list[tuple[Crd, CrdVersion]]] = {}
@@ -86,7 +86,7 @@ def _kind(crd: Crd, version: CrdVersion, types: _Types, sample: str | None) -> K
 def _kind_fields(
     schema: SchemaNode, owner: Piece, types: _Types, *, api_version: str, kind: str
 ) -> tuple[FieldDoc, ...]:
-    """The fields of a kind; the first three are the same everywhere."""
+    """The fields of a kind. All kinds have the same first three."""
     head = (
         FieldDoc("apiVersion", (Piece("string"),), required=True, constraints=(f"always {api_version}",)),
         FieldDoc("kind", (Piece("string"),), required=True, constraints=(f"always {kind}",)),
@@ -130,7 +130,7 @@ def _anchor(*parts: str) -> str:
 
 @dataclass(slots=True)
 class _Types:
-    """The named types of one version, gathered while fields are described."""
+    """The named types of one version, collected while fields are described."""
 
     prefix: str
     _anchors: set[str] = field(default_factory=set)
@@ -139,7 +139,7 @@ class _Types:
     _used_by: dict[NamedType, dict[Piece, None]] = field(default_factory=dict)
 
     def claim(self, name: str) -> str:
-        """An anchor for a name; two types of one name get two."""
+        """A unique anchor for a name."""
         anchor = wanted = f"{self.prefix}-{_anchor(name)}"
         number = 1
         while anchor in self._anchors:
@@ -163,7 +163,7 @@ class _Types:
     def fields(
         self, properties: Mapping[str, PropertyNode], owner: Piece, python: object, prefix: str = ""
     ) -> Iterator[FieldDoc]:
-        """What to say about the fields of an object, and below each about those of an object without a name."""
+        """Describe the fields of an object. The fields of an unnamed object follow the field that holds it."""
         for prop in properties.values():
             yield self._field(prop, owner, python, prefix)
             node, suffix = prop.schema, ""
@@ -229,7 +229,7 @@ _DEPRECATION = re.compile(r"(?:\A|\n\s*\n)Deprecated(?::\s*(?P<advice>(?:.|\n(?!
 
 
 def _without_deprecation(description: str) -> tuple[str, str | None]:
-    """A description without its paragraph ``Deprecated: ...``, and what that says."""
+    """A description without its paragraph ``Deprecated: ...``, and the text of that paragraph."""
     match = _DEPRECATION.search(description)
     if match is None:
         return description, None

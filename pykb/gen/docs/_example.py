@@ -1,4 +1,4 @@
-"""The smallest manifest of a kind: its required fields, with values that fit where one can be made."""
+"""The smallest manifest of a kind: its required fields, with valid values where one can be found."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 
-# Tried in turn where a pattern or format must fit.
+# Candidates for a pattern or format, tried in turn.
 _TEXTS = (
     "example", "a", "A", "1", "example-1", "v1", "1.0.0", "10s", "2Gi", "100m", "50%", "example.com", "a@example.com",
     "https://example.com", "10.0.0.1", "10.0.0.0/24", "fd00::1", "2026-01-31", "2026-01-31T12:00:00Z", "0x1f", "a1b2c3",
@@ -30,7 +30,7 @@ _BY_FORMAT = {
 
 
 def minimal_example(crd: Crd, version: CrdVersion) -> dict[str, object]:
-    """A manifest with the required fields. CEL rules are not looked at."""
+    """A manifest with the required fields. CEL rules are ignored."""
     metadata: dict[str, object] = {"name": "example"}
     if crd.scope == "Namespaced":
         metadata["namespace"] = "default"

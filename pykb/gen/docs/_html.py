@@ -1,4 +1,4 @@
-"""An API reference as one HTML page that needs nothing else: no fonts, scripts or styles from anywhere."""
+"""Renders an API reference as one self-contained HTML page, without external fonts, scripts or styles."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _block(block: Paragraph | Listing | Code) -> str:
 
 
 def _inline(text: str) -> str:
-    """Prose: code spans and addresses are shown as such, everything else as it was written."""
+    """Prose as HTML. Code spans and URLs become markup; all other text stays as written."""
     out = []
     for part, is_code in spans_of(text):
         if is_code:

@@ -9,7 +9,7 @@ _GROUPS = {module: group for (group, _), (module, _) in TABLE.items()}
 
 
 def documentation_of(module: str, name: str) -> str:
-    """The address of a built-in type's documentation.
+    """The URL of a built-in type's documentation.
 
     >>> documentation_of("pykb.api.core.v1", "PodSpec")[-22:]
     'v1.36/#podspec-v1-core'

@@ -1,4 +1,4 @@
-"""An API reference as Markdown, as GitHub and mkdocs show it; the text of authors cannot become markup of ours."""
+"""Renders an API reference as Markdown for GitHub and MkDocs. Authors' text is escaped."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _type(type_: TypeDoc) -> Iterable[str]:
 
 
 def _heading(level: int, text: str, anchor: str) -> tuple[str, ...]:
-    # An anchor of ours: those that renderers make from headings differ, and repeat.
+    # An explicit anchor: those that renderers make from headings differ and are not unique.
     return (f'<a id="{anchor}"></a>', "", f"{'#' * level} {_line(text)}")
 
 
@@ -112,11 +112,11 @@ def _prose(text: str) -> Iterable[str]:
 
 
 def _cell_prose(text: str) -> str:
-    """A description in a cell of a table, which has one line."""
+    """A description in a table cell, on one line."""
     parts = [_cell_block(block) for block in blocks_of(text)]
     out = ""
     for part in parts:
-        # Lists bring a distance of their own.
+        # Lists have their own margins.
         gap = "" if not out or out.endswith(("</ul>", "</ol>")) or part.startswith(("<ul>", "<ol")) else "<br><br>"
         out += gap + part
     return out
@@ -139,7 +139,7 @@ def _line(text: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Prose: code spans of authors stay, everything else that means something to Markdown or HTML is escaped."""
+    """Prose with code spans kept. All other characters with a meaning in Markdown or HTML are escaped."""
     return "".join(_code(part) if is_code else _escaped(part) for part, is_code in spans_of(text))
 
 
@@ -149,7 +149,7 @@ def _escaped(text: str) -> str:
 
 
 def _code(text: str) -> str:
-    """Code that may hold bars and line breaks: as an element, since a code span in a table would show the escape."""
+    """Code that may contain bars and line breaks, as an HTML element. A code span in a table would show the escapes."""
     text = " ".join(text.split())
     return _element(text) if "|" in text else code_span(text)
 

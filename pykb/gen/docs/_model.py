@@ -1,4 +1,4 @@
-"""What an API reference says, before it is Markdown or HTML."""
+"""The content of an API reference, independent of Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Piece:
 
     Attributes:
         text: ``list of`` or ``VirtulMachineSpec``.
-        target: The anchor or address that it leads to; none for plain words.
+        target: The anchor or URL that it links to; none for plain words.
     """
 
     text: str
@@ -20,7 +20,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A CEL rule, and what the server says when it is broken."""
+    """A CEL rule and its message."""
 
     expression: str
     message: str = ""
@@ -31,14 +31,14 @@ class FieldDoc:
     """A field of an object.
 
     Attributes:
-        name: On the wire.
-        type: Its type, the parts that lead somewhere apart from those that do not.
+        name: The name on the wire.
+        type: Its type, in pieces with and without a link.
         required: Whether it must be there.
-        description: Prose, as its author wrote it.
-        default: What the server fills in, as JSON; empty for nothing.
-        constraints: One phrase each, ``at least 1``.
+        description: The description as its author wrote it.
+        default: The default as JSON; empty for none.
+        constraints: One phrase each, such as ``at least 1``.
         rules: CEL rules of the field.
-        deprecated: What to do instead; ``None`` for a field that is not deprecated.
+        deprecated: The text of its deprecation; ``None`` when the field is not deprecated.
     """
 
     name: str
@@ -70,10 +70,10 @@ class KindDoc:
     """A kind in one version.
 
     Attributes:
-        facts: Scope, names, subresources, ...: a label and its text each.
-        warning: What the server warns of, and that a version is not served.
+        facts: Scope, names, subresources and so on, each as a label and a text.
+        warning: The deprecation warning, and whether the version is not served.
         example: A manifest.
-        is_sample: Whether the example is a sample of the project's; else it has the required fields only.
+        is_sample: Whether the example is a sample of the project. If not, it has only the required fields.
     """
 
     name: str
@@ -100,7 +100,7 @@ class VersionDoc:
 
     @property
     def api_version(self) -> str:
-        """As manifests say it."""
+        """The ``apiVersion`` in manifests."""
         return f"{self.group}/{self.name}"
 
 

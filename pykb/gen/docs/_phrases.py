@@ -1,4 +1,4 @@
-"""Keywords of a schema as phrases that a reader understands."""
+"""Describes the keywords of a schema in short phrases."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pykb.gen.lower.scalars import QUANTITY_PATTERN
 
 
 def json_text(value: object) -> str:
-    """A value as it stands in JSON."""
+    """A value as JSON text."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def scalar_name(node: SchemaNode) -> str:
-    """What a schema without a name of its own is called."""
+    """The name of an unnamed schema's type."""
     if is_quantity(node):
         return "quantity"
     if node.is_int_or_string:
@@ -31,7 +31,7 @@ def scalar_name(node: SchemaNode) -> str:
 
 
 def rules_of(node: SchemaNode, origin: SchemaNode | None = None) -> tuple[Rule, ...]:
-    """The CEL rules of a schema, without those that its named type has anyway."""
+    """The CEL rules of a schema, without those of its named type."""
     known = origin.rules if origin is not None else ()
     return tuple(
         Rule(rule.rule, rule.message or rule.message_expression or "") for rule in node.rules if rule not in known
@@ -39,7 +39,7 @@ def rules_of(node: SchemaNode, origin: SchemaNode | None = None) -> tuple[Rule, 
 
 
 def constraints_of(node: SchemaNode, origin: SchemaNode | None) -> tuple[str, ...]:
-    """What a value must fulfil: one phrase each, without what the named type of an object says by itself."""
+    """The constraints of a schema, one phrase each, without those of its named object type."""
     is_object = node.properties is not None
     found: list[str] = []
     for keyword, phrase in _PHRASES.items():
@@ -61,7 +61,7 @@ def constraints_of(node: SchemaNode, origin: SchemaNode | None) -> tuple[str, ..
 
 
 def is_quantity(node: SchemaNode) -> bool:
-    """Whether this is an amount as Kubernetes writes it, ``500m`` or ``2Gi``."""
+    """Whether this is a Kubernetes quantity, such as ``500m`` or ``2Gi``."""
     return node.is_int_or_string and node.get("pattern") == QUANTITY_PATTERN
 
 

@@ -1,7 +1,7 @@
-"""The little markup that descriptions have: paragraphs, lists, code blocks, code spans.
+"""Parses the markup of descriptions: paragraphs, lists, code blocks, code spans.
 
-Authors write docstrings as Markdown or reStructuredText has them, for readers of ``kubectl explain`` as well. What is
-shown as markup is only what cannot be meant otherwise; all else stays as it was written.
+Authors write docstrings as Markdown or reStructuredText has them, for readers of ``kubectl explain`` as well. Only
+unambiguous markup counts as such; all other text stays as written.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _SPAN = re.compile(r"(?<!`)(`+)(?!`)([^\n]*?[^`\n])(?<!`)\1(?!`)")
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """Text that flows."""
+    """A paragraph of text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Items; ``first`` is the number of the first one, ``None`` where they have none."""
+    """A list. ``first`` is the number of the first item; ``None`` for a bullet list."""
 
     items: tuple[str, ...]
     first: int | None = None
@@ -33,13 +33,13 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Lines that stay as they are."""
+    """A code block."""
 
     text: str
 
 
 def html_list(listing: Listing, inline: Callable[[str], str]) -> str:
-    """A list in HTML, on one line, as a page and a cell of a Markdown table need it; ``inline`` writes an item."""
+    """A list as HTML on one line, for a page or a cell of a Markdown table. ``inline`` renders an item."""
     items = "".join(f"<li>{inline(item)}</li>" for item in listing.items)
     if listing.first is None:
         return f"<ul>{items}</ul>"
@@ -74,7 +74,7 @@ def blocks_of(text: str) -> Iterator[Paragraph | Listing | Code]:
 
 
 def spans_of(text: str) -> Iterator[tuple[str, bool]]:
-    """Pieces of a text, each with whether it is code; the back-ticks around code are left out."""
+    """Split a text into pieces, each with whether it is code. Code comes without its backticks."""
     at = 0
     for found in _SPAN.finditer(text):
         if found.start() > at:
@@ -88,7 +88,7 @@ def spans_of(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def code_span(text: str) -> str:
-    """A text of one line as code, in as many back-ticks as it needs."""
+    """One line of text as a code span, with as many backticks as needed."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * (longest + 1)
     pad = " " if text.startswith("`") or text.endswith("`") else ""
@@ -104,12 +104,12 @@ def _closing(lines: list[str], at: int, fence: str) -> int | None:
 
 def _ends_paragraph(line: str) -> bool:
     item = _ITEM.match(line)
-    # A number at the start of a wrapped line is no list, but for the first.
+    # A number at the start of a wrapped line does not start a list, except for 1.
     return not line.strip() or bool(_FENCE.match(line)) or (item is not None and item[2] in {"-", "*", "+", "1.", "1)"})
 
 
 def _listing(lines: list[str], at: int) -> tuple[Listing, int]:
-    """The items from a line on: of one sort, with what is indented below each."""
+    """Read a list from a line on: items of one sort, with the lines indented below each."""
     numbers = [_number(lines[at])]
     items: list[list[str]] = []
     while at < len(lines):

@@ -1,4 +1,4 @@
-"""The samples of a project, by what they are a sample of. Reads files; the rest of the package does not."""
+"""Reads the samples of a project. No other module of this package reads files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ _FOLDER = "config/samples"
 
 
 def read_samples(root: Path) -> dict[tuple[str, str], str]:
-    """The text of the first sample of each apiVersion and kind, comments above it left out.
+    """The text of the first sample of each apiVersion and kind, without the comments above it.
 
-    Files that are no YAML, or no manifests, are passed over: nothing depends on them.
+    Files that are not YAML or not manifests are ignored.
     """
     import yaml
 

@@ -21,8 +21,8 @@ def generate_docs(options: GenerateOptions, formats: tuple[str, ...]) -> tuple[d
     """The API reference of a project in some formats (``markdown``, ``html``).
 
     Args:
-        options: What to read; what is said about manifests has no effect here.
-        formats: Which to make.
+        options: What to read. Options about manifests have no effect.
+        formats: The formats to render.
 
     Returns:
         The text by format, and all findings; with an error among them, or without a kind, there are no texts.

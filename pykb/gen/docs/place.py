@@ -1,4 +1,4 @@
-"""Where the pages go."""
+"""The files that the pages are written to."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def target_files(root: Path, output: Path | None, formats: tuple[str, ...], diag
 
     Args:
         root: The project.
-        output: A folder for ``api.md`` and ``api.html``, or one file; ``docs`` of the project when not given.
-        formats: What to write; when empty, what the file's name says, or both.
-        diagnostics: Gets a place outside the project, and a file name that is of another format.
+        output: A folder for ``api.md`` and ``api.html``, or one file. Defaults to the project's ``docs``.
+        formats: The formats to write. When empty, the extension of the file decides, or both are written.
+        diagnostics: Gets a path outside of the project, and a file name with the extension of another format.
     """
     root = root.resolve()
     place = (output or root / _FOLDER).resolve()

@@ -1,1 +1,1 @@
-"""From the finished IR to objects, and from objects to bytes; makes no decisions about schemas."""
+"""Turns the finished IR into objects, and objects into bytes. Does not make decisions about schemas."""

@@ -1,4 +1,4 @@
-"""The order in which go-yaml v2 writes the keys of a map: "natural", with numbers inside keys compared as numbers.
+"""The order in which go-yaml v2 writes the keys of a map: "natural", which compares numbers inside keys as numbers.
 
 Rules observed on controller-gen v0.23.0 output; a test holds the table.
 """
@@ -19,7 +19,7 @@ def sorted_keys(keys: Iterable[str]) -> list[str]:
     if all(map(_SIMPLE, found)):
         found.sort()
         return found
-    # The comparison is not transitive for keys like 0, 01, 0a: start from one order, to end in one.
+    # The comparison is not transitive for keys like 0, 01, 0a. A fixed start order makes the result deterministic.
     return sorted(sorted(found), key=cmp_to_key(_compare))
 
 
@@ -65,5 +65,5 @@ def _digits(text: str, start: int) -> str:
 def _value(digits: str) -> int:
     value = 0
     for digit in digits:
-        value = value * 10 + ord(digit) - ord("0")  # as Go does it, also for digits of other scripts
+        value = value * 10 + ord(digit) - ord("0")  # like Go, also for digits of other scripts
     return value

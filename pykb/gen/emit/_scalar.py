@@ -1,7 +1,8 @@
-"""One text as a YAML scalar: which of the four styles go-yaml v2 takes, and what it then writes.
+"""Writes a text as a YAML scalar, in the same style and bytes as go-yaml v2.
 
-The styles are plain (``word``), in single quotes, in double quotes, and literal (``|``). Which one is right depends on
-what the plain text would be read as, and on characters that a style cannot hold. Long lines are folded at a blank.
+The styles are plain (``word``), in single quotes, in double quotes, and literal (``|``). The choice depends on
+what the plain text would be read as, and on characters that a style cannot represent. Long lines are folded at a
+blank.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from functools import lru_cache
 from pykb.gen.emit.go_scalars import reads_as_string
 
 _WIDTH = 80
-_LONGEST_SIMPLE_KEY = 128  # bytes; beyond them a key stands behind a question mark
+_LONGEST_SIMPLE_KEY = 128  # bytes; a longer key is written after a question mark
 
-# What is printed as it is, but for line breaks. Two separators are both: printable, and a break.
+# Characters printed as they are, except for line breaks. The two separators are both printable and breaks.
 _CHARACTER = r"[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]"
 _ONE_LINE = re.compile(rf"(?! ){_CHARACTER}+(?<! )")
 _BREAKS = "\n\u2028\u2029"
@@ -35,13 +36,13 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 
 def is_simple_key(text: str) -> bool:
-    """Whether a key can stand before its colon on one line, without a question mark."""
+    """Whether a key fits on one line before its colon, without a question mark."""
     return len(text.encode()) <= _LONGEST_SIMPLE_KEY and not _ANY_BREAK.search(text)
 
 
 @lru_cache(maxsize=4096)
 def one_line(text: str) -> str:
-    """A text without line breaks, before it is folded; also what a simple key looks like."""
+    """A text without line breaks, before it is folded. Simple keys are written in this form."""
     if not reads_as_string(text):
         return _double_quoted(text)
     if _ONE_LINE.fullmatch(text):
@@ -74,7 +75,7 @@ def _single_quoted(text: str) -> str:
 
 
 def _double_quoted(text: str) -> str:
-    # Behind a byte order mark, go-yaml escapes each character.
+    # go-yaml escapes each character after a byte order mark.
     pattern = re.compile("(?s:.)") if text.startswith(_BYTE_ORDER_MARK) else _ESCAPED
     return '"' + pattern.sub(_escape, text) + '"'
 
@@ -90,7 +91,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _literal(text: str, indent: int) -> str:
-    """``|`` with what it needs to know of blanks at the start and line breaks at the end, and the lines."""
+    """A literal scalar: ``|``, its indentation and chomping indicators, and the lines."""
     hint = "2" if text[0] == " " or text[0] in _BREAKS else ""
     if text[-1] not in _BREAKS:
         hint += "-"
@@ -102,7 +103,7 @@ def _literal(text: str, indent: int) -> str:
 
 
 def _separated(text: str, column: int, indent: int) -> str:
-    """A text with line or paragraph separators, in single quotes: what follows one is indented."""
+    """A text with line or paragraph separators, in single quotes. The text after each is indented."""
     *lines, last = re.split(r"(?<=[\u2028\u2029])(?![\u2028\u2029])", _single_quoted(text))
     out: list[str] = []
     for line in lines:
@@ -119,13 +120,16 @@ def _folded(written: str, column: int, indent: int) -> str:
     """A scalar of one line, folded unless it is short."""
     if column + len(written) <= _WIDTH or " " not in written:
         return written
-    # A text's own first and last character are no places for a break, where quotes make them possible at all.
+    # Never break at the first or last character of a quoted text.
     never = (1, len(written) - 2) if written[0] in "'\"" else ()
     return _fold(written, column, indent, never=never, escape=written[0] == '"')
 
 
 def _fold(written: str, column: int, indent: int, *, never: tuple[int, ...], escape: bool = False) -> str:
-    """Break at each first blank of a row of them behind the 80th column; ``escape`` a blank that then starts a line."""
+    """Break at the first blank of each run of blanks after the 80th column.
+
+    ``escape`` says whether to escape a blank that then starts a line.
+    """
     out: list[str] = []
     start, line_start = 0, -column
     for found in re.finditer("(?<! ) ", written):

@@ -1,4 +1,4 @@
-"""A Crd as the object of a manifest, as controller-gen v0.23.0 lays it out."""
+"""Turns a Crd into the object of a manifest, in the layout of controller-gen v0.23.0."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def crd_object(
     """The CustomResourceDefinition.
 
     Args:
-        crd: What to write.
-        compatible_with: The version of controller-gen to claim in its annotation; none is written without it.
-        max_description: The length of a description, in bytes; 0 leaves all out.
+        crd: The CRD to write.
+        compatible_with: The version of controller-gen for the annotation. Without it, the annotation is left out.
+        max_description: The maximum length of a description, in bytes. 0 leaves out all descriptions.
         preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields``, written when given.
     """
     describe = None if max_description is None else partial(shorten, limit=max_description)
@@ -88,7 +88,7 @@ def _version(version: CrdVersion, describe: Describe | None) -> dict[str, object
         if version.scale.selector_path is not None:
             scale["labelSelectorPath"] = version.scale.selector_path
         subresources["scale"] = scale
-    if subresources or version.columns:  # columns bring an empty object, as controller-gen does
+    if subresources or version.columns:  # with columns an empty object is written, as by controller-gen
         out["subresources"] = subresources
     return out
 

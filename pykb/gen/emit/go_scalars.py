@@ -1,7 +1,8 @@
 """What go-yaml v2 reads a plain scalar as, and how Go writes a number.
 
 controller-gen writes YAML through go-yaml v2, whose YAML 1.1 resolver differs from PyYAML's in a few places
-(``y``, ``0o7``, ``1e3`` are no strings; ``=`` and ``<<`` are). Observed; a test holds it to the real go-yaml.
+(``y``, ``0o7``, ``1e3`` are not strings; ``=`` and ``<<`` are). These rules were observed.
+A test compares them with the real go-yaml.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ _MAY_START = frozenset("+-.0123456789")
 def reads_as_string(text: str) -> bool:
     """Whether go-yaml v2 reads this plain scalar as a string, and writes it without quotes.
 
-    Numbers to the base of 60 it reads as strings, too, but writes them in quotes, for the sake of other readers.
+    go-yaml also reads base-60 numbers as strings. It quotes them for other readers, and the result is false for them.
     """
     if text in _WORDS:
         return False
@@ -49,7 +50,7 @@ def reads_as_string(text: str) -> bool:
 
 
 def plain_value(text: str) -> str | bool | float | None:
-    """What go-yaml v2 reads a plain scalar as, and JSON then has: a time is text, a whole number has no fraction."""
+    """The JSON value that go-yaml v2 reads from a plain scalar. A time is text; a whole number has no fraction."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in _MAY_START or _is_timestamp(text):
@@ -63,7 +64,7 @@ def plain_value(text: str) -> str | bool | float | None:
 
 
 def _number(text: str) -> float | None:
-    """The number that a plain scalar is; ``None`` for one that 64 bits do not hold."""
+    """The number in a plain scalar; ``None`` for one that does not fit in 64 bits."""
     plain = text.replace("_", "")
     if text[0] == ".":
         return _finite(plain) if _POINT_FIRST.match(text) else None
@@ -74,7 +75,7 @@ def _number(text: str) -> float | None:
         sign, digits = based[1], based[2].lower()
         base = _BASES.get(digits[0], 8)
         number = int(sign + (digits[1:] if digits[0] in _BASES else digits), base)
-        # Behind a sign, Go reads signed numbers only.
+        # After a sign, Go reads only signed numbers.
         if -(2**63) <= number < (2**63 if sign else 2**64):
             return number
     if _FLOAT.match(plain):
@@ -97,7 +98,7 @@ def _is_timestamp(text: str) -> bool:
     year, month, day = int(match[1]), int(match[2]), int(match[3])
     hour, minute, second = [int(x) for x in match.groups()[3:] if x is not None] or (0, 0, 0)
     try:
-        # Go knows a year 0, a leap year like 2000.
+        # Go has a year 0, a leap year like 2000.
         dt.datetime(year or 2000, month, day, hour, minute, second, tzinfo=dt.UTC)
     except ValueError:
         return False
@@ -105,7 +106,7 @@ def _is_timestamp(text: str) -> bool:
 
 
 def float_text(number: float) -> str:
-    """A float as Go's YAML writer prints it: an integer where 64 bits hold it, else the shortest ``%g``."""
+    """A float as Go's YAML writer prints it: an integer if it fits in 64 bits, else the shortest ``%g``."""
     if math.isfinite(number) and number == int(number):
         whole = _whole(number)
         if -(2**63) <= whole < 2**64:
@@ -114,13 +115,13 @@ def float_text(number: float) -> str:
 
 
 def _whole(number: float) -> int:
-    """A whole number as Go has it: the shortest digits that mean it, and zeros behind them."""
+    """A whole number as Go prints it: the shortest digits that identify it, then zeros."""
     sign, digits, exponent = _shortest(number)
     return int(sign + digits.ljust(exponent + 1, "0"))
 
 
 def integer_text(number: int) -> str:
-    """An integer as Go's YAML writer prints it: a float where 64 bits do not hold it."""
+    """An integer as Go's YAML writer prints it: a float if it does not fit in 64 bits."""
     return str(number) if -(2**63) <= number < 2**64 else _general(float(number))
 
 

@@ -1,4 +1,4 @@
-"""A finished schema as a plain object, and the cutting of descriptions."""
+"""Turns a finished schema into a plain object, and shortens descriptions."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pykb.gen.ir import RULES, SchemaNode
 
 Describe = Callable[[str], str]
 
-# Kubernetes' own types write these only when they are true; `false` is what their absence means.
+# Kubernetes writes these only when they are true. Absence means `false`.
 _FLAGS = frozenset({"exclusiveMinimum", "exclusiveMaximum", "uniqueItems", "nullable"})
 
 
 def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict[str, object]:
-    """The schema as it stands in a manifest; key order is the YAML writer's business.
+    """The schema as in a manifest. The YAML writer sorts the keys.
 
     Args:
         node: A schema without references.
-        describe: Applied to each description; one that becomes empty is left out.
+        describe: Applied to each description. An empty result is left out.
     """
     out: dict[str, object] = {
         name: keyword.value for name, keyword in node.keywords.items() if name not in _FLAGS or keyword.value

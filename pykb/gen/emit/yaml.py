@@ -1,7 +1,7 @@
 """Objects as YAML text, byte for byte as controller-gen writes them (go-yaml v2 through sigs.k8s.io/yaml).
 
-Block mappings and sequences, keys in natural order; ``scalar.py`` writes the texts. Written here, and not by a library:
-go-yaml has ways of its own, and this is several times faster. A test holds it to the real go-yaml.
+Block mappings and sequences, keys in natural order; ``_scalar`` writes the texts. No library is used: none
+writes the same bytes as go-yaml, and this code is several times faster. A test compares it with the real go-yaml.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _sequence(data: list[object], indent: int, first: str, put: Callable[[str], 
 
 
 def _item(value: object, indent: int, lead: str, put: Callable[[str], object]) -> None:
-    """What stands right behind a dash, or behind the colon of a key with a question mark."""
+    """The value directly after a dash, or after the colon of a key with a question mark."""
     kind = type(value)
     if kind is str:
         put(f"{lead}{scalar(value, indent, indent)}")  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ def _item(value: object, indent: int, lead: str, put: Callable[[str], object]) -
 
 
 def _atom(value: object) -> str:
-    """Everything but texts and containers with something in them."""
+    """The text of a value that is neither a string nor a container with elements."""
     if value is True:
         return "true"
     if value is False:
@@ -98,7 +98,7 @@ def _atom(value: object) -> str:
 
 @lru_cache(maxsize=4096)
 def _simple_key(key: str) -> str | None:
-    """A key with its colon, where it can have one on its line."""
+    """A key with its colon; ``None`` when it needs a question mark."""
     if key == "<<":  # go-yaml writes it plain, and then reads it as a merge
         return '"<<":'
     return one_line(key) + ":" if is_simple_key(key) else None
@@ -110,4 +110,4 @@ def _ordered(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 _FREQUENT = frozenset({"string", "object", "integer", "array", "boolean", "int32", "int64", "atomic", "map", "set"})
-"""Values that need no thought."""
+"""Values with a fixed spelling."""

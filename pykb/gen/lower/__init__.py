@@ -1,1 +1,4 @@
-"""From Python types to the IR, one module a shape. Named types stay references; ``passes`` resolve them."""
+"""Turns Python types into the IR, with one module per shape.
+
+Named types stay references until ``passes`` resolve them.
+"""

@@ -25,12 +25,12 @@ _ANYTHING = (Any, object)
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A container type taken apart.
+    """The parts of a container type.
 
     Attributes:
-        keywords: What it says itself.
-        elements: The annotations of a list's elements; several for a tuple, whose elements must be of one type.
-        value: The annotation of a map's values; ``None`` where they are anything.
+        keywords: Its own keywords.
+        elements: The annotations of a list's elements. A tuple has several, which must be of one type.
+        value: The annotation of a map's values; ``None`` when any value is allowed.
     """
 
     keywords: Mapping[str, Keyword]
@@ -41,7 +41,7 @@ class Collection:
 def collection_of(
     origin: object, arguments: tuple[object, ...], place: Place, diagnostics: Diagnostics
 ) -> Collection | None:
-    """The parts of a container; ``None`` when the type is none."""
+    """The parts of a container; ``None`` when the type is not a container."""
     try:
         if origin in _LISTS:
             return Collection(_ARRAY, arguments[:1] or (Any,))
@@ -66,7 +66,7 @@ def _tuple(arguments: tuple[object, ...], place: Place) -> Collection:
 
 def list_node(found: Collection, elements: Sequence[SchemaNode], place: Place, diagnostics: Diagnostics) -> SchemaNode:
     """The schema of a list, given that of its elements."""
-    # Two `Annotated` types that say the same are not equal in Python.
+    # Python does not compare two `Annotated` types with the same content as equal.
     if len({shape(element) for element in elements}) == 1:
         return SchemaNode(found.keywords, items=elements[0])
     diagnostics.add(

@@ -1,4 +1,4 @@
-"""Which Python defaults become defaults of the schema."""
+"""Turns Python defaults into defaults of the schema."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _EMPTY: tuple[type, ...] = (list, dict, set, frozenset, tuple)
 
 
 def python_default(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> tuple[object, str]:
-    """The JSON value of a field's default, and how it is written; the second is empty when there is none.
+    """The JSON value of a field's default, and its spelling. The spelling is empty when there is no default.
 
-    ``None`` is the absence of a value. An empty container or a model made with nothing is how Python code avoids checks
-    for ``None``, not something that the server should fill in.
+    ``None`` means that there is no default. Python code uses an empty container, or a model without arguments, to avoid
+    checks for ``None``. The server should not fill those in.
     """
     try:
         value = _value_of(info)
@@ -64,7 +64,7 @@ def python_default(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> t
 
 
 def _check_none(annotation: Any, place: Place, diagnostics: Diagnostics) -> None:
-    """Say that a plain type has no ``None``; what an alias or a type variable stands for may have it."""
+    """Report a default of ``None`` for a plain type. The type behind an alias or a type variable may allow ``None``."""
     plain = typing.get_origin(annotation) or annotation
     if not isinstance(plain, type) or plain in {Any, object, types.NoneType, types.UnionType}:
         return
@@ -99,10 +99,10 @@ def _value_of(info: FieldInfo) -> Any:
     if factory in _EMPTY or info.default_factory_takes_validated_data:
         return PydanticUndefined
     if isinstance(factory, type) and issubclass(factory, BaseModel):
-        return PydanticUndefined  # made with nothing; not called, since that would build its validator
+        return PydanticUndefined  # a model without arguments; a call would build its validator
     make = typing.cast("typing.Callable[[], Any]", factory)
     first = make()
-    # A clock or a random number is a default of the program, not of the API: it differs from call to call.
+    # A clock or a random number differs from call to call, and cannot be a default of the API.
     return first if _encode_or_none(first) == _encode_or_none(make()) else PydanticUndefined
 
 
@@ -122,7 +122,7 @@ def _encode(value: object) -> object:
 
 
 def _check_numbers(value: object) -> None:
-    """Raise ``ValueError`` for numbers that JSON or the API server does not have."""
+    """Raise ``ValueError`` for numbers that JSON or the API server cannot represent."""
     if isinstance(value, dict | list):
         for item in value.values() if isinstance(value, dict) else value:
             _check_numbers(item)
@@ -135,5 +135,5 @@ def _check_numbers(value: object) -> None:
 
 
 def _shown(value: object) -> str:
-    """An object as Python shows it, without its address, which differs from run to run."""
+    """The ``repr`` of an object without its address, which differs from run to run."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(value))

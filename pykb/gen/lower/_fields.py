@@ -1,4 +1,4 @@
-"""The type of a model's field as written: with the names of aliases, which Python forgets."""
+"""The type of a model's field as written in the source, with the names of aliases. Python does not keep those."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(frozen=True, slots=True)
 class FieldType:
-    """What a field is declared as.
+    """The declared type of a field.
 
     Attributes:
-        annotation: Its type, the outermost ``Annotated`` taken off.
-        metadata: What ``Annotated`` and ``Field`` say about it.
+        annotation: Its type, without the outermost ``Annotated``.
+        metadata: The metadata of ``Annotated`` and ``Field``.
         owner: The class that declares it.
         declaration: Its place in the source; ``None`` in built-in types.
     """
@@ -68,7 +68,7 @@ def _with_aliases(
         annotation, *rest = typing.get_args(annotation)
         own = tuple(rest)
     known = {id(item) for value in aliases.values() for item in _metadata_of(value)}
-    # What Pydantic folded in from the alias belongs to the alias; what is left stands in `= Field(...)`.
+    # Metadata that Pydantic took from the alias belongs to the alias. The rest comes from `= Field(...)`.
     in_alias = {id(item) for item in flatten(own)} | known
     return FieldType(
         annotation,

@@ -1,4 +1,4 @@
-"""Bounds of numbers and lengths: which of several counts, and what it is as a keyword."""
+"""Turns bounds of numbers and lengths into keywords. The tightest of several bounds counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BOUNDS: dict[type, tuple[str, str, str]] = {
     at.Lt: ("lt", "maximum", "exclusiveMaximum"),
     at.MultipleOf: ("multiple_of", "multipleOf", ""),
 }
-# Constraints of one kind, the tighter of two behind the other: by value, then the one that leaves the value out.
+# Constraints of one kind, in increasing tightness: by value, then an exclusive bound after an inclusive one.
 _RIVALS: tuple[tuple[dict[type, str], bool, type], ...] = (
     ({at.Ge: "ge", at.Gt: "gt"}, True, at.Gt),
     ({at.Le: "le", at.Lt: "lt"}, False, at.Lt),
@@ -31,7 +31,7 @@ Limit = at.Ge | at.Gt | at.Le | at.Lt | at.MultipleOf | at.MinLen | at.MaxLen
 
 
 def tightest(items: Iterable[object]) -> tuple[object, ...]:
-    """Metadata with one limit of each kind. Python applies all that are given, a schema has room for one."""
+    """Metadata with only the tightest limit of each kind. Python applies all limits; a schema can have one."""
     found = tuple(items)
     for kinds, upwards, strict in _RIVALS:
         rivals = [item for item in found if type(item) in kinds]
@@ -45,12 +45,12 @@ def tightest(items: Iterable[object]) -> tuple[object, ...]:
 
 
 def is_number(value: object) -> bool:
-    """Whether a value is a number that JSON has; a truth value is none."""
+    """Whether a value is a JSON number. A boolean is not."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def limit(item: Limit, draft: Draft) -> Iterator[tuple[str, object, str]]:
-    """The keywords of a limit: name, value, how it is spelt in Python."""
+    """The keywords of a limit: name, value, and spelling in Python."""
     if isinstance(item, at.MinLen | at.MaxLen):
         yield from _length(item, draft)
     else:

@@ -1,4 +1,4 @@
-"""``X | None``, int-or-string, literals and enums; unions of structs are in ``struct_unions``."""
+"""Lowers ``X | None``, int-or-string, literals and enums. Unions of structs are united in ``passes._unite``."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def split_optional(annotation: object) -> tuple[object, bool]:
         return rest[0], True
     try:
         return typing.Union[rest], True  # noqa: UP007 - made at run time
-    except TypeError:  # a member that cannot be hashed is no type at all; it is said where the annotation is lowered
+    except TypeError:  # an unhashable member is not a type; reported when the annotation is lowered
         return annotation, False
 
 
 def is_int_or_string(members: tuple[object, ...]) -> bool:
-    """Whether a union is of integers and texts."""
-    return all(_bare(member) in (int, str, Quantity) for member in members)  # not all that is there has a hash
+    """Whether a union consists of integers and texts."""
+    return all(_bare(member) in (int, str, Quantity) for member in members)  # members may be unhashable
 
 
 def int_or_string_of(members: tuple[object, ...], branches: Sequence[SchemaNode]) -> SchemaNode:
-    """The schema of integers and texts; the constraints of one branch hold for its type only."""
+    """The schema of integers and texts. Constraints of one branch apply only to its type."""
     node = lower_scalar(Quantity) if Quantity in map(_bare, members) else None
     if node is not None:
         return node
@@ -58,20 +58,20 @@ def int_or_string_of(members: tuple[object, ...], branches: Sequence[SchemaNode]
 
 
 def structs_of(members: tuple[object, ...]) -> list[type[Struct]]:
-    """The members of a union of structs; none when it is no such union."""
+    """The members of a union of structs; empty for other unions."""
     classes = [member for member in map(_bare, members) if isinstance(member, type) and issubclass(member, Struct)]
     return classes if len(classes) == len(members) else []
 
 
 def values_of(members: tuple[object, ...]) -> tuple[object, ...]:
-    """The values of a union of literals; none when it is no such union."""
+    """The values of a union of literals; empty for other unions."""
     if not all(typing.get_origin(member) is typing.Literal for member in members):
         return ()
     return tuple(value for member in members for value in typing.get_args(member))
 
 
 def no_union(members: tuple[object, ...], place: Place) -> Diagnostic:
-    """A union that has no schema."""
+    """The finding for a union without a schema."""
     names = " | ".join(_name(member) for member in members)
     return UNION.at(
         place.span,
@@ -84,7 +84,7 @@ def no_union(members: tuple[object, ...], place: Place) -> Diagnostic:
 
 
 def lower_literal(values: tuple[object, ...], place: Place, diagnostics: Diagnostics) -> SchemaNode:
-    """The schema of ``Literal[...]``: an enum in the order written."""
+    """The schema of ``Literal[...]``: an enum in source order."""
     plain = [value.value if isinstance(value, enum.Enum) else value for value in values]
     nullable = None in plain
     plain = [value for value in dict.fromkeys(plain) if value is not None]
@@ -93,7 +93,7 @@ def lower_literal(values: tuple[object, ...], place: Place, diagnostics: Diagnos
 
 
 def lower_enum(cls: type[enum.Enum], place: Place, diagnostics: Diagnostics) -> SchemaNode:
-    """The schema of an enum: its values in the order of definition, aliases left out."""
+    """The schema of an enum: its values in the order of definition, without aliases."""
     if issubclass(cls, enum.Flag):
         diagnostics.add(
             UNSUPPORTED_TYPE.at(

@@ -1,4 +1,4 @@
-"""Any annotation into a schema: the dispatcher over the shapes."""
+"""Turns any annotation into a schema. Dispatches to the modules for each shape."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Lowering:
 
     Attributes:
         declarations: The source behind the types.
-        diagnostics: Gets what cannot be expressed.
-        allow_dangerous_types: Whether floats are let through.
+        diagnostics: Gets types that a schema cannot express.
+        allow_dangerous_types: Whether floats are allowed.
     """
 
     declarations: Declarations
@@ -49,7 +49,7 @@ class Lowering:
     _applications: dict[object, object] = field(default_factory=dict)
 
     def lower(self, annotation: object, place: Place) -> SchemaNode:
-        """The schema of an annotation; named types are references in it."""
+        """The schema of an annotation, with references to named types."""
         if typing.get_origin(annotation) is typing.Annotated:
             base, *metadata = typing.get_args(annotation)
             return self.constrain(self.lower(base, place), tuple(metadata), place)
@@ -58,7 +58,7 @@ class Lowering:
         return node.put("nullable", value=True, span=place.span, spelling="None") if optional else node
 
     def constrain(self, node: SchemaNode, metadata: tuple[object, ...], place: Place) -> SchemaNode:
-        """The schema with the constraints of ``Annotated`` or ``Field`` added, at once or when its type is known."""
+        """Add the constraints of ``Annotated`` or ``Field`` to a schema, now or when its type is known."""
         if not metadata:
             return node
         if node.reference is not None and any(isinstance(item, PreserveUnknown) for item in metadata):
@@ -77,7 +77,7 @@ class Lowering:
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
         if origin is typing.Annotated:
             return self.lower(annotation, place)
-        if is_type_alias(origin):  # `Pair[int]`, each time another object
+        if is_type_alias(origin):  # `Pair[int]` is a new object each time
             return self._reference(self._applications.setdefault(annotation, annotation), place)
         if is_union(origin):
             return self._union(arguments, place)
@@ -176,12 +176,12 @@ class Lowering:
 
 
 def is_type_alias(annotation: object) -> bool:
-    """Whether it is a ``type X = ...``, or the stand-in of an alias in the source."""
+    """Whether it is a ``type`` statement or the stand-in of an alias."""
     return type(annotation).__name__ == "TypeAliasType" and hasattr(annotation, "__value__")
 
 
 def applied(alias: Any, arguments: tuple[object, ...]) -> object:
-    """What a generic alias stands for with these arguments."""
+    """The value of a generic alias with these arguments."""
     given = dict(zip(alias.__type_params__, arguments, strict=False))
     value = alias.__value__
     if isinstance(value, typing.TypeVar):

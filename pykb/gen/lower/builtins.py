@@ -1,4 +1,4 @@
-"""What the Kubernetes API fixes: apiVersion, kind and metadata of kinds, and an embedded ObjectMeta."""
+"""Schemas that the Kubernetes API fixes: apiVersion, kind and metadata of kinds, and an embedded ObjectMeta."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pykb.gen.lower.scalars import node_of
 if TYPE_CHECKING:
     from pykb.gen.declare import NamedType
 
-# The two texts are part of the format: every CRD has them, word for word.
+# Every CRD has these two texts, word for word.
 API_VERSION_TEXT = """\
 APIVersion defines the versioned schema of this representation of an object.
 Servers should convert recognized schemas to the latest internal value, and
@@ -44,23 +44,23 @@ def _described(text: str, described: bool) -> SchemaNode:
     return _TEXT.put("description", text) if described else _TEXT
 
 
-# The apiserver knows the schema of an object's own metadata and allows nothing but its type there.
+# The apiserver has its own schema for an object's metadata and allows only the type here.
 TOP_LEVEL_METADATA = node_of({"type": "object"})
 
 
 def lower_builtin(named: NamedType, *, embedded_metadata: bool) -> SchemaNode | None:
-    """The schema of a built-in type that does not follow from its fields; ``None`` for all others."""
+    """The schema of a built-in type that is not made from its fields; ``None`` for all other types."""
     if not named.built_in:
         return None
     if named.name == "ObjectMeta":
         return _embedded_metadata() if embedded_metadata else node_of({"type": "object"})
-    if named.name in {"JSONSchemaProps", "FieldsV1"}:  # the one contains itself, the other has any fields
+    if named.name in {"JSONSchemaProps", "FieldsV1"}:  # one is recursive, the other allows any fields
         return node_of({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
     return None
 
 
 def _embedded_metadata() -> SchemaNode:
-    """The fields of an embedded ObjectMeta that mean something there; without a schema the server would drop them."""
+    """The useful fields of an embedded ObjectMeta. The server drops fields without a schema."""
     properties = [
         PropertyNode("annotations", "annotations", _TEXTS, required=False),
         PropertyNode("finalizers", "finalizers", SchemaNode({"type": Keyword("array")}, items=_TEXT), required=False),

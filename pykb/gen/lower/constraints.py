@@ -1,4 +1,4 @@
-"""What ``Annotated[...]`` and ``Field(...)`` say about a value, as keywords of its schema."""
+"""Turns the constraints of ``Annotated[...]`` and ``Field(...)`` into keywords of a schema."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ FLAGS: dict[type, tuple[str, object]] = {
     api.MapGranular: ("x-kubernetes-map-type", "granular"),
     api.Nullable: ("nullable", True),
 }
-"""Annotations that stand for one keyword with one value."""
+"""Annotations for a single keyword with a fixed value."""
 
 
 def flatten(metadata: Iterable[object]) -> Iterator[object]:
-    """The single constraints in a sequence of metadata, groups taken apart."""
+    """The constraints in a sequence of metadata, with groups expanded."""
     for item in metadata:
         if isinstance(item, FieldInfo):
             yield from flatten(item.metadata)
@@ -48,12 +48,12 @@ def flatten(metadata: Iterable[object]) -> Iterator[object]:
 
 
 def constrain(draft: Draft, metadata: Iterable[object]) -> SchemaNode:
-    """The schema with the constraints of ``Annotated`` and ``Field`` added."""
+    """Add the constraints of ``Annotated`` and ``Field`` to a schema."""
     _refuse_on_union(metadata, draft)
     items = tuple(item for item in tightest(flatten(metadata)) if not _is_no_schema(item, draft))
     patches = [item for item in items if isinstance(item, api.SchemaPatch)]
     if patches:
-        draft.start(draft.effective)  # a patch may take away what the type says
+        draft.start(draft.effective)  # a patch may remove keywords of the type
     found: dict[str, Keyword] = {}
     for item in items:
         if not _reshape(item, draft):
@@ -67,7 +67,7 @@ def constrain(draft: Draft, metadata: Iterable[object]) -> SchemaNode:
 
 
 def _reshape(item: object, draft: Draft) -> bool:
-    """Whether a constraint says what the whole schema is, and not something about it; if so, it is now."""
+    """Apply a constraint that replaces the whole schema. Returns whether it was one."""
     span = draft.place.span
     match item:
         case api.RawSchema():
@@ -84,7 +84,7 @@ def _reshape(item: object, draft: Draft) -> bool:
 
 
 def _is_no_schema(item: object, draft: Draft) -> bool:
-    """Whether it should bring a part of a schema, and brings something else."""
+    """Report a constraint that should contain part of a schema and does not. Returns whether it was one."""
     schema: object = item.schema if isinstance(item, api.RawSchema | api.SchemaPatch) else {}
     if isinstance(schema, Mapping):
         return False
@@ -96,7 +96,7 @@ def _is_no_schema(item: object, draft: Draft) -> bool:
 
 
 def rule_parts(item: object) -> dict[str, object]:
-    """The CEL rule that a constraint is, as plain data; empty for others."""
+    """The CEL rule of a constraint, as plain data; empty for other constraints."""
     if isinstance(item, api.Immutable):
         return IMMUTABLE_RULE.parts
     if not isinstance(item, api.CEL):
@@ -112,12 +112,12 @@ def _add_rules(rules: list[dict[str, object]], draft: Draft) -> None:
     read = read_rules(rules, draft.place.span)
     if read is not None:
         draft.add(*read)
-    elif rules:  # `CEL` was given what is no text: that is for the checks
+    elif rules:  # the argument of `CEL` is not a text; the checks report it
         draft.put(RULES, Keyword(rules, draft.place.span))
 
 
 def _refuse_on_union(metadata: Iterable[object], draft: Draft) -> None:
-    """Python would apply a constraint of texts to numbers, too, and fail."""
+    """Report a text constraint on a union. Python would apply it to numbers and fail."""
     if not draft.effective.is_int_or_string:
         return
     kinds = at.MinLen | at.MaxLen | at.Ge | at.Gt | at.Le | at.Lt | at.MultipleOf
@@ -133,7 +133,7 @@ def _refuse_on_union(metadata: Iterable[object], draft: Draft) -> None:
 
 
 def _keywords(item: object, draft: Draft) -> Iterator[tuple[str, object, str]]:
-    """What a constraint says: keywords, their values, and how it is spelt."""
+    """The keywords of a constraint: name, value, and spelling in Python."""
     flag = FLAGS.get(type(item))
     if flag is not None:
         yield (*flag, f"{type(item).__name__}()")
@@ -161,7 +161,7 @@ def _keywords(item: object, draft: Draft) -> Iterator[tuple[str, object, str]]:
 
 
 def _tell(item: object, draft: Draft) -> None:
-    """Tell of what has no counterpart in a schema."""
+    """Report a constraint that a schema cannot express."""
     what = draft.place.what
     if isinstance(item, api.KnownValues | api.PatchStrategy):
         if draft.place.span is not None:
@@ -177,7 +177,7 @@ def _tell(item: object, draft: Draft) -> None:
 
 
 def _tell_python_only(item: object, draft: Draft) -> None:
-    """Tell of a check or a change of values that the API server does not make, and of a class that says nothing."""
+    """Report validators and conversions that the API server does not run, and a class in place of an instance."""
     what = draft.place.what
     if isinstance(item, type) and item.__module__.startswith("pykb.api"):  # ``Nullable`` for ``Nullable()``
         message = f"`{item.__name__}` on {what} is a class, which says nothing"

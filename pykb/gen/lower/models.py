@@ -1,4 +1,4 @@
-"""The own schema of a named type, references to others in it: where lowering starts. A class is an object of fields."""
+"""Lowers a named type to its own schema, with references to other named types. Lowering starts here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def lower_named(named: NamedType, lowering: Lowering, *, embedded_metadata: bool
 
     Args:
         named: The type.
-        lowering: Turns the annotations that it is made of into schemas.
+        lowering: Turns its annotations into schemas.
         embedded_metadata: Whether an embedded ObjectMeta has its known fields.
     """
     python = named.python
@@ -77,11 +77,11 @@ def _model(cls: type[BaseModel], named: NamedType, lowering: Lowering, *, embedd
 
 
 def fields_of(cls: type[BaseModel]) -> dict[str, FieldInfo]:
-    """The fields of a model; forward references are resolved if they can be."""
+    """The fields of a model, with forward references resolved where possible."""
     if not cls.__pydantic_fields_complete__:
         from pydantic.errors import PydanticUndefinedAnnotation
 
-        with contextlib.suppress(PydanticUndefinedAnnotation, NameError):  # said where the annotation is lowered
+        with contextlib.suppress(PydanticUndefinedAnnotation, NameError):  # reported when the annotation is lowered
             cls.model_rebuild(raise_errors=False)
     return cls.__pydantic_fields__
 
@@ -119,7 +119,7 @@ def _property(
 
 
 def _description(info: FieldInfo, declaration: FieldDeclaration | None, lowering: Lowering) -> str | None:
-    """What the field says of itself: ``Field(description=)``, else its docstring or comment, else its type's alias."""
+    """The description: ``Field(description=)``, else the field's docstring or comment, else that of the alias."""
     if declaration is None:
         return info.description
     at = declaration.arguments.get("description")
@@ -138,7 +138,7 @@ def _description(info: FieldInfo, declaration: FieldDeclaration | None, lowering
 
 
 def _with_deprecation(description: str | None, info: FieldInfo) -> str | None:
-    """A schema has no keyword for a deprecated field; its text says so, as in Kubernetes' own types."""
+    """Add a deprecation to the description. Schemas have no keyword for it, and Kubernetes' own types do the same."""
     if not info.deprecated:
         return description
     given = info.deprecation_message
@@ -147,7 +147,7 @@ def _with_deprecation(description: str | None, info: FieldInfo) -> str | None:
 
 
 def _check_alias(attribute: str, declaration: FieldDeclaration, lowering: Lowering) -> None:
-    """A name on the wire is given by ``Wire``: any other spelling renames the argument of the constructor, too."""
+    """Report a Pydantic alias. ``Wire`` sets the wire name; an alias would also rename the constructor's argument."""
     for argument in ("alias", "serialization_alias", "validation_alias"):
         at = declaration.arguments.get(argument)
         if at is not None:
@@ -163,7 +163,7 @@ def _check_alias(attribute: str, declaration: FieldDeclaration, lowering: Loweri
 
 
 def _check_hidden(attribute: str, wire: str, declaration: FieldDeclaration | None, lowering: Lowering) -> None:
-    """A field must not take the place of a method that pykb, Pydantic or a type checker relies on."""
+    """Report a field that hides a method which pykb, Pydantic or a type checker needs."""
     is_deprecated = attribute in dir(BaseModel) and not attribute.startswith("model_")
     lowering.diagnostics.add(
         HIDDEN_METHOD.at(
@@ -179,7 +179,7 @@ def _value(kind: FieldType, info: FieldInfo, place: Place, lowering: Lowering) -
     annotation, optional = split_optional(kind.annotation)
     node = lowering.lower(annotation, place)
     metadata: tuple[Any, ...] = kind.metadata
-    # `X | None = None` is an optional field; without the default, `null` has to be a value.
+    # `X | None = None` is an optional field. Without the default, `null` must be an allowed value.
     if optional and info.is_required() and not any(isinstance(item, Nullable) for item in metadata):
         metadata = (*metadata, Nullable())
     texts = () if info.title is None and not info.examples else (_texts(info),)
@@ -187,7 +187,7 @@ def _value(kind: FieldType, info: FieldInfo, place: Place, lowering: Lowering) -
 
 
 def _texts(info: FieldInfo) -> FieldInfo:
-    """Title and examples alone; the rest of the ``Field`` is in the metadata already."""
+    """Only title and examples. The metadata already has the rest of the ``Field``."""
     return FieldInfo(title=info.title, examples=info.examples)
 
 

@@ -1,4 +1,4 @@
-"""A merge patch onto a schema: what ``SchemaPatch`` says."""
+"""Applies a ``SchemaPatch``, a merge patch on a schema."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ def patched(
 
     Args:
         node: A schema without references.
-        patch: Keywords to set; ``None`` removes one. ``required`` is the list of all required properties. What has not
-            the form of a schema stays a keyword, for the checks to find.
-        span: Where the patch stands.
-        spelling: What it is called there.
+        patch: Keywords to set; ``None`` removes one. ``required`` is the list of all required properties. A value
+                    without the form of a schema stays a keyword, and the checks report it.
+        span: The place of the patch in the source.
+        spelling: The spelling of the patch in the source.
     """
 
     def apply(node: SchemaNode | None, value: Mapping[str, object]) -> SchemaNode:
         return patched(node or SchemaNode(span=span), value, span, spelling=spelling)
 
     rules: tuple[Rule, ...] | None
-    for name, value in sorted(patch.items(), key=lambda item: item[0] == "required"):  # names fields: they come first
+    for name, value in sorted(patch.items(), key=lambda item: item[0] == "required"):  # last, since it names properties
         if value is None:
             node = _without(node, name)
         elif name == "properties" and _are_schemas(value, Mapping):
@@ -51,7 +51,7 @@ def patched(
 
 
 def _are_schemas(value: Any, kind: Any) -> bool:
-    """Whether it is a list or map of schemas; null stands for none in a map."""
+    """Whether it is a list or map of schemas. A null in a map removes a schema."""
     if not isinstance(value, kind):
         return False
     parts: Iterable[Any] = value.values() if isinstance(value, Mapping) else value
@@ -96,6 +96,6 @@ def _required(node: SchemaNode, names: Iterable[object], span: Span | None) -> S
             for name, prop in node.properties.items()
         }
         node = replace(node, properties=properties)
-    # Allowed, if odd: no structural rule forbids it.
+    # Unusual, but no structural rule forbids it.
     unknown = [name for name in wanted if name not in (node.properties or {})]
     return node.without("required").put("required", unknown, span, _SPELLING) if unknown else node.without("required")

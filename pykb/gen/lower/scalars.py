@@ -1,4 +1,4 @@
-"""Types with one JSON value, and those whose schema is fixed by the Kubernetes API."""
+"""Lowers scalar types, and types whose schema the Kubernetes API fixes."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _table() -> Mapping[object, SchemaNode]:
 
 
 def _spelt(python: object, schema: Mapping[str, object]) -> SchemaNode:
-    """The schema of a Python type, whose format and pattern are Python's, too: a marker cannot say another one."""
+    """The schema of a Python type. Python also uses its format and pattern, so a marker cannot change them."""
     name = getattr(python, "__name__", "")
     return SchemaNode(
         {
@@ -76,12 +76,12 @@ ANYTHING = node_of(_SCALARS[Any])
 
 
 def int_or_string() -> SchemaNode:
-    """The schema of intstr.IntOrString; the order integer, string matters to the apiserver."""
+    """The schema of intstr.IntOrString. The apiserver requires the order integer, string."""
     return node_of(_INT_OR_STRING)
 
 
 def lower_scalar(annotation: object) -> SchemaNode | None:
-    """The schema of a scalar; ``None`` when the annotation is none."""
+    """The schema of a scalar; ``None`` when the annotation is not a scalar."""
     try:
         found = _table().get(annotation)
     except TypeError:  # unhashable

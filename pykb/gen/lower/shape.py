@@ -1,4 +1,4 @@
-"""Whether two schemas say the same, wherever in the source they come from."""
+"""Compares schemas by content, without their places in the source."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pykb.gen.ir import Constrained, SchemaNode, StructUnion
 
 
 def shape(node: SchemaNode) -> object:
-    """What a schema says, without its places and its description; equal for schemas that take the same values."""
+    """The content of a schema, without places and description. Equal for schemas that accept the same values."""
     return (
         tuple(sorted((k, repr(v.value)) for k, v in node.keywords.items() if k != "description")),
         node.rules,

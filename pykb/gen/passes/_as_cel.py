@@ -1,4 +1,4 @@
-"""Tags as CEL expressions about a value, where a schema has no keyword for the place: keys, fields under conditions."""
+"""Turns tags into CEL expressions, for places without a keyword: map keys and conditional fields."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _COMPARISONS = {
 
 
 def expression(marker: Marker, it: str) -> str | None:
-    """The CEL expression that a tag puts on a value; ``None`` for tags that say nothing about a value alone.
+    """The CEL expression that a tag puts on a value; ``None`` for tags that are not about a single value.
 
     Args:
         marker: The tag.
-        it: How the value is written in CEL.
+        it: The CEL expression of the value.
     """
     effect = marker.definition.effect
     value = _Value(it, marker.arguments)
@@ -35,7 +35,7 @@ def expression(marker: Marker, it: str) -> str | None:
 
 @dataclass(slots=True)
 class _Value:
-    """A value without a schema: what is said of it is gathered as expressions."""
+    """A value without a schema. Collects its constraints as expressions."""
 
     it: str
     arguments: Mapping[str, object]

@@ -1,4 +1,4 @@
-"""Markers onto schemas: each marker's own effect, after a look at the type that it stands on."""
+"""Applies markers to schemas, after checking that each fits the type."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ _TYPES = {
     **dict.fromkeys(("maxItems", "minItems", "uniqueItems"), LISTS),
     **dict.fromkeys(("maxProperties", "minProperties"), _OBJECTS),
 }
-"""Keywords of certain types. Whether others fit is judged on the finished schema, for each of their spellings."""
+"""Keywords for certain types. All other keywords are checked on the finished schema."""
 _PARTS: tuple[Literal["items", "values"], ...] = ("items", "values")
 _NOUNS = {NUMBERS: "numbers", TEXTS: "strings", LISTS: "lists", _OBJECTS: "objects"}
 
 
 def empties(markers: Iterable[Marker]) -> bool:
-    """Whether only what markers say counts."""
+    """Whether markers replace the whole schema."""
     return any(marker.definition.effect is Whole.EMPTIES for marker in markers)
 
 
 def emptied(node: SchemaNode) -> SchemaNode:
-    """What is left of a schema then."""
+    """What is left of a schema that markers replace."""
     return SchemaNode({k: v for k, v in node.keywords.items() if k == "description"}, node.span)
 
 
 def apply_markers(draft: Draft, markers: Iterable[Marker]) -> SchemaNode:
-    """The schema with the effects of the markers, those of lower priority number and of fewer ``items:`` first."""
+    """Apply the markers to a schema, in order of priority number and of the number of ``items:``."""
     given = tuple(unwrap(markers))
     if empties(given):
         draft.start(emptied(draft.node))
@@ -62,7 +62,7 @@ def _apply(draft: Draft, marker: Marker, given: tuple[Marker, ...], depth: int) 
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A marker on a schema: what its effect works on (:class:`pykb.markers.effect.Subject`)."""
+    """A marker on a schema, the subject of its effect (:class:`pykb.markers.effect.Subject`)."""
 
     draft: Draft
     marker: Marker
@@ -94,7 +94,7 @@ class _Use:
         marker = self.marker
         if marker.definition.value is None:
             return {k: v for k, v in marker.arguments.items() if v is not None} or True
-        # `{}` is an empty map in the grammar, and an empty list where the field is one.
+        # The grammar reads `{}` as an empty map. For a list, it means an empty list.
         return [] if marker.value == {} and self.type == "array" else marker.value
 
     def _keyword(self, value: object) -> Keyword:
@@ -111,7 +111,7 @@ class _Use:
             self.draft.put(keyword, self._keyword([*said, value]))
 
     def _fits(self, types: tuple[str, ...], *, textual: bool = False) -> bool:
-        # A named struct that is not looked into (`Any`) has no type to contradict.
+        # A schema of `Any` has no type to contradict.
         if not types or self.type in types or (textual and self.draft.effective.is_int_or_string):
             return True
         noun = _NOUNS.get(types) or " or ".join(types)
@@ -149,7 +149,7 @@ class _Use:
         return [str(m.value) for m in self.given if getattr(m.definition.effect, "keyword", "") == keyword]
 
     def get(self, keyword: str, *, here: bool = False) -> object:
-        own = self.draft.node.get(keyword)  # where both say it, the type's is in `allOf`
+        own = self.draft.node.get(keyword)  # when both set it, the type's is in `allOf`
         return own if here or own is not None else self.draft.effective.get(keyword)
 
     def put(self, keyword: str, value: object) -> None:
@@ -170,7 +170,7 @@ class _Use:
     def rule(self, rule: str, message: object = None, **parts: object) -> None:
         for new in read_rules([{"rule": rule, "message": message, **parts}], self.marker.span) or ():
             other = next((old for old in self.draft.node.rules if old.rule == rule and old != new), None)
-            if other is not None and "rule" in self.marker.arguments:  # the author's own, said twice
+            if other is not None and "rule" in self.marker.arguments:  # the author wrote the same rule twice
                 old = Keyword(other.parts, other.span, f'CEL("{rule}", ...)')
                 self.draft.contradict(self._keyword(new.parts), old)
             else:
@@ -249,7 +249,7 @@ _MEASURES = {
 
 
 def not_expressible(marker: Marker, inner: Marker) -> Diagnostic:
-    """A tag inside another one that a CRD has no words for."""
+    """The finding for a tag inside another tag that a CRD cannot express."""
     return TAG_NOT_EXPRESSIBLE.at(
         inner.span,
         f"`+{inner.name}` cannot be said inside `+{marker.name}` in a CRD",

@@ -1,4 +1,4 @@
-"""What a field's markers say about the object that holds it: unions, dependencies, presence that must not change."""
+"""Collects what fields' markers require of the object around them: unions, dependencies, fixed presence."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pykb.meta.cel import selector, text_literal
 
 @dataclass(slots=True)
 class _Union:
-    """One group of fields of which one is set."""
+    """A group of fields of which one is set."""
 
     span: Span
     discriminator: str | None = None
@@ -27,7 +27,7 @@ class _Union:
 
 @dataclass(slots=True)
 class Members:
-    """Gathers what the fields of one object say about it."""
+    """Collects what the fields of one object require of it."""
 
     properties: Mapping[str, PropertyNode]
     diagnostics: Diagnostics
@@ -37,7 +37,7 @@ class Members:
     conditions: list[_Condition] = field(default_factory=list)
 
     def read(self, prop: PropertyNode, markers: Iterable[Marker], *, frozen: bool) -> None:
-        """Take in what one field says."""
+        """Read the markers of one field."""
         if frozen:
             self.keep(prop, prop.span)
         for marker in sorted(unwrap(markers), key=lambda m: m.definition.priority):
@@ -45,14 +45,14 @@ class Members:
                 marker.definition.member(_Member(self, prop, marker))
 
     def keep(self, prop: PropertyNode, span: Span | None) -> None:
-        """Forbid to remove a field that can be."""
+        """Forbid removing an optional field."""
         if not prop.required:
             at = selector(prop.name)
             rule = f"!has(oldSelf.{at}) || has(self.{at})"
             self.rules.append(Rule(rule, f"field {prop.name} is immutable once set", span=span))
 
     def finish(self) -> list[Rule]:
-        """The rules of the object, once all fields were read: those of single fields first, then those of groups."""
+        """The rules of the object, after all fields were read. Rules of single fields come before those of groups."""
         rules = self.rules + [rule for union in self.unions.values() for rule in self._of_union(union)]
         rules += [rule for condition in self.conditions for rule in condition.rules(self)]
         return list(dict.fromkeys(rules))
@@ -78,7 +78,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class _Member:
-    """A marker on a field: what it says to the object around it (:class:`pykb.markers.effect.Holder`)."""
+    """A marker on a field, applied to the object around it (:class:`pykb.markers.effect.Holder`)."""
 
     members: Members
     prop: PropertyNode
@@ -151,7 +151,7 @@ class _Member:
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A tag that holds for a field while another one has a value."""
+    """A tag for a field that applies while another field has a certain value."""
 
     member: _Member
     group: tuple[str, str]
@@ -180,7 +180,7 @@ class _Condition:
         return [Rule(f"{other} || {rule}", f"field {name} {words} when {by} is {self.value}", span=marker.span)]
 
     def _asked(self, inner: Marker) -> tuple[str, str] | None:
-        """What the tag asks of the field, as CEL and in words."""
+        """What the tag requires of the field, as CEL and in words."""
         at = self.member.at
         if inner.definition.required:
             return f"has({at})", "is required"
@@ -196,5 +196,5 @@ def _wrong_member(at: Span, message: str, *help_: str) -> Diagnostic:
 
 
 def _pascal(attribute: str) -> str:
-    """The name of the Go field that the attribute would have; the default value of a discriminator."""
+    """The Go field name for an attribute. It is the default value of a discriminator."""
     return "".join(part[:1].upper() + part[1:] for part in attribute.strip("_").split("_"))

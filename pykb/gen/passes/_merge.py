@@ -1,7 +1,7 @@
-"""Merge a named type's schema with what a field says on top, as controller-gen merges ``allOf``.
+"""Merges a named type's schema with a field's constraints, as controller-gen merges ``allOf``.
 
-Where both say the same keyword differently and both must hold, the two values go into ``allOf``: a field can tighten
-its type, never loosen it.
+When both set a keyword to different values and both must hold, the two values go into ``allOf``. A field can tighten
+its type and cannot loosen it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FIELD_WINS = frozenset(
         *("x-kubernetes-map-type", "x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
     ],
 )
-# Kept once when both say the same; the others show up twice in `allOf` even then, as in controller-gen's output.
+# Kept once when both are equal. Other keywords appear twice in `allOf` even then, as in controller-gen's output.
 _DEDUPLICATED = frozenset(
     ["pattern", "format", "exclusiveMinimum", "exclusiveMaximum", "uniqueItems", "minProperties", "maxProperties"],
 )

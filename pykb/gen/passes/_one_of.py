@@ -1,4 +1,4 @@
-"""Groups of fields of which at most, exactly or at least one is set, as CEL rules."""
+"""CEL rules for groups of fields of which at most, exactly or at least one is set."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def one_of_rule(
     what: str,
     diagnostics: Diagnostics,
 ) -> list[Rule]:
-    """The rule of a group; none when one of its members cannot take part.
+    """The rule of a group; empty when one of its members cannot take part.
 
     Args:
-        relation: How many of them are set: ``at most``, ``exactly`` or ``at least`` one.
+        relation: How many are set: ``at most``, ``exactly`` or ``at least`` one.
         members: Wire names of fields.
-        schema: The object that has them.
+        schema: The object with these fields.
         span: Where the group is declared.
         what: How messages call the object.
         diagnostics: Gets members that cannot take part.

@@ -1,4 +1,4 @@
-"""A type without its validations: what ``+k8s:opaqueType`` leaves of it."""
+"""Removes a type's validations, for ``+k8s:opaqueType``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEPT = frozenset(
 
 
 def without_validation(node: SchemaNode) -> SchemaNode:
-    """The shape of a schema alone; keys of lists stay required, since lists are merged by them."""
+    """Only the shape of a schema. Keys of lists stay required, since lists are merged by them."""
     items = None if node.items is None else without_validation(node.items)
     keys = node.get("x-kubernetes-list-map-keys")
     if items is not None and items.properties and isinstance(keys, list) and node.items is not None:

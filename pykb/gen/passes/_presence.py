@@ -1,4 +1,4 @@
-"""Whether a field is required: markers first, then the package's default, then Python's."""
+"""Decides whether a field is required: by its markers, else the package's default, else Python's."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ def presence(prop: PropertyNode, markers: Iterable[Marker], package: Iterable[Ma
     """The field with ``required`` decided.
 
     Args:
-        prop: The field; so far it is required where Python has no default.
+        prop: The field, required if Python has no default.
         markers: Its markers.
         package: The markers of its package.
     """
-    for marker in markers:  # a contradiction was said where they were read
+    for marker in markers:  # contradictions were reported when the markers were read
         required = marker.definition.required
         if required is not None:
             return replace(prop, required=required, required_by=f"+{marker.name}")

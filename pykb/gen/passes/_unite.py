@@ -1,4 +1,4 @@
-"""Unions of structs: one object with the fields of all members, and rules for what each member needs."""
+"""Turns a union of structs into one object with the fields of all members, and rules for what each member needs."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from pykb.meta.cel import selector
 def unite(union: StructUnion, nodes: Sequence[SchemaNode], diagnostics: Diagnostics) -> SchemaNode:
     """One object with the fields of all members; a field is required where every member requires it.
 
-    Where a field of literals tells the members apart, it is required without a default, as in Python, and a rule asks
-    for each field that only some members require.
+    A discriminator, a field of literals with different values in the members, is required and has no default, as in
+    Python. A rule then requires each field that only some members require.
 
     Args:
         union: The union.
         nodes: The schemas of its members, without references.
-        diagnostics: Gets what cannot be told apart.
+        diagnostics: Gets members that cannot be distinguished.
     """
     place = union.place
     tag = _tag(nodes)
@@ -48,7 +48,7 @@ def unite(union: StructUnion, nodes: Sequence[SchemaNode], diagnostics: Diagnost
 def _say_lost(
     union: StructUnion, nodes: Sequence[SchemaNode], properties: Mapping[str, PropertyNode], diagnostics: Diagnostics
 ) -> None:
-    """Nothing tells the members apart, so that what only some of them require is required of no object."""
+    """Report a union without a discriminator. Fields that only some members require become optional in it."""
     place = union.place
     lost = [
         f"`{name}` of `{cls}`"
@@ -69,7 +69,7 @@ def _say_lost(
 
 
 def _tag(nodes: Sequence[SchemaNode]) -> str | None:
-    """The field whose values tell the members apart."""
+    """The discriminator: a field with different values in the members."""
     shared = [name for name in nodes[0].properties or {} if all(name in (n.properties or {}) for n in nodes)]
     for name in shared:
         values = [json.dumps(value) for node in nodes for value in _values(node, name)]
@@ -98,7 +98,7 @@ def _rules(
 
 
 def _is_visible(node: SchemaNode) -> bool:
-    """Whether a rule can tell that a field is there: it sees none that holds anything, or null."""
+    """Whether a rule can test the presence of a field. It cannot for fields of any type, or with null."""
     return type_of_schema(node) is not None and not node.get("nullable")
 
 

@@ -1,4 +1,4 @@
-"""Named types into finished schemas: fields with their markers, references replaced, type-level markers last."""
+"""Turns named types into finished schemas: applies field markers, replaces references, applies type markers last."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _BASES: frozenset[type] = frozenset({Struct, Object, CustomResource, BaseModel})
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What changes the schema itself.
+    """The options that change schemas.
 
     Attributes:
-        allow_dangerous_types: Whether floats are let through.
+        allow_dangerous_types: Whether floats are allowed.
         embedded_metadata: Whether an embedded ObjectMeta has its known fields.
-        says_bare_metadata: Whether the first one without is said.
-        builtin_texts: The descriptions of built-in types; they have none without.
+        says_bare_metadata: Whether to report the first one without them.
+        builtin_texts: The descriptions of built-in types; they have none without it.
     """
 
     allow_dangerous_types: bool = False
@@ -54,7 +54,7 @@ class Options:
 
 @dataclass(slots=True)
 class Resolver:
-    """Gives the finished schema of each type, making it once."""
+    """Makes the finished schema of each type, once."""
 
     declarations: Declarations
     diagnostics: Diagnostics
@@ -76,7 +76,7 @@ class Resolver:
         return self._schema(self.declarations.named(python))
 
     def resolve(self, node: SchemaNode) -> SchemaNode:
-        """The schema with references replaced by what they stand for."""
+        """Replace the references in a schema by the schemas of their types."""
         node = self._settled(node)
         items = None if node.items is None else self.resolve(node.items)
         values = None if node.values is None else self.resolve(node.values)
@@ -90,7 +90,7 @@ class Resolver:
         return merge(self._schema(named), node, self.diagnostics)
 
     def _settled(self, node: SchemaNode) -> SchemaNode:
-        """The schema with what waited for the types that it refers to; references stay, for markers to refine."""
+        """Complete the parts of a schema that waited for referenced types. References stay, for markers to refine."""
         items = None if node.items is None else self._settled(node.items)
         values = None if node.values is None else self._settled(node.values)
         if items is not node.items or values is not node.values:
@@ -151,7 +151,7 @@ class Resolver:
         return node.put("description", description, named.span) if description else node
 
     def _say_bare_metadata(self) -> None:
-        """Once a run: the API server drops what has no schema, and no option of the command line says so."""
+        """Report, once per run, that the API server drops embedded metadata without a schema."""
         self.options = replace(self.options, says_bare_metadata=False)
         user = next((named for named in reversed(self._open) if not named.built_in), None)
         where = f" in `{user.name}`" if user else ""
@@ -166,7 +166,10 @@ class Resolver:
     def _class(
         self, python: type[BaseModel], named: NamedType, node: SchemaNode, members: dict[type, Members]
     ) -> SchemaNode:
-        """What the class and its bases say: keywords of the class win, its rules come first, then the last base's."""
+        """Apply the markers of the class and its bases.
+
+        Keywords of the class win. Its rules come first, then those of the last base.
+        """
         own: dict[type, list[Rule]] = {}
         for base in reversed([base for base in python.__mro__ if _has_own(base)]):
             node = self._annotated(base, named, self._own(self.declarations.named(base), replace(node, rules=())))
@@ -182,7 +185,7 @@ class Resolver:
         return apply_markers(Draft(node, node, place, self.diagnostics), named.markers)
 
     def _annotated(self, base: type, named: NamedType, node: SchemaNode) -> SchemaNode:
-        """``@annotate(...)`` of one class."""
+        """Apply ``@annotate(...)`` of one class."""
         place = Place(named.span, f"the type `{named.name}`")
         for item in base.__dict__.get("__schema_annotations__", ()):
             group = ANNOTATIONS.get(type(item))
@@ -203,7 +206,7 @@ class Resolver:
         return prop if schema is prop.schema else replace(prop, schema=schema)
 
     def _fields(self, owner: type[BaseModel], node: SchemaNode, members: dict[type, Members]) -> SchemaNode:
-        """The object with its fields' markers applied; what they say about the object is gathered in ``members``."""
+        """Apply the markers of an object's fields. ``members`` collects what they require of the object."""
         if node.properties is None:
             return node
         package = self.declarations.package_of(owner)
@@ -243,7 +246,7 @@ class Resolver:
 
 
 def _cut_by_markers(node: SchemaNode, markers: tuple[Marker, ...]) -> SchemaNode:
-    """Where a marker keeps unknown fields of a type that contains itself, the schema ends there."""
+    """End the schema at a recursive type with a marker that keeps unknown fields."""
     if empties(markers):
         return emptied(node)
     for marker in markers:
@@ -260,10 +263,10 @@ def _preserve(node: SchemaNode, marker: Marker, depth: int) -> SchemaNode:
 
 
 def _outwards(python: type) -> dict[type, None]:
-    """A class, then its bases with theirs, each once and the last base first: the order of rules in a CRD."""
+    """A class and all its bases, each once and the last base first. CRDs have their rules in this order."""
     return dict.fromkeys((python, *(cls for base in reversed(python.__bases__) for cls in _outwards(base))))
 
 
 def _has_own(base: type) -> bool:
-    # `Box[int]` has the declaration of `Box`, which is among its bases.
+    # `Box[int]` has the declaration of its base `Box`.
     return issubclass(base, BaseModel) and base not in _BASES and generic_origin(base) is base

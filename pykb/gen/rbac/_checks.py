@@ -1,4 +1,4 @@
-"""What can be wrong with an RBAC marker that the grammar accepts.
+"""Checks RBAC markers beyond their grammar.
 
 Sources: https://kubernetes.io/docs/reference/access-authn-authz/rbac/ and apiserver's validation of PolicyRule.
 """
@@ -31,7 +31,7 @@ _UNNAMED = {"create", "deletecollection"}
 
 
 def check_marker(marker: Marker, diagnostics: Diagnostics) -> None:
-    """Report what the API server would refuse, or what could never allow anything."""
+    """Report a rule that the API server would refuse, or that can never allow anything."""
     _check_shape(marker, diagnostics)
     _check_verbs(marker, diagnostics)
     _check_groups(marker, diagnostics)
@@ -156,7 +156,7 @@ def _check_names(marker: Marker, diagnostics: Diagnostics) -> None:
     names, verbs, resources = (_values(marker, a) for a in ("resourceNames", "verbs", "resources"))
     if not names:
         return
-    # The name is in the URL of a subresource (pods/exec), so only whole resources are concerned.
+    # This concerns only whole resources: the URL of a subresource (pods/exec) contains the name.
     unnamed = [v for v in verbs if v in _UNNAMED] if any("/" not in r for r in resources) else []
     for verb in unnamed:
         diagnostics.add(

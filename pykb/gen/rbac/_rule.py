@@ -1,7 +1,7 @@
 """A policy rule as a value, and the normal form of a set of rules.
 
-The normal form is controller-gen's (v0.23), with one difference: where its merging arrives at two rules that differ
-only in verbs, it keeps one of them, by the order of a Go map, and so loses permissions; here the verbs are united.
+The normal form is controller-gen's (v0.23), with one difference. When merging gives two rules that differ only in
+verbs, controller-gen keeps one of them, by the order of a Go map, and loses permissions. pykb unites the verbs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Rule:
         urls: Iterable[str] = (),
         verbs: Iterable[str] = (),
     ) -> Rule:
-        """A rule from lists as a user writes them: ``core`` is the core group."""
+        """A rule from lists in the user's spelling. ``core`` is the core group."""
         return cls(
             groups=_normal("" if g == "core" else g for g in groups),
             resources=_normal(resources),
@@ -45,12 +45,12 @@ class Rule:
 
     @property
     def key(self) -> _Key:
-        """What it is about, without the verbs."""
+        """Everything but the verbs."""
         return (self.groups, self.resources, self.names, self.urls)
 
     @property
     def sort_key(self) -> str:
-        """Its place among the rules of a role, as controller-gen orders them."""
+        """The sort key of the rule in a role, as in controller-gen."""
         return " + ".join("&".join(part) for part in self.key)
 
     def to_object(self) -> dict[str, object]:
@@ -71,10 +71,10 @@ def _normal(values: Iterable[str]) -> Strings:
 
 
 def normalize(rules: Iterable[Rule]) -> list[Rule]:
-    """The same permissions in as few rules as controller-gen would write, sorted.
+    """Merge rules as controller-gen does, with the same permissions, and sort them.
 
-    Each rule is first cut into one per resource. One round of merging is what controller-gen does; only when it made
-    two rules about the same things (where controller-gen loses one) are further rounds run, until nothing changes.
+    Each rule is first split into one per resource. controller-gen runs one round of merging. If that gives two rules
+    with the same key (controller-gen loses one of them), more rounds follow until nothing changes.
     """
     split: list[Rule] = []
     for rule in rules:
@@ -100,7 +100,7 @@ def _round(rules: Iterable[Rule]) -> tuple[list[Rule], bool]:
 
 
 def _unite_verbs(rules: Iterable[Rule]) -> tuple[list[Rule], bool]:
-    """One rule for each key, with the verbs of all; and whether any key came twice."""
+    """One rule per key, with all verbs, and whether any key occurred twice."""
     found: dict[_Key, Rule] = {}
     twice = False
     for rule in rules:
@@ -123,7 +123,7 @@ def _merge_urls(rules: list[Rule]) -> Rule:
 
 
 _Step = tuple[Callable[[Rule], tuple[object, ...]], Callable[[list[Rule]], Rule]]
-# A rule without resources is not merged with one that has some (nor without groups, URLs): it is about another thing.
+# A rule without resources (or groups, or URLs) is not merged with one that has some. Their subjects differ.
 _STEPS: tuple[_Step, ...] = (
     (lambda r: (r.groups, r.names, r.urls, r.verbs, bool(r.resources)), _merge_resources),
     (lambda r: (r.resources, r.names, r.urls, r.verbs, bool(r.groups)), _merge_groups),

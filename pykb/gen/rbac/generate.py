@@ -1,4 +1,4 @@
-"""RBAC markers of source files -> the Role and ClusterRole objects of one manifest."""
+"""Generates the manifest with Role and ClusterRole objects from RBAC markers."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def generate_rbac(
     header: str = "",
     diagnostics: Diagnostics,
 ) -> list[Artifact]:
-    """The manifest of all that the markers allow: a ClusterRole, and a Role for each namespace that a marker names.
+    """Generate the manifest: a ClusterRole, and a Role for each namespace that a marker names.
 
     Args:
         sources: The files to read markers from.
-        role_name: The name of roles for markers that name none.
+        role_name: The default name of roles.
         file_name: The manifest's name, relative to the output directory.
         header: Text before the first document.
         diagnostics: Takes what is wrong with the markers.
@@ -49,7 +49,7 @@ def generate_rbac(
 
 
 def rule_of(marker: Marker) -> Rule:
-    """The rule that one marker stands for."""
+    """The rule of one marker."""
     return Rule.of(
         groups=_strings(marker, "groups"),
         resources=_strings(marker, "resources"),

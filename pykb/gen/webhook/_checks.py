@@ -1,4 +1,4 @@
-"""What the API server would refuse of a webhook marker that the grammar accepts.
+"""Checks webhook markers beyond their grammar, as the API server would.
 
 Source: apiserver's validation of webhook configurations (admissionregistration.k8s.io/v1).
 """

@@ -1,7 +1,7 @@
-"""The ``patch`` argument of a webhook marker: a strategic merge patch (JSON) onto the webhook, checked by field.
+"""Applies the ``patch`` argument of a webhook marker, a strategic merge patch as JSON. Checks its fields.
 
-Source of the fields: admissionregistration.k8s.io/v1. No list of a webhook that a marker can fill has a merge key, so
-lists are replaced; a null removes; ``$patch: replace`` and ``$patch: delete`` work on objects.
+Source of the fields: admissionregistration.k8s.io/v1. The lists of a webhook that a marker can set have no
+merge key, so a patch replaces them. A null removes a field. ``$patch: replace`` and ``$patch: delete`` work on objects.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _WrongPatchError(Exception):
 
 
 def apply_patch(webhook: dict[str, object], marker: Marker, diagnostics: Diagnostics) -> dict[str, object]:
-    """The webhook after its marker's patch; as it was when there is none or it is wrong (then it is reported)."""
+    """Apply the marker's patch. Returns the webhook unchanged when there is no patch or it is invalid."""
     text = str(marker.arguments.get("patch", ""))
     if not text:
         return webhook
@@ -152,7 +152,7 @@ def _merge(original: Mapping[str, object], patch: Mapping[str, object]) -> dict[
 
 
 def _check_result(before: Mapping[str, object], after: Mapping[str, object]) -> None:
-    known = set(problems(before))  # what the marker itself says is judged for itself
+    known = set(problems(before))  # problems of the marker itself are reported elsewhere
     for problem in problems(after):
         if problem not in known:
             raise _WrongPatchError(problem)

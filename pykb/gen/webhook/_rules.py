@@ -1,4 +1,4 @@
-"""What the API server takes as a webhook, once a patch was applied to it: the parts that a marker has no argument for.
+"""Validates a patched webhook as the API server does: the fields that markers have no argument for.
 
 Source: validation of webhook configurations (admissionregistration.k8s.io/v1), and of label selectors.
 """
@@ -30,7 +30,7 @@ _Object = Mapping[str, object]
 
 
 def problems(webhook: _Object) -> Iterator[str]:
-    """Why the API server would refuse a webhook, in words."""
+    """Find reasons why the API server would refuse a webhook, in words."""
     name = str(webhook.get("name") or "")
     if not name:
         yield "expected a name after the patch, found none"
@@ -54,7 +54,7 @@ def problems(webhook: _Object) -> Iterator[str]:
 
 
 def version_problems(versions: list[str]) -> Iterator[str]:
-    """What is wrong with the versions of AdmissionReview that a webhook understands."""
+    """Find problems in ``admissionReviewVersions``."""
     if not versions:
         yield "expected admissionReviewVersions, found none"
     elif not {"v1", "v1beta1"} & set(versions):
@@ -67,7 +67,7 @@ def version_problems(versions: list[str]) -> Iterator[str]:
 
 
 def resource_problem(resources: list[str]) -> str | None:
-    """What the wildcards among resources leave no room for."""
+    """What is wrong with the wildcards among ``resources``; ``None`` when nothing is."""
     seen: list[str] = []
     for resource in resources:
         name, slash, part = resource.partition("/")
@@ -84,13 +84,13 @@ def resource_problem(resources: list[str]) -> str | None:
 
 
 def is_path(path: str) -> bool:
-    """Whether a service can have a webhook at this path."""
+    """Whether this is a valid path for a webhook's service."""
     segments = path.removeprefix("/").removesuffix("/").split("/")
     return path in {"", "/"} or (path.startswith("/") and all(map(is_subdomain, segments)))
 
 
 def is_base64(text: str) -> bool:
-    """Whether bytes are written in this way."""
+    """Whether a text is valid base64."""
     try:
         base64.b64decode(text, validate=True)
     except ValueError:
@@ -99,7 +99,7 @@ def is_base64(text: str) -> bool:
 
 
 def url_flaw(url: str) -> str:
-    """What a URL has that a webhook's cannot have; empty when nothing is wrong."""
+    """What is wrong with a webhook's URL; empty when it is valid."""
     try:
         parts = urlsplit(url)
         parts.port  # noqa: B018 - raises for one that is no number

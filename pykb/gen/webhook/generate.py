@@ -1,4 +1,4 @@
-"""Webhook markers of source files -> the Mutating- and ValidatingWebhookConfiguration of one manifest."""
+"""Generates the manifest with the webhook configurations from webhook markers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def generate_webhook(
     header: str = "",
     diagnostics: Diagnostics,
 ) -> list[Artifact]:
-    """The manifest of all admission webhooks: the mutating configuration, then the validating one.
+    """Generate the manifest: the MutatingWebhookConfiguration, then the ValidatingWebhookConfiguration.
 
     Args:
         sources: The files to read markers from.
@@ -115,7 +115,7 @@ def _strings(given: Mapping[str, object], name: str) -> list[str]:
 def _configuration_names(
     markers: Sequence[Marker], webhooks: Mapping[bool, Sequence[Marker]], diagnostics: Diagnostics
 ) -> dict[bool, str]:
-    """The names of the two objects; both are one object each, so a second marker for one of them is an error."""
+    """The names of the two objects. Each exists once, so a second marker for one of them is an error."""
     first: dict[bool, Marker] = {}
     for marker in markers:
         mutating = bool(marker.arguments["mutating"])
