@@ -1,6 +1,7 @@
-"""Time as the runtime sees it: injected, so that tests need not wait.
+"""Injected clocks, so that tests need not wait.
 
-Queues, rate limiters, reflectors and leader election take a :class:`Clock`; only this module asks the system.
+Queues, rate limiters, reflectors and leader election take a :class:`Clock`. Only this module reads
+the system's time.
 """
 
 from __future__ import annotations
@@ -15,22 +16,22 @@ from typing import Protocol
 
 
 class Timer(Protocol):
-    """A call that was arranged and can be called off."""
+    """A scheduled call that can be cancelled."""
 
     def cancel(self) -> None:
-        """Do not make the call."""
+        """Cancel the call."""
         ...
 
 
 class Clock(Protocol):
-    """A clock that never goes back; its readings mean nothing but their differences."""
+    """A monotonic clock. Only differences between its readings have a meaning."""
 
     def now(self) -> float:
-        """Seconds since some fixed moment."""
+        """Seconds since a fixed moment."""
         ...
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
-        """Arrange a call at a reading of :meth:`now`; must be used inside a running event loop."""
+        """Schedule a call for a reading of :meth:`now`. Requires a running event loop."""
         ...
 
     async def sleep(self, delay: timedelta) -> None:
@@ -39,23 +40,23 @@ class Clock(Protocol):
 
 
 class SystemClock:
-    """The machine's monotonic clock: a jump of the wall clock changes nothing."""
+    """The machine's monotonic clock, which jumps of the wall clock do not affect."""
 
     def now(self) -> float:
         """Seconds of the monotonic clock."""
         return time.monotonic()
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
-        """Arrange a call with the running event loop."""
+        """Schedule a call in the running event loop."""
         return asyncio.get_running_loop().call_later(max(0.0, when - time.monotonic()), callback)
 
     async def sleep(self, delay: timedelta) -> None:
-        """Wait with the running event loop."""
+        """Wait in the running event loop."""
         await asyncio.sleep(delay.total_seconds())
 
 
 class VirtualClock:
-    """A clock that stands still until it is told to advance; for tests."""
+    """A clock for tests. It stands still until :meth:`advance` is called."""
 
     def __init__(self) -> None:
         self._now = 0.0
@@ -67,7 +68,7 @@ class VirtualClock:
         return self._now
 
     def call_at(self, when: float, callback: Callable[[], None]) -> Timer:
-        """Arrange a call for the moment when the clock is advanced to it."""
+        """Schedule a call for the moment when the clock is advanced to it."""
         timer = _VirtualTimer(callback)
         heapq.heappush(self._timers, (when, next(self._order), timer))
         return timer
@@ -87,7 +88,7 @@ class VirtualClock:
             timer.cancel()
 
     def advance(self, by: timedelta) -> None:
-        """Move on, making the calls that fall due, each at its own time."""
+        """Advance the clock, and make each call that falls due at its own time."""
         end = self._now + by.total_seconds()
         while self._timers and self._timers[0][0] <= end:
             when, _, timer = heapq.heappop(self._timers)
@@ -97,7 +98,7 @@ class VirtualClock:
 
     @property
     def pending(self) -> int:
-        """How many calls are arranged and not called off."""
+        """How many calls are scheduled and not cancelled."""
         return sum(1 for _, _, timer in self._timers if not timer.cancelled)
 
 

@@ -1,4 +1,4 @@
-"""What an API server refuses, as exceptions to catch by kind; and the server that does not answer.
+"""Exceptions for the errors of an API server, and for a server that does not answer.
 
 Source: https://github.com/kubernetes/community/blob/main/contributors/devel/sig-architecture/api-conventions.md#error-codes
 (an error is a ``Status`` object with ``reason``, ``message``, ``details`` and ``code``).
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One reason among several, most often a field that does not fit."""
+    """One cause of an error, most often an invalid field."""
 
     reason: str
     message: str
@@ -31,7 +31,7 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class StatusDetails:
-    """What an error is about."""
+    """The details of an error."""
 
     name: str = ""
     group: str = ""
@@ -46,9 +46,10 @@ class ApiError(PykbError):
 
     Attributes:
         status: The HTTP code.
-        reason: The machine-readable word (``NotFound``), empty when the answer was no ``Status``.
-        message: The server's words.
-        details: What it is about, with a cause for each field of an invalid object.
+        reason: The machine-readable reason (``NotFound``). Empty if the answer was not a
+            ``Status``.
+        message: The server's message.
+        details: The object concerned, and a cause for each invalid field.
     """
 
     def __init__(self, status: int, reason: str, message: str, details: StatusDetails | None = None) -> None:
@@ -71,7 +72,7 @@ class ApiError(PykbError):
 
     @property
     def retry_after(self) -> timedelta | None:
-        """How long the server asks to wait, where it does."""
+        """How long the server asks to wait, if it does."""
         return self.details.retry_after
 
 
@@ -80,7 +81,7 @@ class BadRequest(ApiError):  # noqa: N818 - the names are Kubernetes' reasons
 
 
 class Unauthorized(ApiError):  # noqa: N818
-    """401: the credentials are not accepted, also after they were renewed."""
+    """401: the credentials are not accepted, even after they were renewed."""
 
 
 class Forbidden(ApiError):  # noqa: N818
@@ -91,12 +92,12 @@ class Forbidden(ApiError):  # noqa: N818
 
     @property
     def missing_rule(self) -> str:
-        """The marker of the RBAC rule that would have allowed it; empty where no rule is what is missing."""
+        """The marker of the RBAC rule that would have allowed it. Empty if the cause is not a missing rule."""
         return _rule_for(self.message)
 
 
 class NotFound(ApiError):  # noqa: N818
-    """404: there is no such object, or no such resource."""
+    """404: the object or the resource does not exist."""
 
 
 class MethodNotSupported(ApiError):  # noqa: N818
@@ -112,19 +113,19 @@ class Conflict(ApiError):  # noqa: N818
 
 
 class AlreadyExists(ApiError):  # noqa: N818
-    """409: an object of this name is there already."""
+    """409: an object of this name exists already."""
 
 
 class Gone(ApiError):  # noqa: N818
-    """410: the resource version is too old to go on from; list again."""
+    """410: the resource version is too old to continue from. List again."""
 
 
 class Expired(Gone):
-    """410 ``Expired``: a watch or a continue token has outlived the server's history."""
+    """410 ``Expired``: a watch or a continue token is older than the server's history."""
 
 
 class RequestEntityTooLarge(ApiError):  # noqa: N818
-    """413: the object is larger than the server takes."""
+    """413: the object is larger than the server accepts."""
 
 
 class UnsupportedMediaType(ApiError):  # noqa: N818
@@ -132,18 +133,18 @@ class UnsupportedMediaType(ApiError):  # noqa: N818
 
 
 class Invalid(ApiError):  # noqa: N818
-    """422: the object breaks its schema or a rule; ``causes`` say where."""
+    """422: the object violates its schema or a rule. ``causes`` name the fields."""
 
     @classmethod
     def of(cls, obj: AnyObject, errors: Sequence[FieldError]) -> Self:
-        """The refusal of an object, for a webhook to raise.
+        """Make the error with which a webhook refuses an object.
 
         ::
 
             raise Invalid.of(machine, [FieldError("spec.cpu", "must be even", value=3)])
 
         Raises:
-            ValueError: There are no errors, so there is nothing to refuse.
+            ValueError: The list of errors is empty.
         """
         from pykb.runtime.client.codec import gvk_of, name_of
 
@@ -151,10 +152,10 @@ class Invalid(ApiError):  # noqa: N818
 
     @classmethod
     def for_kind(cls, kind: GroupKind, name: str, errors: Sequence[FieldError]) -> Self:
-        """The refusal of an object of a kind.
+        """Make the error with which a webhook refuses an object of a kind.
 
         Raises:
-            ValueError: There are no errors, so there is nothing to refuse.
+            ValueError: The list of errors is empty.
         """
         if not errors:
             raise ValueError("an object without a field error is not invalid: raise only when there is one")
@@ -166,15 +167,15 @@ class Invalid(ApiError):  # noqa: N818
 
 
 class TooManyRequests(ApiError):  # noqa: N818
-    """429: the server is busy, or a disruption budget stands against an eviction."""
+    """429: the server is busy, or a disruption budget does not allow an eviction."""
 
 
 class InternalServerError(ApiError):
-    """500: the server failed, or a webhook did."""
+    """500: the server or a webhook failed."""
 
 
 class ServerTimeout(ApiError):  # noqa: N818
-    """500 ``ServerTimeout``: the server could not do it in time; it may be tried again."""
+    """500 ``ServerTimeout``: the server could not finish in time. The request may be retried."""
 
 
 class ServiceUnavailable(ApiError):  # noqa: N818
@@ -182,13 +183,13 @@ class ServiceUnavailable(ApiError):  # noqa: N818
 
 
 class Timeout(ApiError):  # noqa: N818
-    """504: it took too long; whether it was done is unknown."""
+    """504: the request took too long. It may or may not have had an effect."""
 
 
 class ServerUnreachable(EnvironmentProblem):
-    """No answer: no connection, a broken one, or none in time. Whether a write was done is unknown.
+    """No answer: the connection failed, broke or timed out. A write may or may not have had an effect.
 
-    ``connected`` is false when the connection itself failed, so that nothing can have been done.
+    ``connected`` is false if the connection itself failed. The request then had no effect.
     """
 
     def __init__(self, diagnostic: Diagnostic, *, connected: bool = False) -> None:
@@ -214,7 +215,7 @@ _READING = {"get", "list", "watch"}
 
 
 def _rule_for(message: str) -> str:
-    """The marker of the RBAC rule that an API server's refusal asks for, or nothing.
+    """The marker of the RBAC rule that the refused request needs, or nothing.
 
     Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/ (the message of the authorizer).
     """
@@ -227,7 +228,7 @@ def _rule_for(message: str) -> str:
 
 
 def with_rule(message: str) -> str:
-    """An API server's refusal, and the RBAC rule that would have allowed it."""
+    """The message of a refused request, with the RBAC rule that would have allowed it."""
     rule = _rule_for(message)
     return f"{message}; to allow it: `{rule}`" if rule else message
 
@@ -272,12 +273,12 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 
 
 def error_from_status(code: int, body: object, *, retry_after: timedelta | None = None) -> ApiError:
-    """The exception for an answer.
+    """Make the exception for an answer.
 
     Args:
         code: The HTTP code.
-        body: The decoded body; a ``Status`` where the API server itself answered, anything else from a proxy.
-        retry_after: What the header of that name said; stronger than the body.
+        body: The decoded body. It is a ``Status`` from the API server, and anything from a proxy.
+        retry_after: The value of the ``Retry-After`` header. It overrides the body.
     """
     if not isinstance(body, dict) or body.get("kind") != "Status":
         text = body if isinstance(body, str) and body.strip() else f"the server answered with {code}"

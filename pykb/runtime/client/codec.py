@@ -1,4 +1,4 @@
-"""Between Python's objects and JSON: typed kinds, :class:`Unstructured` and plain dicts, all by the same functions."""
+"""Converts between objects and JSON: typed kinds, :class:`Unstructured` and plain dicts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 
 
 class HasKey(Protocol):
-    """Anything that says where an object is: a ``Request``, a ``NamespacedName``."""
+    """Anything with a namespace and a name: a ``Request``, a ``NamespacedName``."""
 
     @property
     def namespace(self) -> str:
@@ -32,20 +32,20 @@ class HasKey(Protocol):
 
 
 Key = str | HasKey | Object | Unstructured
-"""What names an object: "name", "namespace/name", something with both, or the object itself."""
+"""The key of an object: "name", "namespace/name", something with both, or the object itself."""
 
 AnyObject = Object | Unstructured | MutableMapping[str, Any]
-"""What can be sent."""
+"""An object that can be sent."""
 
 Kind = type[Object] | GroupVersionKind
-"""What can be asked for."""
+"""A kind that can be requested."""
 
 ObjectT = TypeVar("ObjectT")
 AnyObjectT = TypeVar("AnyObjectT", bound=Object | Unstructured | MutableMapping[str, Any])
 
 
 def gvk_of(what: Kind | AnyObject) -> GroupVersionKind:
-    """The identity of a kind or of an object.
+    """Return the group, version and kind of a class or an object.
 
     Raises:
         TypeError: A class without a group and version.
@@ -70,14 +70,14 @@ def gvk_of(what: Kind | AnyObject) -> GroupVersionKind:
 
 
 def resource_of(what: Kind | AnyObject) -> ResourceInfo | None:
-    """Where a built-in kind is served; ``None`` where discovery must tell."""
+    """Return where a built-in kind is served. ``None`` means that discovery is needed."""
     if isinstance(what, (GroupVersionKind, Unstructured, Mapping)):
         return None
     return what.resource
 
 
 def key_of(key: Key | AnyObject) -> NamespacedName:
-    """The namespace (empty when not said) and the name.
+    """Return the namespace (empty if not given) and the name.
 
     Raises:
         ValueError: There is no name.
@@ -102,7 +102,7 @@ def namespace_of(obj: AnyObject) -> str:
 
 
 def name_of(obj: AnyObject) -> str:
-    """``metadata.name``; empty when the server is still to make one."""
+    """``metadata.name``; empty until the server generates one."""
     return _text_of(obj, "name", "name")
 
 
@@ -117,18 +117,18 @@ def resource_version_of(obj: AnyObject) -> str:
 
 
 def untyped_metadata(obj: Unstructured | MutableMapping[str, Any]) -> Mapping[str, Any]:
-    """``metadata`` of an object without a class; empty when it has none."""
+    """``metadata`` of an untyped object; empty when it has none."""
     return obj.metadata if isinstance(obj, Unstructured) else obj.get("metadata") or {}
 
 
 def _text_of(obj: AnyObject, attribute: str, wire_name: str) -> str:
     if isinstance(obj, Object):
-        return obj.metadata.__dict__.get(attribute) or ""  # not all of them are attributes of a partial object
+        return obj.metadata.__dict__.get(attribute) or ""  # a partial object lacks some of these attributes
     return str(untyped_metadata(obj).get(wire_name) or "")
 
 
 def to_wire(obj: AnyObject) -> dict[str, Any]:
-    """The object as JSON-ready values; the top level and ``metadata`` of the result may be changed."""
+    """Return the object as JSON-ready values. The caller may change the top level and ``metadata`` of the result."""
     if isinstance(obj, Object):
         return obj.to_wire()
     wire = dict(obj.data) if isinstance(obj, Unstructured) else dict(obj)
@@ -138,14 +138,14 @@ def to_wire(obj: AnyObject) -> dict[str, Any]:
 
 
 def snapshot(obj: AnyObject) -> dict[str, Any]:
-    """The object as JSON-ready values that are its own: later changes of the object do not show in them."""
+    """Return an independent copy of the object as JSON-ready values."""
     return obj.to_wire() if isinstance(obj, Object) else clone(to_wire(obj))
 
 
 def member_to_wire(obj: AnyObject, name: str) -> Any:
-    """One member of an object, by its wire name, as JSON-ready values; ``None`` where there is none.
+    """Return one member of an object, by its wire name, as JSON-ready values, or ``None``.
 
-    A large spec need not be written out to look at a small status.
+    Reading a small status this way does not convert a large spec.
     """
     if isinstance(obj, Object) and type(obj).to_wire is Object.to_wire:
         return encode_struct(obj, only=name).get(name)
@@ -153,10 +153,10 @@ def member_to_wire(obj: AnyObject, name: str) -> Any:
 
 
 def from_wire(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
-    """An object of a kind, read from an answer.
+    """Read an object of a kind from an answer.
 
-    A server also hands out what it stored before a constraint was made; one such object must not hide the others, so
-    constraints are not judged here.
+    Constraints are not checked here. The server also returns objects that it stored before a
+    constraint existed, and one such object must not hide the others.
 
     Raises:
         UnreadableObject: The answer does not fit the type: a value is of another type than its field.
@@ -171,22 +171,22 @@ def _stored(kind: type[Object], wire: dict[str, Any]) -> Object:
         return kind.from_stored(wire)
     except ValidationError as error:
         rest = _what_fits(kind, wire) if is_deleted(wire) else None
-        # Without the cause: its text has the values, and they may be secrets.
+        # Without the cause: its text contains the values, which may be secrets.
         raise UnreadableObject.of(kind.gvk, wire, error, rest) from None
 
 
 def _what_fits(kind: type[Object], wire: dict[str, Any]) -> Object | None:
     try:
         return fitting(kind, wire)
-    except Exception:  # noqa: BLE001 - the author's own validators and `model_post_init` expect a whole object
+    except Exception:  # noqa: BLE001 - the user's validators and `model_post_init` expect a whole object
         return None
 
 
 def alone(parse: Callable[[dict[str, Any]], ObjectT], wire: dict[str, Any]) -> ObjectT:
-    """An object that is read by itself: of one that is being deleted, what fits, so that it can be let go.
+    """Read a single object. An object being deleted is read as far as it fits its class, so that finalizers can run.
 
     Raises:
-        UnreadableObject: It does not fit, and is not being deleted.
+        UnreadableObject: The object does not fit its class and is not being deleted.
     """
     try:
         return parse(wire)
@@ -197,7 +197,7 @@ def alone(parse: Callable[[dict[str, Any]], ObjectT], wire: dict[str, Any]) -> O
 
 
 def is_deleted(obj: AnyObject) -> bool:
-    """Whether the object is being deleted: it is there until its finalizers are gone."""
+    """Whether the object is being deleted. It exists until its finalizers are gone."""
     if isinstance(obj, Object):
         return getattr(obj.metadata, "deletion_timestamp", None) is not None
     metadata: object = untyped_metadata(obj)
@@ -205,19 +205,20 @@ def is_deleted(obj: AnyObject) -> bool:
 
 
 def complete(item: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:
-    """An item of a list with its identity, which the server leaves out for built-in kinds."""
+    """Add the ``apiVersion`` and ``kind`` that the server leaves out of list items of built-in kinds."""
     return item if "kind" in item else {"apiVersion": gvk.api_version, "kind": gvk.kind, **item}
 
 
 def replace_content(obj: AnyObject, wire: dict[str, Any]) -> None:
-    """Make an object what the server answered, in place.
+    """Replace an object's content with the server's answer, in place.
 
     Raises:
-        UnreadableObject: The answer does not fit the type, and is not being deleted; the object is as before.
+        UnreadableObject: The answer does not fit the type and is not being deleted. The object is
+            unchanged.
     """
     if isinstance(obj, Object):
         fresh = alone(partial(_stored, type(obj)), wire)
-        # Not field by field: that would validate each, and would leave fields that the server removed.
+        # Not field by field: that would validate each field and keep those that the server removed.
         object.__setattr__(obj, "__dict__", fresh.__dict__)
         object.__setattr__(obj, "__pydantic_fields_set__", fresh.__pydantic_fields_set__)
         object.__setattr__(obj, "__pydantic_extra__", fresh.__pydantic_extra__)

@@ -1,7 +1,7 @@
-"""What the client needs of the network: one request, one stream. The real one is :mod:`~pykb.runtime.client.transport`.
+"""The interface to the network: a request and a stream. :mod:`~pykb.runtime.client.transport` implements it.
 
-The in-memory API server of :mod:`pykb.runtime.fake` is another, so that everything above this line is the same code
-in production and in a test.
+The in-memory API server of :mod:`pykb.runtime.fake` implements it too. All code above this
+interface is the same in production and in tests.
 """
 
 from __future__ import annotations
@@ -26,12 +26,11 @@ class Call:
         path: The path, percent-encoded, from the first slash.
         query: The query, in order.
         body: JSON bytes.
-        content_type: Of the body.
-        accept: The media types asked for.
-        repeatable: Whether doing it twice is the same as doing it once, so that it is asked again when
-            the answer is lost.
-        timeout: How long to wait for the whole answer; the transport's own limit when ``None``.
-        impersonate: Whom to act as; whom the credentials say when ``None``.
+        content_type: The media type of the body.
+        accept: The accepted media types of the answer.
+        repeatable: Whether the request is idempotent. It is then repeated when the answer is lost.
+        timeout: How long to wait for the whole answer. Defaults to the transport's limit.
+        impersonate: The user to act as. Defaults to the user of the credentials.
     """
 
     method: Method
@@ -49,7 +48,7 @@ class Connection(Protocol):
     """A way to an API server."""
 
     async def request(self, call: Call) -> bytes:
-        """Do it and give the body of the answer.
+        """Send a request and return the body of the answer.
 
         Raises:
             ApiError: The server refused.
@@ -58,7 +57,7 @@ class Connection(Protocol):
         ...
 
     def stream(self, call: Call) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Do it and give the lines of the answer as they come; it ends when the server ends it.
+        """Send a request and yield the lines of the answer as they arrive, until the server ends it.
 
         Raises:
             ApiError: The server refused.

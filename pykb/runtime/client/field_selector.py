@@ -1,4 +1,4 @@
-"""Field selectors, read and matched on our side of the wire (caches, the in-memory API server).
+"""Field selectors, parsed and matched on the client's side (caches, the in-memory API server).
 
 Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class FieldRequirement:
-    """One field and the value that it must have, or must not have."""
+    """One field and the value that it must or must not have."""
 
     path: str
     value: str
@@ -22,33 +22,33 @@ class FieldRequirement:
 
 @dataclass(frozen=True, slots=True)
 class FieldSelector:
-    """All of its requirements must be met; without any, everything matches."""
+    """A list of requirements that must all be met. An empty selector matches everything."""
 
     requirements: tuple[FieldRequirement, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> FieldSelector:
-        r"""Read the form of queries: ``metadata.name=web,status.phase!=Running``; in a value ``\`` escapes ``,=\``.
+        r"""Parse the query form: ``metadata.name=web,status.phase!=Running``. In a value, ``\`` escapes ``,=\``.
 
         Raises:
-            ValueError: The text is no selector.
+            ValueError: The text is not a field selector.
         """
         parts = [part for part in re.findall(r"(?:\\.|[^,\\])+", text) if part.strip()]
         return cls(tuple(_requirement(part) for part in parts))
 
     def matches(self, obj: Mapping[str, Any]) -> bool:
-        """Whether an object in wire form is selected; a field that is absent is the empty string."""
+        """Whether an object in wire form is selected. A missing field counts as the empty string."""
         return all((field_text(obj, r.path) == r.value) != r.negated for r in self.requirements)
 
     @property
     def equalities(self) -> dict[str, str] | None:
-        """The requirements as a mapping, or ``None`` when one of them is negated or repeated."""
+        """The requirements as a mapping, or ``None`` if one is negated or repeated."""
         found = {r.path: r.value for r in self.requirements if not r.negated}
         return found if len(found) == len(self.requirements) else None
 
 
 def field_text(obj: Mapping[str, Any], path: str) -> str:
-    """The value at a dotted path as a selector sees it; empty when there is none."""
+    """The value at a dotted path, as a selector compares it. Empty if there is none."""
     value: Any = obj
     for step in path.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None

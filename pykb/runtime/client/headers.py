@@ -1,4 +1,4 @@
-"""What a request carries besides its body, and the proxy it goes through; shared with kopf's session."""
+"""The headers and the proxy of a request. Shared with kopf's session."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ USER_AGENT = f"pykb/{__version__}"
 
 
 def environment_proxy(server: str) -> str | None:
-    """The proxy that the environment (``HTTPS_PROXY``, ``NO_PROXY``) wants for a server."""
+    """The proxy that the environment (``HTTPS_PROXY``, ``NO_PROXY``) sets for a server."""
     # Not aiohttp's trust_env: it would also send the passwords of ~/.netrc.
     parts = urlsplit(server)
     proxies = urllib.request.getproxies_environment()
@@ -27,7 +27,7 @@ def environment_proxy(server: str) -> str | None:
 
 
 def request_headers(call: Call, credentials: Credentials) -> CIMultiDict[str]:
-    """The headers of a request: who we are, what we send and take, and whom we act as."""
+    """The headers of a request: credentials, media types and impersonation."""
     headers = CIMultiDict({"User-Agent": USER_AGENT, "Accept": call.accept})
     if call.body is not None:
         headers["Content-Type"] = call.content_type

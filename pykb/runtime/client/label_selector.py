@@ -13,7 +13,7 @@ from typing import Any
 
 
 class Operator(StrEnum):
-    """How a label is compared."""
+    """The operator that compares a label."""
 
     IN = "In"
     NOT_IN = "NotIn"
@@ -30,7 +30,7 @@ class Requirement:
     values: frozenset[str] = frozenset()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels meet it. An absent label meets ``NotIn``."""
+        """Whether the labels meet the condition. A missing label meets ``NotIn``."""
         value = labels.get(self.key)
         match self.operator:
             case Operator.IN:
@@ -45,27 +45,27 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """All of its requirements must be met; without any, everything matches."""
+    """A list of requirements that must all be met. An empty selector matches everything."""
 
     requirements: tuple[Requirement, ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> LabelSelector:
-        """Read the form of queries: ``app=web,tier!=db,env in (a,b),!legacy``.
+        """Parse the query form: ``app=web,tier!=db,env in (a,b),!legacy``.
 
         Raises:
-            ValueError: The text is no selector.
+            ValueError: The text is not a label selector.
         """
         return cls(tuple(_requirement(part) for part in _split(text)))
 
     @classmethod
     def from_labels(cls, labels: Mapping[str, str]) -> LabelSelector:
-        """Every label must have exactly this value."""
+        """Make a selector that requires exactly these labels."""
         return cls(tuple(Requirement(k, Operator.IN, frozenset((v,))) for k, v in sorted(labels.items())))
 
     @classmethod
     def from_wire(cls, selector: Mapping[str, Any]) -> LabelSelector:
-        """Read the structured form: ``matchLabels`` and ``matchExpressions``."""
+        """Parse the structured form: ``matchLabels`` and ``matchExpressions``."""
         by_label = cls.from_labels(selector.get("matchLabels") or {}).requirements
         by_expression = tuple(
             Requirement(x["key"], Operator(x["operator"]), frozenset(x.get("values") or ()))

@@ -1,4 +1,4 @@
-"""Lists and watches by a client's requests: what informers mirror, and what kopf's handlers hear."""
+"""Lists and watches through a client, for informers and for kopf's handlers."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _METADATA_ONLY = "application/json;as={kind};g=meta.k8s.io;v=v1"
 
 
 def accepted(*, metadata_only: bool, watch: bool) -> str:
-    """The media type to ask for in a list or a watch.
+    """Return the media type to accept for a list or a watch.
 
-    A list of metadata and a watch of it have types of their own, and the server goes by the first it can read: given
-    both, it refuses the one and sends nothing in the other.
+    A list of metadata and a watch of metadata have different types. The server uses the first type
+    that it can read. If it got both, it would refuse the list or send nothing in the watch.
 
     Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-metadata-only
     """
@@ -46,7 +46,7 @@ class ClientListWatch:
         self._clock = clock
 
     async def stream(self, target: WatchTarget) -> AsyncGenerator[RawEvent | Listed | WatchFailed, None]:
-        """One list, page by page, and the watch that follows it.
+        """Yield one list, page by page, and the watch that follows.
 
         Raises:
             WatchFailed: See :class:`~pykb.runtime.cache.reflector.ListWatch`.
@@ -90,13 +90,13 @@ class ClientListWatch:
             f"{target.resource.group_version.path}{where}/{target.resource.resource}",
             query=query_pairs(target.labels, target.fields, limit=limit),
             accept=accepted(metadata_only=target.metadata_only, watch=watch),
-            repeatable=not watch,  # a watch has pauses of its own
+            repeatable=not watch,  # a watch has its own pauses
             impersonate=self._exchange.options.impersonate,
         )
 
 
 def _failure(target: WatchTarget, error: ApiError | ServerUnreachable) -> WatchFailed:
-    """What a list or a watch failed with; the message says what can be done about it."""
+    """The error of a failed list or watch. The message says what can be done about it."""
     if isinstance(error, ServerUnreachable):
         return WatchFailed(str(error))
     message = error.message

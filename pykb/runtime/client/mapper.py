@@ -1,6 +1,6 @@
-"""From a kind to where it is served: plural, scope, subresources, verbs.
+"""Maps a kind to its resource: plural, scope, subresources, verbs.
 
-Asked of discovery, kept, and asked again on a miss.
+The answers come from discovery and are cached. A missing kind is looked up again.
 
 Source: https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
 """
@@ -29,7 +29,7 @@ class ResourceMapping:
         plural: The name in URLs and RBAC rules.
         namespaced: Whether its objects live in namespaces.
         subresources: ``status``, ``scale`` and so on.
-        verbs: What can be done; empty for a built-in kind that discovery was not asked about.
+        verbs: The supported verbs. Empty for a built-in kind that was not looked up by discovery.
     """
 
     gvk: GroupVersionKind
@@ -45,17 +45,17 @@ class ResourceMapping:
 
 
 class ResourceMapper:
-    """Knows the resources of one API server, and asks it about those it does not know.
+    """Caches the resources of one API server, and requests those that it does not know.
 
-    A kind that is not found is asked for again each time: its CRD may have been installed a moment ago.
+    A kind that was not found is requested each time: its CRD may have just been installed.
     """
 
     def __init__(self, connection: Connection, *, remedy: str = "is its CRD installed? `make install` does it") -> None:
-        """Ask through ``connection``.
+        """Make an empty cache.
 
         Args:
             connection: The API server.
-            remedy: What to do about a kind that it does not serve.
+            remedy: What the user can do about a kind that is not served.
         """
         self._connection = connection
         self._remedy = remedy
@@ -66,7 +66,7 @@ class ResourceMapper:
 
         Args:
             gvk: The kind.
-            static: What is known without asking (built-in kinds).
+            static: The resource of a built-in kind, known without discovery.
 
         Raises:
             NoKindMatch: The server does not serve it.
@@ -88,15 +88,15 @@ class ResourceMapper:
         )
 
     def known(self, gvk: GroupVersionKind) -> ResourceMapping | None:
-        """Where a kind is served, as far as it is known already."""
+        """Return where a kind is served, if it is cached."""
         return self._known.get(gvk)
 
     def forget(self, gvk: GroupVersionKind) -> None:
-        """Ask again next time: the resource was not where it used to be."""
+        """Remove a kind from the cache, because the resource was not found where it used to be."""
         self._known.pop(gvk, None)
 
     async def all(self) -> tuple[ResourceMapping, ...]:
-        """Every resource that the server serves, in the server's order, from aggregated discovery (two requests).
+        """Return every resource of the server, in its order, by aggregated discovery (two requests).
 
         A group whose own API server is down is left out.
         """

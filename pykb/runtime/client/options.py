@@ -1,4 +1,4 @@
-"""What a client does the same way in every request."""
+"""Options that apply to every request of a client."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def main_module() -> str | None:
 
 
 def program_name() -> str:
-    """The name of this program: the module or package of ``python -m``, else that of its file.
+    """The name of this program: the module or package of ``python -m``, else the name of its file.
 
-    client-go records the writes of a program under the name of its file, too. Two programs must not share a name: by
-    server-side apply each would take away the fields that the other has set.
+    client-go also records writes under the name of the program's file. Two programs must not share
+    a name: by server-side apply, each would remove the fields that the other has set.
     """
     name = main_module() or Path(sys.argv[0]).stem
     return name[:FIELD_MANAGER_LENGTH] if name[:1].isalnum() else "python"
@@ -34,16 +34,18 @@ def program_name() -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
-    """How a client works.
+    """Options of a client.
 
     Attributes:
-        namespace: Restricts the client to this namespace, and is used where none is given; cluster-scoped kinds are not
-            touched by it.
-        field_manager: Under which name its writes are recorded in ``managedFields``. Defaults to the name of the
-            program (:func:`program_name`); in a manager to its ``leader_election_id``, if it has one.
-        field_validation: What happens to unknown and duplicate fields; the server's choice (``Warn``) when ``None``.
-        dry_run: Whether writes are only tried: validated, defaulted, admitted, and not stored.
-        impersonate: Whom to act as.
+        namespace: Restricts the client to this namespace, which is also the default. It does not
+            affect cluster-scoped kinds.
+        field_manager: The name that records its writes in ``managedFields``. Defaults to the name
+            of the program (:func:`program_name`), and in a manager to its ``leader_election_id``,
+            if set.
+        field_validation: How the server treats unknown and duplicate fields. ``None`` means the
+            server's default (``Warn``).
+        dry_run: Whether writes are only validated, defaulted and admitted, but not stored.
+        impersonate: The user to act as.
     """
 
     namespace: str = ""
@@ -54,7 +56,7 @@ class ClientOptions:
 
 
 class OptionChanges(TypedDict, total=False):
-    """Some of :class:`ClientOptions`, for a client that differs in them."""
+    """The :class:`ClientOptions` in which another client differs."""
 
     namespace: str
     field_manager: str

@@ -1,4 +1,4 @@
-"""Patches: what to change, in one of Kubernetes' four ways of saying it.
+"""Patches, in Kubernetes' four patch types.
 
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#patch-and-apply
 """
@@ -15,7 +15,7 @@ from pykb.runtime.client.codec import AnyObject, AnyObjectT, snapshot, to_wire
 
 
 class Patch(Protocol):
-    """A change to be made to an object."""
+    """A change to an object."""
 
     @property
     def content_type(self) -> str:
@@ -23,13 +23,13 @@ class Patch(Protocol):
         ...
 
     def body_for(self, obj: AnyObject) -> bytes | None:
-        """The body; ``None`` when there is nothing to change, so that no request is needed."""
+        """Return the body. ``None`` means that there is nothing to change and no request is needed."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MergePatch:
-    """RFC 7386: what is given replaces, ``None`` removes, lists are replaced whole. Works for every kind."""
+    """A JSON merge patch (RFC 7386). ``None`` removes a field, lists are replaced whole. Works for every kind."""
 
     change: Mapping[str, Any]
     content_type: str = "application/merge-patch+json"
@@ -41,7 +41,7 @@ class MergePatch:
 
 @dataclass(frozen=True, slots=True)
 class StrategicMergePatch:
-    """A merge that knows the keys of built-in lists (containers by name). Custom resources do not take it."""
+    """A merge by the keys of built-in lists (containers by name). Custom resources do not support it."""
 
     change: Mapping[str, Any]
     content_type: str = "application/strategic-merge-patch+json"
@@ -53,7 +53,7 @@ class StrategicMergePatch:
 
 @dataclass(frozen=True, slots=True)
 class JsonPatch:
-    """RFC 6902: a list of operations, all or none; ``test`` makes it conditional."""
+    """A JSON patch (RFC 6902): a list of operations, applied all or none. ``test`` makes it conditional."""
 
     operations: Sequence[Mapping[str, Any]]
     content_type: str = "application/json-patch+json"
@@ -65,7 +65,7 @@ class JsonPatch:
 
 @dataclass(frozen=True, slots=True)
 class MergeFrom:
-    """The difference between an object as it was and as it is, as a merge patch; see :func:`merge_from`."""
+    """The changes since an object was read, as a merge patch; see :func:`merge_from`."""
 
     original: Mapping[str, Any]
     modified: Mapping[str, Any] | None
@@ -73,7 +73,7 @@ class MergeFrom:
     content_type: str = "application/merge-patch+json"
 
     def body_for(self, obj: AnyObject) -> bytes | None:
-        """What changed; ``None`` when nothing did."""
+        """Return the changes, or ``None`` if there are none."""
         modified = to_wire(obj) if self.modified is None else self.modified
         change = merge_diff(self.original, modified)
         if not change:
@@ -87,7 +87,7 @@ class MergeFrom:
 
 
 def merge_from(original: AnyObjectT, modified: AnyObjectT | None = None, *, optimistic_lock: bool = False) -> MergeFrom:
-    """A patch with what differs from ``original``; the usual way to change an object of someone else.
+    """Make a patch of the differences from ``original``. This is the usual way to change another controller's object.
 
     ::
 
@@ -96,16 +96,16 @@ def merge_from(original: AnyObjectT, modified: AnyObjectT | None = None, *, opti
         await client.patch(machine, patch)   # sends the labels only
 
     Args:
-        original: The object before; remembered as it is at this moment.
-        modified: The object after; the one given to ``patch`` when ``None``.
-        optimistic_lock: Whether the server refuses (Conflict) when the object has changed since it was read. Needed
-            when a list changes, since a merge patch replaces lists whole.
+        original: The object before the changes. It is copied now.
+        modified: The object after the changes. Defaults to the object passed to ``patch``.
+        optimistic_lock: Whether the server refuses the patch (Conflict) if the object has changed
+            since it was read. Use it when a list changes, since a merge patch replaces lists whole.
     """
     return MergeFrom(snapshot(original), None if modified is None else snapshot(modified), optimistic_lock)
 
 
 def merge_diff(original: Mapping[str, Any], modified: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch (RFC 7386) that turns one JSON object into the other; empty when they are equal."""
+    """Return the merge patch (RFC 7386) that turns one JSON object into the other. Empty if they are equal."""
     change: dict[str, Any] = {key: None for key in original if key not in modified}
     for key, value in modified.items():
         if key not in original:

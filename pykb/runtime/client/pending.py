@@ -1,4 +1,4 @@
-"""What is still to be sent when a client is closed: tasks in the background that get a moment to finish."""
+"""Background tasks that get a short time to finish when a client is closed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _tasks: weakref.WeakKeyDictionary[Connection, set[asyncio.Task[Any]]] = weakref.
 
 
 def keep(connection: Connection, task: asyncio.Task[Any]) -> None:
-    """Have a task finish before the connection is closed."""
+    """Let a task finish before the connection is closed."""
     tasks = _tasks.setdefault(connection, set())
     tasks.add(task)
     task.add_done_callback(tasks.discard)
 
 
 async def settle(connection: Connection) -> None:
-    """Wait for the tasks of a connection, for no longer than :data:`LIMIT`; what is not done by then is cancelled."""
+    """Wait for the tasks of a connection, at most for :data:`LIMIT`, then cancel the rest."""
     tasks = {task for task in _tasks.get(connection, ()) if task.get_loop() is asyncio.get_running_loop()}
     if not tasks:
         return

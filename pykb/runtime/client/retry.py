@@ -1,4 +1,4 @@
-"""Trying again what another's write got in the way of."""
+"""Retries writes that conflict with other writes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ async def retry_on_conflict(
 ) -> T:
     """Call a function again while it raises :class:`Conflict`, and return what it returns.
 
-    The function reads the object, changes it and writes it. Read with ``client.live``: a cache may not have the
-    other's write yet, and the conflict would come again::
+    The function reads the object, changes it and writes it. Read with ``client.live``: a cache may
+    not have the other write yet, and the conflict would repeat::
 
         async def count_up() -> None:
             counter = await client.live.get(ConfigMap, "default/counter")
@@ -32,16 +32,17 @@ async def retry_on_conflict(
 
         await retry_on_conflict(count_up)
 
-    A reconciler seldom needs it: a ``Conflict`` that it raises makes the request come again, with a fresh object.
+    A reconciler seldom needs it. When it raises a ``Conflict``, its request is retried with a fresh
+    object.
 
     Args:
-        change: What to do.
-        attempts: How often at most; client-go's ``DefaultRetry`` has 5 too.
-        pause: How long to wait between attempts, and up to a tenth of it more at random.
-        clock: What to wait with; the system's when not given.
+        change: The function to call.
+        attempts: The maximum number of calls. client-go's ``DefaultRetry`` also has 5.
+        pause: How long to wait between attempts. Up to a tenth is added at random.
+        clock: The clock for pauses. Defaults to the system's clock.
 
     Raises:
-        Conflict: The last attempt met one as well.
+        Conflict: The last attempt failed with a conflict too.
         ValueError: ``attempts`` is less than 1.
 
     Source: https://pkg.go.dev/k8s.io/client-go/util/retry

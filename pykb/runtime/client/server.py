@@ -1,4 +1,4 @@
-"""What follows from credentials, and is found once for all requests with them."""
+"""Derives TLS, proxy and headers from credentials, once for all requests."""
 
 from __future__ import annotations
 
@@ -19,24 +19,25 @@ _HEADS = 64
 
 
 class Server:
-    """An API server, seen with some credentials.
+    """An API server and the credentials for it.
 
     Attributes:
         host: Name and port, as in the URL.
         tls: The TLS context; ``None`` for plain HTTP.
-        peer: Whom to connect to.
+        peer: The peer to connect to.
     """
 
     def __init__(self, credentials: Credentials, before: Server | None = None) -> None:
-        """Find it all.
+        """Derive everything from the credentials.
 
         Args:
             credentials: The server's URL, and how to log in.
-            before: The server with the credentials before these: a new token needs no new TLS context.
+            before: The server with the previous credentials. A new token does not need a new TLS
+                context.
 
         Raises:
             EnvironmentProblem: The certificates cannot be used.
-            ValueError: The proxy cannot be one.
+            ValueError: The URL of the proxy is invalid.
         """
         self.credentials = credentials
         same = before if before is not None and _same_tls(before.credentials, credentials) else None
@@ -52,10 +53,11 @@ class Server:
         self._heads: dict[tuple[str, str | None, Impersonation | None, bool], bytes] = {}
 
     def request(self, call: Call, *, stream: bool = False) -> bytes:
-        """A request as it goes over the wire. The answer may be compressed, unless it is a stream.
+        """Encode a request for the wire. The answer may be compressed, unless it is a stream.
 
         Raises:
-            ValueError: The path or a header holds what could be taken for more than that.
+            ValueError: The path or a header contains characters that could inject another header or
+                request.
         """
         target = f"{self._prefix}{target_of(call)}"
         if not _TARGET.fullmatch(target):
@@ -81,7 +83,7 @@ class Server:
 
 
 def host_of(server: str) -> str:
-    """Host and port of a server's URL, as metrics of requests name it."""
+    """Host and port of a server's URL, as used in metrics of requests."""
     return urlsplit(server).netloc.rpartition("@")[2]
 
 

@@ -1,4 +1,4 @@
-"""The TLS side of credentials."""
+"""Makes TLS contexts from credentials."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pykb.runtime.serving.secret_file import secret_file
 
 
 def tls_context(credentials: Credentials) -> ssl.SSLContext:
-    """A context that trusts the right authority and shows the client's certificate.
+    """Make a context that trusts the server's authority and sends the client's certificate.
 
     Raises:
-        EnvironmentProblem: The certificates or the key are no PEM, or do not fit together.
+        EnvironmentProblem: The certificates or the key are not valid PEM, or do not match.
     """
     authority = credentials.ca_data.decode("ascii", "replace") if credentials.ca_data else None
     try:

@@ -1,4 +1,4 @@
-"""HTTP to an API server: bounded connections, renewal after 401, retries of what may be retried, typed errors."""
+"""HTTP to an API server: bounded connections, renewal after 401, safe retries, typed errors."""
 
 from __future__ import annotations
 
@@ -38,16 +38,18 @@ class TransportOptions:
     """Limits of a transport.
 
     Attributes:
-        max_connections: How many requests may be on the way at once; watches do not count.
+        max_connections: How many requests may run at once. Watches do not count.
         timeout: How long to wait for a whole answer. The server itself gives up after a minute.
         connect_timeout: How long to wait for a connection.
-        attempts: How often to try what may be tried again.
-        first_backoff: The pause before the second attempt; doubled for each further one, with jitter.
-        max_backoff: The longest pause, also where the server asks for a longer one.
-        idle_timeout: How long a stream may be silent before it counts as broken: a watch has a bookmark every minute.
-        qps: How many requests a second, on average; without a limit if not positive. Streams (watches, logs) do not
-            count, as in client-go.
-        burst: How many requests at once, where ``qps`` limits them.
+        attempts: How often to try a request that may be repeated.
+        first_backoff: The pause before the second attempt. It doubles with each further one, with
+            jitter.
+        max_backoff: The longest pause, even if the server asks for a longer one.
+        idle_timeout: How long a stream may be silent before it counts as broken. A watch gets a
+            bookmark every minute.
+        qps: The average number of requests per second. Not limited unless positive. Streams
+            (watches, logs) do not count, as in client-go.
+        burst: How many requests may be sent at once, if ``qps`` limits them.
     """
 
     max_connections: int = 32
@@ -63,14 +65,14 @@ class TransportOptions:
 
 @dataclass(frozen=True, slots=True)
 class RequestRecord:
-    """What a metric of requests counts: one attempt.
+    """One attempt of a request, for metrics.
 
     Attributes:
         method: The verb.
-        host: The server's.
-        code: The answer's; 0 when there was none.
+        host: The host of the server.
+        code: The status code; 0 without an answer.
         seconds: How long it took.
-        waited: For how many seconds the limit of requests held it back; ``None`` where there is no limit.
+        waited: How many seconds the limit of requests delayed it. ``None`` without a limit.
     """
 
     method: str
@@ -97,7 +99,7 @@ AnswerT = TypeVar("AnswerT", bound=Answer)
 class Transport:
     """A :class:`~pykb.runtime.client.connection.Connection` over HTTP/1.1 with TLS.
 
-    A TLS context is built once for each set of certificates; a new token costs nothing.
+    A TLS context is built once for each set of certificates. A new token reuses it.
     """
 
     def __init__(
@@ -108,19 +110,19 @@ class Transport:
         clock: Clock | None = None,
         observer: RequestObserver | None = None,
     ) -> None:
-        """Remember how to connect; nothing is opened before the first request.
+        """Make a transport. It connects at the first request.
 
         Args:
             source: The credentials.
             options: The limits.
-            clock: What to wait with before and between attempts.
-            observer: Is told about each attempt; see :attr:`observer`.
+            clock: The clock for pauses before and between attempts.
+            observer: Called for each attempt; see :attr:`observer`.
         """
         self._source = source
         self._options = options or TransportOptions()
         self._clock = clock or SystemClock()
         self.observer = observer
-        """Is called after each attempt, in the event loop; it must neither block nor raise."""
+        """Called after each attempt, in the event loop. It must not block or raise."""
         self._pool = Pool(self._options.connect_timeout.total_seconds())
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -142,22 +144,22 @@ class Transport:
 
     @property
     def source(self) -> CredentialSource:
-        """Where the credentials come from."""
+        """The source of the credentials."""
         return self._source
 
     async def close(self) -> None:
-        """Close every connection; the transport cannot be used any more."""
+        """Close every connection. The transport cannot be used afterwards."""
         self._closed = True
         await self._pool.close()
 
     async def request(self, call: Call) -> bytes:
-        """Do a request; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Send a request; see :class:`~pykb.runtime.client.connection.Connection`."""
         answer = await self._attempts(call, self._ask, slots=self._slots)
         return answer.body
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Do a request and read its lines; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Send a request and yield the lines of the answer; see :class:`~pykb.runtime.client.connection.Connection`."""
         begun = await self._attempts(call, self._begin, slots=None)
         try:
             yield self._lines(begun)
@@ -206,7 +208,7 @@ class Transport:
                 await self._clock.sleep(self._pause(count, error))
 
     def _check_loop(self) -> None:
-        """In a second event loop a request would wait for ever for what only the first one moves."""
+        """Refuse a second event loop, in which a request would wait forever for the first one."""
         running = asyncio.get_running_loop()
         if self._loop is running:
             return
@@ -218,7 +220,7 @@ class Transport:
         self._loop = running
 
     def _report_refused(self, credentials: Credentials) -> None:
-        """Say once why nothing works: most who get the error can only try again."""
+        """Log once that the credentials are refused. Most callers can only retry."""
         if credentials != self._refused:
             self._refused = credentials
             why = expired_part(credentials, datetime.now(UTC)) or f"401 to {credentials.origin or 'them'}"
@@ -226,7 +228,7 @@ class Transport:
 
     async def _renew(self, refused: Credentials) -> None:
         async with self._renewal:
-            # Many requests may have been refused at once: one renewal is enough.
+            # Many requests may be refused at once. One renewal is enough.
             if await self._source.current() == refused:
                 await self._source.refresh()
 
@@ -312,11 +314,12 @@ class Transport:
 
 
 def _may_repeat(call: Call, error: ApiError | ServerUnreachable) -> bool:
-    """Whether nothing can have been done yet, or doing it twice does no harm."""
+    """Whether the request had no effect yet, or repeating it does no harm."""
     if isinstance(error, ServerUnreachable):
         return call.repeatable or not error.connected
     if error.status == 429 or (error.status >= 500 and error.retry_after is not None):
-        # An eviction that a disruption budget forbids is a 429 too, but says so by a cause and not by a header.
+        # An eviction that a disruption budget forbids is also a 429, but has a cause instead of a
+        # header.
         return not any(cause.reason == "DisruptionBudget" for cause in error.causes)
     return call.repeatable and error.status in (500, 502, 503, 504)
 

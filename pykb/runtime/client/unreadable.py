@@ -1,4 +1,4 @@
-"""Objects that do not fit their type: told, and kept from hiding the others."""
+"""Reports objects that do not fit their type, and keeps them from hiding the others."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pykb.runtime.client.codec import Kind, from_wire
 logger = logging.getLogger(__name__)
 
 REMEMBERED = 1024
-"""Versions of objects that are told once and not again; beyond them the oldest may be told again."""
+"""How many versions of objects are remembered as logged. Older ones may be logged again."""
 
 
 class UnreadableObjects:
-    """Where a client and a cache report objects that do not fit: to the log once a version, to observers each time."""
+    """Reports objects that do not fit their type: to the log once per version, to observers each time."""
 
     def __init__(self) -> None:
         self.observers: list[Callable[[GroupVersionKind], None]] = []
         self._told: OrderedDict[tuple[GroupVersionKind, object, str], None] = OrderedDict()
 
     def report(self, error: UnreadableObject) -> None:
-        """An object was met that does not fit."""
+        """Report an object that does not fit its type."""
         for observe in self.observers:
             observe(error.gvk)
         version = (error.gvk, error.key, error.resource_version)
@@ -42,7 +42,7 @@ class UnreadableObjects:
             logger.warning("object is being deleted and does not fit its type: read without these fields", extra=fields)
 
     def parser(self, kind: Kind) -> Callable[[dict[str, Any]], Any]:
-        """Reads objects of a kind, and reports those that cannot be read.
+        """Return a function that reads objects of a kind and reports those that cannot be read.
 
         The function raises :class:`~pykb.api.unreadable.UnreadableObject`.
         """
@@ -60,7 +60,7 @@ class UnreadableObjects:
 def readable(
     parse: Callable[[dict[str, Any]], Any], wires: Iterable[dict[str, Any]]
 ) -> tuple[list[Any], list[UnreadableObject]]:
-    """Those that fit, and for the others what is wrong with them."""
+    """Return the objects that fit, and the errors of the others."""
     items: list[Any] = []
     unreadable: list[UnreadableObject] = []
     for wire in wires:

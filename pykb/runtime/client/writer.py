@@ -1,7 +1,7 @@
 """The writing half of a client: create, update, patch, apply, delete.
 
-Every write that answers with the object puts that answer into the object it was given (its ``resourceVersion``,
-defaults and generated name), as controller-runtime does, and returns the same object for convenience.
+A write updates the given object with the server's answer (``resourceVersion``, defaults, generated
+name), as controller-runtime does. It returns the same object for convenience.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ APPLY_CONTENT_TYPE = "application/apply-patch+yaml"
 
 
 class Writer:
-    """Writes objects; never through a cache."""
+    """Writes objects by requests to the API server."""
 
     def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
 
     async def create(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
-        """Create an object; afterwards it is what the server stored (with the name, where it had ``generateName``).
+        """Create an object. It is updated with the stored object, including a name from ``generateName``.
 
         Raises:
-            AlreadyExists: An object of this name is there.
-            Invalid: It breaks its schema or a rule.
+            AlreadyExists: An object of this name exists.
+            Invalid: It violates its schema or a rule.
             ApiError: The server refused.
-            ValueError: It has no namespace, and its kind lives in namespaces.
+            ValueError: Its kind is namespaced, and it has no namespace.
         """
         mapping, namespace = await self._exchange.mapping(obj), namespace_of(obj)
         if mapping.namespaced and not self._exchange.effective_namespace(namespace):
@@ -60,14 +60,15 @@ class Writer:
         return obj
 
     async def update(self, obj: AnyObjectT, *, field_manager: str | None = None, dry_run: bool = False) -> AnyObjectT:
-        """Replace an object by this one; afterwards it is what the server stored.
+        """Replace the stored object with this one, and update this one with the result.
 
-        The status is not written where the kind has a status subresource: ``client.status.update`` does that.
+        If the kind has a status subresource, the status is not written. Use
+        ``client.status.update``.
 
         Raises:
             Conflict: It has changed since it was read (by its ``resourceVersion``).
             NotFound: It does not exist.
-            Invalid: It breaks its schema or a rule.
+            Invalid: It violates its schema or a rule.
             ApiError: The server refused.
             ValueError: It is a partial object.
         """
@@ -78,12 +79,12 @@ class Writer:
     ) -> AnyObjectT:
         """Change an object by a patch (:func:`~pykb.runtime.client.patches.merge_from` and its like).
 
-        Afterwards the object is what the server stored. A patch without a difference sends nothing.
+        The object is updated with the stored object. An empty patch sends nothing.
 
         Raises:
             NotFound: It does not exist.
-            Conflict: The patch has an optimistic lock, or a ``test``, that failed.
-            Invalid: The result breaks its schema or a rule.
+            Conflict: The optimistic lock or a ``test`` of the patch failed.
+            Invalid: The result violates its schema or a rule.
             ApiError: The server refused.
         """
         return await patch_at(self._exchange, obj, patch, "", field_manager=field_manager, dry_run=dry_run)
@@ -97,28 +98,29 @@ class Writer:
         resource_version: str | None = None,
         dry_run: bool = False,
     ) -> AnyObjectT:
-        """Server-side apply: this manager wants the fields that are set, and no more those it has left out.
+        """Apply an object (server-side). The manager owns the fields that are set and releases those now left out.
 
-        The object should hold nothing but what is wanted: not one that was read before, or this manager would own
-        what others wrote. Where it owns a part of what is required, :func:`~pykb.runtime.partial` makes an object of
-        that part. Afterwards it is what the server stored, so make a new one for the next time.
-        ``resourceVersion`` and ``managedFields`` are not sent. The API server would refuse the latter, as it does from
-        controller-runtime; but objects of a cache have none, so that would find only some mistakes. At level debug
-        the log names each object that had them.
+        The object should have only the desired fields. Do not apply an object that was read: this
+        manager would then own what others wrote. To apply only a part of the required fields, use
+        :func:`~pykb.runtime.partial`. The object is updated with the stored object, so make a new
+        one for the next call. ``resourceVersion`` and ``managedFields`` are not sent. The API
+        server would refuse ``managedFields``, as it does from controller-runtime. Objects from a
+        cache have none, so that check would find only some mistakes. At level debug, the log names
+        each object that had them.
 
         Args:
-            obj: What is wanted. With a ``uid``, only the object that has it is changed.
-            field_manager: Who wants it; the client's own manager when ``None``.
-            force: Whether fields that other managers own are taken over.
-            resource_version: Only if it has not changed since.
-            dry_run: Whether it is only tried.
+            obj: The desired fields. With a ``uid``, only the object with this uid is changed.
+            field_manager: The name of the manager. Defaults to the client's.
+            force: Whether to take over fields that other managers own.
+            resource_version: Write only if the stored object still has this version.
+            dry_run: Whether the server only checks the request and does not store the result.
 
         Raises:
-            Conflict: Another manager owns a field, with a cause for each, and ``force`` is not set; or the object has
-                changed since ``resource_version``.
-            Invalid: The result breaks its schema or a rule.
+            Conflict: Another manager owns a field and ``force`` is not set (each field has a
+                cause), or the object has changed since ``resource_version``.
+            Invalid: The result violates its schema or a rule.
             ApiError: The server refused.
-            ValueError: An element of a list has no key.
+            ValueError: An element of a list lacks its key.
         """
         return await apply_at(
             self._exchange,
@@ -174,18 +176,19 @@ class Writer:
     ) -> None:
         """Delete an object: ``delete(pod)`` or ``delete(Pod, "namespace/name")``.
 
-        It is gone when the call returns, unless finalizers, a grace period or dependents hold it.
+        The object is gone when the call returns, unless finalizers, a grace period or dependents
+        delay it.
 
         Args:
             target: The object, or its kind.
-            key: Which one, where the target is a kind.
-            namespace: The namespace, where the key has none.
-            propagation: What happens to the objects it owns; the kind's own choice when ``None``.
-            grace_period: How long it may take to end (pods).
-            uid: Only if it has this uid: not one that was created anew.
-            resource_version: Only if it has not changed since.
-            missing_ok: Whether it may be gone already.
-            dry_run: Whether it is only tried.
+            key: The key of the object, if the target is a kind.
+            namespace: The namespace, if the key has none.
+            propagation: What happens to its dependents. Defaults to the policy of the kind.
+            grace_period: How long it may take to terminate (pods).
+            uid: Delete only an object with this uid, not one that was created again.
+            resource_version: Write only if the stored object still has this version.
+            missing_ok: Whether it is acceptable that the object does not exist.
+            dry_run: Whether the server only checks the request and does not store the result.
 
         Raises:
             NotFound: It does not exist, and ``missing_ok`` is not set.
@@ -215,7 +218,7 @@ class Writer:
         grace_period: timedelta | None = None,
         dry_run: bool = False,
     ) -> None:
-        """Delete every object of a kind in a namespace (or of a cluster-scoped kind) that the selectors select.
+        """Delete all objects of a kind in a namespace (or of a cluster-scoped kind) that match the selectors.
 
         Raises:
             ValueError: A namespace is needed.
@@ -230,7 +233,7 @@ class Writer:
 
 
 async def object_endpoint(exchange: Exchange, obj: AnyObject, subresource: str) -> Endpoint:
-    """Where an object, or one of its subresources, is served."""
+    """Return where an object, or one of its subresources, is served."""
     where = key_of(obj)
     return await exchange.endpoint(obj, namespace=where.namespace, name=where.name, subresource=subresource)
 

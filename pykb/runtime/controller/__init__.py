@@ -1,1 +1,1 @@
-"""Controllers: what wakes them, what waits in their queue, and how often it is tried again."""
+"""Controllers: sources of events, the work queue, workers and retries."""

@@ -1,7 +1,7 @@
-"""From events to requests: whom an event wakes.
+"""Handlers, which map events to requests.
 
-A handler puts requests on the controller's queue. What nobody waits for (objects of the first list, updates that
-changed nothing) is put there with low priority, as controller-runtime does.
+A handler adds requests to the controller's queue. Objects of the first list and updates without a
+change get low priority, as in controller-runtime.
 """
 
 from __future__ import annotations
@@ -28,37 +28,40 @@ T = TypeVar("T", default=Any)
 T_contra = TypeVar("T_contra", default=Any, contravariant=True)
 Requests: TypeAlias = Iterable[RequestT | NamespacedName] | None
 MapFunction: TypeAlias = Callable[[T], Requests[RequestT] | Awaitable[Requests[RequestT]]]
-"""Gives the requests that an object of another kind concerns; plain or async (it may read through the client);
-``None`` for nobody. Any :class:`~pykb.meta.gvk.NamespacedName` will do for a ``Request``."""
+"""Returns the requests for an object of another kind, or ``None``.
+
+It may be plain or async, and may read through the client. Any :class:`~pykb.meta.gvk.NamespacedName` works as a
+``Request``.
+"""
 
 _Answer: TypeAlias = Requests[Any] | Awaitable[Requests[Any]]
 
 PART = 500
-"""Requests that are added without a pause, which takes about a millisecond."""
+"""Requests added without a pause. Adding them takes about a millisecond."""
 
 ASKED_AT_ONCE = 32
-"""Calls of one async map function at a time; a client has no more connections."""
+"""Concurrent calls of one async map function. A client does not have more connections."""
 
 
 class EventHandler(Protocol[T_contra, RequestT]):
     """Turns events into requests."""
 
     def handle(self, event: Event[T_contra], queue: Queue[RequestT], /) -> Awaitable[None] | None:
-        """Add to the queue what the event concerns.
+        """Add the requests for an event to the queue.
 
-        When it gives an awaitable, the caller awaits it off the informer's path; when it (or the awaitable) raises, it
-        is called again later with the same event: a wake-up is never lost.
+        If it returns an awaitable, the caller awaits it outside the informer's loop. If it or the
+        awaitable raises, it is called again later with the same event, so no event is lost.
         """
         ...
 
 
 def priority_of(event: Event[Any]) -> int:
-    """The priority of what an event wakes."""
+    """The priority of the requests for an event."""
     return LOW_PRIORITY if event.initial or event.unchanged else 0
 
 
 class EnqueueRequestForObject:
-    """Wakes the object itself."""
+    """Adds a request for the object itself."""
 
     def handle(self, event: Event[Any], queue: Queue) -> None:
         """Add the object."""
@@ -66,7 +69,7 @@ class EnqueueRequestForObject:
 
 
 class EnqueueRequestForOwner:
-    """Wakes the owner of the object; at an update also the owner it had before."""
+    """Adds a request for the object's owner. For an update, also for its previous owner."""
 
     def __init__(self, owner: GroupKind, *, owner_namespaced: bool = True, only_controller: bool = True) -> None:
         self._owner = owner
@@ -74,7 +77,7 @@ class EnqueueRequestForOwner:
         self._only_controller = only_controller
 
     def handle(self, event: Event[Any], queue: Queue) -> None:
-        """Add the owners, past and present."""
+        """Add the present and previous owners."""
         priority = priority_of(event)
         for raw in (event.raw,) if event.raw_old is event.raw else (event.raw_old, event.raw):
             for reference in raw["metadata"].get("ownerReferences") or ():
@@ -83,7 +86,8 @@ class EnqueueRequestForOwner:
                     queue.add(Request(namespace, reference["name"]), priority=priority)
 
     def _concerns(self, reference: dict[str, Any]) -> bool:
-        # The version is left out: the owner may have been written in another version of the same kind.
+        # The version is ignored: the owner may have been written in another version of the same
+        # kind.
         group = GroupVersion.parse(reference["apiVersion"]).group
         if reference["kind"] != self._owner.kind or group != self._owner.group:
             return False
@@ -91,10 +95,11 @@ class EnqueueRequestForOwner:
 
 
 class EnqueueRequestsFromMap(Generic[T, RequestT]):
-    """Wakes what a function finds; at an update it is asked for the old and for the new object.
+    """Adds the requests that a function returns. For an update, it is called with the old and with the new object.
 
-    Of a large answer only the first part is added at once. The rest follows in parts, between which others run, and no
-    further object is asked about meanwhile: the answers of a whole list would take its size squared.
+    Only the first part of a large result is added at once. The rest follows in parts, and other
+    tasks run in between. The function is not called for another object meanwhile: the results for a
+    whole list could take its size squared.
     """
 
     def __init__(self, function: MapFunction[T, RequestT]) -> None:
@@ -105,7 +110,7 @@ class EnqueueRequestsFromMap(Generic[T, RequestT]):
         self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
 
     def handle(self, event: Event[T], queue: Queue[RequestT]) -> Awaitable[None] | None:
-        """Add what the function gives."""
+        """Add the requests that the function returns."""
         if self._in_line:
             return self._in_turn(event, queue)
         found = self._ask(event)
@@ -119,7 +124,7 @@ class EnqueueRequestsFromMap(Generic[T, RequestT]):
 
     @contextlib.asynccontextmanager
     async def _turn(self) -> AsyncIterator[None]:
-        self._in_line += 1  # a lock is free for a moment between those who wait for it
+        self._in_line += 1  # a lock is briefly free between its waiters
         try:
             async with self._adding:
                 yield
@@ -149,13 +154,13 @@ class EnqueueRequestsFromMap(Generic[T, RequestT]):
                     if _add_part(requests, event, queue):
                         await self._add_rest(requests, event, queue)
         finally:
-            for answer in left:  # one failed: all of them are asked again later
+            for answer in left:  # one failed: all of them are called again later
                 if inspect.iscoroutine(answer):
                     answer.close()
 
 
 def _readable(event: Event[Any]) -> Iterator[Any]:
-    """The objects of an event. One that does not fit its class is left out: it was reported, and will never fit."""
+    """The objects of an event, without one that does not fit its class. That one was reported and will never fit."""
     if event.raw_old is not event.raw:
         with contextlib.suppress(UnreadableObject):
             yield event.old
@@ -164,7 +169,7 @@ def _readable(event: Event[Any]) -> Iterator[Any]:
 
 
 def _requests(found: Iterable[object], wanted: type[Any]) -> Iterator[Any]:
-    """The requests in a map function's answers, judged one by one: an answer may be a generator."""
+    """The requests in a map function's results, checked one by one: a result may be a generator."""
     for answer in found:
         if answer is None:
             continue
@@ -194,7 +199,7 @@ async def _add_all(requests: Iterator[Any], event: Event[Any], queue: Queue[Any]
 
 
 def _add_part(requests: Iterator[Any], event: Event[Any], queue: Queue[Any]) -> bool:
-    """Add the next requests; gives whether there may be more."""
+    """Add the next requests. Return whether there may be more."""
     priority, count = priority_of(event), 0
     for request in islice(requests, PART):
         queue.add(request, priority=priority)

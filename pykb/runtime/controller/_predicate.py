@@ -1,7 +1,7 @@
-"""Filters on events: what does not pass wakes no reconciler.
+"""Predicates, which filter events. A filtered event does not trigger a reconcile.
 
-A predicate is any callable from an :class:`~pykb.runtime.controller.event.Event` to a bool; those made here combine
-with ``&``, ``|`` and ``~``, also with plain functions.
+A predicate is any callable from an :class:`~pykb.runtime.controller.event.Event` to a bool. The
+classes here combine with ``&``, ``|`` and ``~``, also with plain functions.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ EventFilters: TypeAlias = Sequence[EventFilter[T_contra]]
 
 
 class Predicate(Generic[T_contra]):
-    """Base of filters: override what to judge; the rest passes.
+    """Base class of predicates. Override the methods for the events to filter. All other events pass.
 
-    A ``Predicate[Pod]`` judges events of pods only, for type checkers; a ``Predicate`` those of any kind.
+    For type checkers, a ``Predicate[Pod]`` takes only events of pods and a ``Predicate`` takes
+    events of any kind.
     """
 
     def create(self, event: Event[T_contra]) -> bool:  # noqa: ARG002
-        """Judge a creation."""
+        """Filter a creation."""
         return True
 
     def update(self, event: Event[T_contra]) -> bool:  # noqa: ARG002
-        """Judge an update; ``event.old`` and ``event.object`` are both there."""
+        """Filter an update. Both ``event.old`` and ``event.object`` are set."""
         return True
 
     def delete(self, event: Event[T_contra]) -> bool:  # noqa: ARG002
-        """Judge a deletion."""
+        """Filter a deletion."""
         return True
 
     def generic(self, event: Event[T_contra]) -> bool:  # noqa: ARG002
-        """Judge an event from outside the cluster."""
+        """Filter a generic event, which comes from outside the cluster."""
         return True
 
     def __call__(self, event: Event[T_contra]) -> bool:
-        """Judge any event."""
+        """Filter any event."""
         match event.type:
             case EventType.CREATE:
                 return self.create(event)
@@ -88,51 +89,51 @@ class Predicate(Generic[T_contra]):
 
 
 class AllOf(Predicate[T_contra]):
-    """Passes what every one of its filters passes."""
+    """Passes an event that all its predicates pass."""
 
     def __init__(self, *filters: EventFilter[T_contra]) -> None:
         self._filters = filters
 
     def __call__(self, event: Event[T_contra]) -> bool:
-        """Judge any event."""
+        """Filter any event."""
         return all(passes(event) for passes in self._filters)
 
 
 class AnyOf(Predicate[T_contra]):
-    """Passes what at least one of its filters passes."""
+    """Passes an event that at least one of its predicates passes."""
 
     def __init__(self, *filters: EventFilter[T_contra]) -> None:
         self._filters = filters
 
     def __call__(self, event: Event[T_contra]) -> bool:
-        """Judge any event."""
+        """Filter any event."""
         return any(passes(event) for passes in self._filters)
 
 
 class Not(Predicate[T_contra]):
-    """Passes what its filter holds back."""
+    """Passes an event that its predicate does not pass."""
 
     def __init__(self, negated: EventFilter[T_contra]) -> None:
         self._negated = negated
 
     def __call__(self, event: Event[T_contra]) -> bool:
-        """Judge any event."""
+        """Filter any event."""
         return not self._negated(event)
 
 
 class Where(Predicate[T_contra]):
-    """A plain function as a predicate, so that it combines: ``Where(f) & GenerationChanged()``."""
+    """Makes a predicate of a plain function, so that it can be combined: ``Where(f) & GenerationChanged()``."""
 
     def __init__(self, function: EventFilter[T_contra]) -> None:
         self._function = function
 
     def __call__(self, event: Event[T_contra]) -> bool:
-        """Judge any event."""
+        """Filter any event."""
         return self._function(event)
 
 
 class GenerationChanged(Predicate[object]):
-    """Of updates, only those of the spec: the apiserver raises ``metadata.generation`` for nothing else.
+    """Passes only updates that change the spec: the API server then increments ``metadata.generation``.
 
     Kinds without a status subresource (and most built-in ones without a spec) have no useful generation.
     """
@@ -143,7 +144,7 @@ class GenerationChanged(Predicate[object]):
 
 
 class ResourceVersionChanged(Predicate[object]):
-    """Of updates, all but resyncs and objects that were merely listed again."""
+    """Passes all updates except resyncs and objects that were only listed again."""
 
     def update(self, event: Event[object]) -> bool:
         """Compare the resource versions."""
@@ -151,7 +152,7 @@ class ResourceVersionChanged(Predicate[object]):
 
 
 class LabelChanged(Predicate[object]):
-    """Of updates, only those that changed a label."""
+    """Passes only updates that changed a label."""
 
     def update(self, event: Event[object]) -> bool:
         """Compare the labels."""
@@ -159,7 +160,7 @@ class LabelChanged(Predicate[object]):
 
 
 class AnnotationChanged(Predicate[object]):
-    """Of updates, only those that changed an annotation."""
+    """Passes only updates that changed an annotation."""
 
     def update(self, event: Event[object]) -> bool:
         """Compare the annotations."""
@@ -167,7 +168,7 @@ class AnnotationChanged(Predicate[object]):
 
 
 class LabelSelectorPredicate(Predicate[object]):
-    """Only objects with certain labels: a selector's text, exact labels, or a ``LabelSelector``."""
+    """Passes only objects that match labels: a selector's text, exact labels, or a ``LabelSelector``."""
 
     def __init__(self, selector: str | Mapping[str, str] | LabelSelector) -> None:
         match selector:
@@ -179,7 +180,7 @@ class LabelSelectorPredicate(Predicate[object]):
                 self._selector = LabelSelector.from_labels(selector)
 
     def __call__(self, event: Event[object]) -> bool:
-        """Judge by the labels the object has now."""
+        """Compare the labels that the object has now."""
         return self._selector.matches(_metadata(event.raw).get("labels"))
 
 

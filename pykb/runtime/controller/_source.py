@@ -1,4 +1,4 @@
-"""Where a controller's events come from: kinds in the cluster, a channel of the program, or a function."""
+"""Sources of a controller's events: kinds in the cluster, a channel of the program, or a function."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ Wire: TypeAlias = dict[str, Any]
 
 
 class Source(Protocol[RequestT]):
-    """Feeds a queue, from :meth:`start` until it is cancelled or stopped."""
+    """Adds requests to a queue until it is cancelled."""
 
     async def run(self, queue: Queue[RequestT], /) -> None:
         """Feed the queue until cancelled."""
         ...
 
     async def wait_for_sync(self) -> None:
-        """Wait until everything that existed at the start was fed.
+        """Wait until everything that existed at the start was added to the queue.
 
         Raises:
             CacheSyncTimeout: It took too long.
@@ -50,7 +50,7 @@ class Source(Protocol[RequestT]):
 
 
 class Dispatcher:
-    """Brings events to a handler: at once where it is quick, in a task of its own where it must wait or try again."""
+    """Passes events to a handler. A handler that waits or must be retried gets its own task."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Dispatcher:
         self._tasks = tasks
         self._clock: Clock = clock or SystemClock()
         self._failed: dict[tuple[str, str], list[Event[Any]]] = {}
-        """The first and the last event of each object whose handling failed."""
+        """The first and the last failed event of each object."""
 
     def __call__(self, event: Event[Any]) -> None:
         """Filter and handle one event."""
@@ -90,7 +90,7 @@ class Dispatcher:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
                 raise
-            # Something that it waited for had been cancelled: a failure like any other.
+            # It waited for something that was cancelled. That is a failure like any other.
             logger.warning("event handler was cancelled from inside, will retry", extra={"event": repr(event)})
             self._try_later(event)
         except Exception:
@@ -104,11 +104,12 @@ class Dispatcher:
             self._failed[key] = [event]
             self._tasks.create_task(self._retry(key))
         else:
-            # What lies between the first and the last concerns nobody any more, and could become very much.
+            # Events between the first and the last are not needed any more, and could use much
+            # memory.
             failed[1:] = [event]
 
     async def _retry(self, key: tuple[str, str]) -> None:
-        """Try until it succeeds: an event that woke nobody would be lost."""
+        """Retry until the handler succeeds, so that no event is lost."""
         pause = FIRST_RETRY
         while events := tuple(self._failed[key]):
             await self._clock.sleep(pause)
@@ -128,7 +129,7 @@ class Dispatcher:
 
 
 def _passes(predicate: EventFilter[Any], event: Event[Any]) -> bool:
-    """What a predicate says. Where it fails the event passes: better a reconcile too many than one too few."""
+    """Call a predicate. If it fails, the event passes: an extra reconcile is better than a missing one."""
     try:
         answer: object = predicate(event)
         if inspect.iscoroutine(answer):
@@ -144,7 +145,7 @@ def _passes(predicate: EventFilter[Any], event: Event[Any]) -> bool:
 
 
 class KindSource(Generic[RequestT]):
-    """The objects of a kind, through the shared cache."""
+    """The events of a kind, from the shared cache."""
 
     @overload
     def __init__(
@@ -193,7 +194,8 @@ class KindSource(Generic[RequestT]):
         owner: Kind | None = None,
         clock: Clock | None = None,
     ) -> None:
-        # The informer is made now, so that caches are warm before the controller starts (on a standby, long before).
+        # The informer is made now, so that its cache is warm before the controller starts (long
+        # before, on a standby).
         self._informer: Informer[Any] = cache.informer(kind, metadata_only=metadata_only)
         self._cache = cache
         self._handler: EventHandler[Any, Any] = handler
@@ -225,14 +227,14 @@ class KindSource(Generic[RequestT]):
 
 
 class Channel:
-    """Events from outside the cluster: whoever holds the channel sends, the controllers that watch it are woken."""
+    """Events from outside the cluster. The program sends them, and the controllers that watch the channel get them."""
 
     def __init__(self) -> None:
         self._listeners: list[Callable[[Event[Wire]], None]] = []
         self._unheard: list[Event[Wire]] = []
 
     def send(self, obj: Wire) -> None:
-        """Report a generic event about an object (at least ``metadata.name``); kept until somebody listens."""
+        """Send a generic event for an object (at least ``metadata.name``). It is kept until a controller listens."""
         event: Event[Wire] = Event(EventType.GENERIC, obj, parse=lambda raw: raw)
         if not self._listeners:
             self._unheard.append(event)
@@ -240,11 +242,11 @@ class Channel:
             listener(event)
 
     def send_key(self, key: NamespacedName) -> None:
-        """Report a generic event about an object known by its place only."""
+        """Send a generic event for an object given by its key."""
         self.send({"metadata": {"namespace": key.namespace, "name": key.name}})
 
     def listen(self, listener: Callable[[Event[Wire]], None]) -> Callable[[], None]:
-        """Have events told; gives a function that ends it."""
+        """Call a function for each event. Returns a function that stops this."""
         self._listeners.append(listener)
         unheard, self._unheard = self._unheard, []
         for event in unheard:
@@ -282,7 +284,7 @@ class FuncSource(Generic[RequestT]):
         self._function = function
 
     async def run(self, queue: Queue[RequestT]) -> None:
-        """Feed the queue until cancelled (or until the function is through)."""
+        """Feed the queue until cancelled, or until the function returns."""
         await self._function(queue)
 
     async def wait_for_sync(self) -> None:

@@ -1,4 +1,4 @@
-"""Puts a controller together: what it reconciles, what else wakes it, and how it works."""
+"""Builds a controller: what it reconciles, what it watches, and its options."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ class ControllerBuilder(Generic[RequestT]):
         ControllerBuilder(manager).for_(VirtulMachine).owns(Deployment).complete(self)
 
     A ``ControllerBuilder[Tenant](manager)`` builds a controller whose requests are tenants (for a
-    ``Reconciler[Tenant]``). It has a name and ``watches`` only, since ``for_`` and ``owns`` wake objects.
+    ``Reconciler[Tenant]``). Use only ``named`` and ``watches`` with it, since ``for_`` and ``owns``
+    make requests for objects.
     """
 
     def __init__(self, manager: Manager) -> None:
@@ -90,10 +91,11 @@ class ControllerBuilder(Generic[RequestT]):
         self: OfObjects, kind: Kind, *, predicates: EventFilters[Unstructured] = (), metadata_only: bool
     ) -> OfObjects: ...
     def for_(self, kind: Kind, *, predicates: EventFilters[Any] = (), metadata_only: bool = False) -> Self:
-        """Reconcile objects of this kind: each is woken by its own events.
+        """Reconcile objects of this kind. Each event of an object triggers its reconcile.
 
         Raises:
-            ValueError: It was called before; a second kind belongs into ``watches`` or another controller.
+            ValueError: It was called before. Use ``watches`` or another controller for a second
+                kind.
         """
         if self._for is not None:
             raise ValueError(
@@ -138,12 +140,13 @@ class ControllerBuilder(Generic[RequestT]):
         only_controller: bool = True,
         metadata_only: bool = False,
     ) -> Self:
-        """Wake the owner of objects of this kind.
+        """Watch this kind and reconcile the owners of its objects.
 
         Args:
-            kind: What the reconciled objects own.
-            predicates: Which events count.
-            only_controller: Only the owner that is marked as the controller; with ``False`` every owner.
+            kind: The kind of the owned objects.
+            predicates: Filters for the events.
+            only_controller: Whether to reconcile only the owner marked as the controller. ``False``
+                means every owner.
             metadata_only: Mirror metadata only.
         """
         check_kind("owns", kind)
@@ -185,7 +188,7 @@ class ControllerBuilder(Generic[RequestT]):
         predicates: EventFilters[Any] = (),
         metadata_only: bool = False,
     ) -> Self:
-        """Wake what a function (or a handler) makes of the events of this kind."""
+        """Watch this kind and reconcile the requests that a function or a handler returns for its events."""
         check_kind("watches", kind)
         given: Any = wakes
         is_handler = hasattr(given, "handle") and not isinstance(given, type)
@@ -194,34 +197,34 @@ class ControllerBuilder(Generic[RequestT]):
         return self
 
     def watches_raw(self, source: Source[RequestT]) -> Self:
-        """Take requests from any source."""
+        """Add a source of requests."""
         self._raw.append(source)
         return self
 
     def named(self, name: str) -> Self:
-        """Call the controller so; its kind in lower case otherwise."""
+        """Set the controller's name. Defaults to the kind in lower case."""
         self._name = name
         return self
 
     def with_options(
         self, options: ControllerOptions[RequestT] | None = None, **changes: Unpack[ControllerChanges[RequestT]]
     ) -> Self:
-        """Work so: all options, or single ones by name (``max_concurrent_reconciles=4``)."""
+        """Set all options, or single ones by name (``max_concurrent_reconciles=4``)."""
         self._options = replace(options or self._options or ControllerOptions(), **changes)
         self._says_concurrency = self._says_concurrency or options is not None or "max_concurrent_reconciles" in changes
         return self
 
     def with_event_filter(self, predicate: EventFilter) -> Self:
-        """Let only events through that pass; for everything the controller watches by kind."""
+        """Filter the events of all kinds that the controller watches."""
         self._filters = checked_predicates((*self._filters, predicate))
         return self
 
     def complete(self, reconciler: Reconciles[RequestT]) -> Controller[RequestT]:
-        """Make the controller and give it to the manager.
+        """Make the controller and add it to the manager.
 
         Raises:
-            EnvironmentProblem: Something is missing, or the name is taken.
-            TypeError: The reconciler is a class instead of an object, or reconciles something else than objects.
+            EnvironmentProblem: A part is missing, or the name is taken.
+            TypeError: The reconciler is a class, not an instance, or its requests are not objects.
         """
         if isinstance(reconciler, type):
             called = reconciler.__name__

@@ -1,4 +1,4 @@
-"""The worker loop: takes requests off a queue, calls the reconciler, decides what comes of it."""
+"""The worker loop: takes requests from a queue, calls the reconciler and handles the result."""
 
 from __future__ import annotations
 
@@ -31,20 +31,23 @@ from pykb.runtime.objects.owner import NotControlled
 logger = logging.getLogger(__name__)
 
 SLICE = 0.001
-"""Seconds of work after which a worker lets others run: a reconciler that only reads the cache never waits, and would
-keep watches and the renewal of the lease from running until the queue is empty."""
+"""Seconds of work after which a worker lets other tasks run.
+
+A reconciler that only reads the cache never waits. It would keep watches and the renewal of the lease from running
+until the queue is empty.
+"""
 
 BUGS = (
     *(TypeError, AttributeError, NameError, LookupError, AssertionError, ArithmeticError, RecursionError),
     *(NotImplementedError, GeneratorExit, SystemExit, NotAwaited),
 )
-"""Exceptions that nobody raises on purpose: counted as panics are in Go, and retried like any error."""
+"""Exceptions that indicate a bug. They are counted like panics in Go and retried like any error."""
 
 
 class Reconciles(Protocol[RequestT_contra]):
-    """What a controller calls: :class:`~pykb.runtime.controller.reconcile.Reconciler` or anything of its shape.
+    """The interface that a controller calls: :class:`~pykb.runtime.controller.reconcile.Reconciler` or a similar class.
 
-    Another class says by an attribute ``request_type`` what its requests are, where they name no objects.
+    Another class needs an attribute ``request_type`` if its requests are not objects.
     """
 
     def reconcile(self, request: RequestT_contra, /) -> object:
@@ -54,17 +57,20 @@ class Reconciles(Protocol[RequestT_contra]):
 
 @dataclass(frozen=True, slots=True)
 class ControllerOptions(Generic[RequestT]):
-    """How a controller works.
+    """Options of a controller.
 
     Attributes:
-        max_concurrent_reconciles: Requests worked on at once; never two for one object.
-        rate_limiter: Makes the limiter of the queue; 5 ms to 1000 s per request when ``None``.
-        timeout: The longest one call may take; an error then, as any other.
-        max_retries: How often a failing request is tried again before it is given up until its object changes or is
-            resynced (every 10 hours, unless ``InformerOptions.resync`` says otherwise); ``None`` for ever.
+        max_concurrent_reconciles: How many requests are reconciled at once, never two for the same
+            object.
+        rate_limiter: Makes the queue's rate limiter. Defaults to delays of 5 ms to 1000 s per
+            request.
+        timeout: The longest time for one reconcile. A longer one fails like any other error.
+        max_retries: How often a failing request is retried. Then it is dropped until its object
+            changes or is resynced (every 10 hours, unless ``InformerOptions.resync`` differs).
+            ``None`` means without limit.
         needs_leader_election: Whether only the leader runs it.
-        log_fields: Gives further fields for every log record of a reconcile, asked for when one is written
-            (controller-runtime's ``LogConstructor``).
+        log_fields: Returns additional fields for each log record of a reconcile
+            (controller-runtime's ``LogConstructor``). Called when a record is written.
     """
 
     max_concurrent_reconciles: int = 1
@@ -85,7 +91,7 @@ class ControllerOptions(Generic[RequestT]):
 
 
 class ControllerChanges(TypedDict, Generic[RequestT], total=False):
-    """Single options by name: the attributes of :class:`ControllerOptions`."""
+    """Single options by name, as in :class:`ControllerOptions`."""
 
     max_concurrent_reconciles: int
     rate_limiter: Callable[[], RateLimiter[RequestT]] | None
@@ -97,13 +103,13 @@ class ControllerChanges(TypedDict, Generic[RequestT], total=False):
 
 @dataclass(slots=True)
 class Running(Generic[RequestT]):
-    """A call of a reconciler that has not ended.
+    """A running call of a reconciler.
 
     Attributes:
-        request: What for.
-        task: The worker's.
-        since: A reading of the controller's clock.
-        thread: Where a plain function runs; 0 for none.
+        request: Its request.
+        task: The task of the worker.
+        since: Its start, on the controller's clock.
+        thread: The thread of a plain function; 0 for none.
     """
 
     request: RequestT
@@ -117,7 +123,7 @@ class ReconcileTimeout(Exception):  # noqa: N818 - asyncio's is TimeoutError, th
 
 
 class Controller(Generic[RequestT]):
-    """Sources, a queue and workers around one reconciler; a runnable of the manager."""
+    """Sources, a queue and workers for one reconciler. The manager runs it."""
 
     def __init__(
         self,
@@ -144,19 +150,19 @@ class Controller(Generic[RequestT]):
         self._pool: ThreadPoolExecutor | None = None
 
     def watch(self, source: Source[RequestT]) -> None:
-        """Add a source of requests; before :meth:`run`."""
+        """Add a source of requests. Call it before :meth:`run`."""
         self._sources.append(source)
 
     def running_now(self) -> list[tuple[Running[RequestT], float]]:
-        """The calls that have not ended, and for how many seconds each has run; may be asked from any thread."""
+        """The running calls, and for how many seconds each has run. May be called from any thread."""
         now = self._clock.now()
         return [(running, now - running.since) for running in list(self._running.values())]
 
     async def run(self) -> None:
-        """Work until cancelled; then let running calls finish. A second cancellation breaks them off.
+        """Run until cancelled, then let running calls finish. A second cancellation cancels them.
 
         Raises:
-            CacheSyncTimeout: What it watches could not be listed in time.
+            CacheSyncTimeout: The first list of a watched kind did not arrive in time.
         """
         watch_for_not_awaited()
         tasks = [asyncio.create_task(source.run(self.queue), name=f"{self.name} source") for source in self._sources]
@@ -206,7 +212,7 @@ class Controller(Generic[RequestT]):
             except QueueShutDown:
                 return
             try:
-                check_fence()  # a leader that has lost its lease begins nothing more
+                check_fence()  # a leader that has lost its lease starts no more reconciles
                 await self._handle(work)
             finally:
                 self.queue.done(work.key)
@@ -231,13 +237,14 @@ class Controller(Generic[RequestT]):
         except asyncio.CancelledError as error:
             if task is not None and task.cancelling():
                 raise  # the worker is to end
-            # Something that the reconciler waited for had been cancelled: its failure, not our end.
+            # The reconciler waited for something that was cancelled. That is its failure; the
+            # worker continues.
             self._failed(work, error)
         except (GeneratorExit, SystemExit) as error:
             if not _runs(task):
-                raise  # the worker itself is closed, at the end of the event loop
+                raise  # the worker itself is closed when the event loop ends
             self._failed(work, error)  # `sys.exit()` in a reconciler must not end the others
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is logged, counted and retried
+        except Exception as error:  # noqa: BLE001 - any error is logged, counted and retried
             self._failed(work, error)
         else:
             self._succeeded(work, result)
@@ -254,7 +261,7 @@ class Controller(Generic[RequestT]):
             running = reconcile(request)
         else:
             answer = await self._call_in_thread(request)
-            # A reconciler whose method is plain but gives a coroutine (a wrapper) is awaited here like an async one.
+            # A plain method that returns a coroutine (a wrapper) is awaited here like an async one.
             if not inspect.isawaitable(answer):
                 return _checked(answer)
             running = answer
@@ -279,8 +286,8 @@ class Controller(Generic[RequestT]):
         try:
             done, _ = await asyncio.wait({running}, timeout=limit.total_seconds() if limit else None)
             if not done:
-                # Its calls of the client are broken off, nothing else can be. The object must not get a second thread:
-                # wait, and report it late.
+                # Only its calls of the client can be cancelled. The object must not get a second
+                # thread, so wait and report the timeout late.
                 bridge.close()
                 await asyncio.gather(running, return_exceptions=True)
                 raise ReconcileTimeout(f"took longer than {limit.total_seconds() if limit else 0:g} s")
@@ -328,7 +335,7 @@ class Controller(Generic[RequestT]):
 
 
 _TOLD = (ApiError, ServerUnreachable, NotAwaited, NotControlled, ReconcileTimeout, UnreadableObject)
-"""What its message tells; a traceback is for what nobody foresaw."""
+"""The message says enough. A traceback is for unexpected errors."""
 
 
 def _request_type(reconciler: Reconciles[Any]) -> type[Any]:
@@ -365,7 +372,7 @@ async def _all_synced(sources: list[Source[Any]]) -> None:
 
 
 async def _until_one_fails(tasks: list[asyncio.Task[None]]) -> None:
-    """Wait for the first error; sources may end, workers do so only when the queue is shut down."""
+    """Wait for the first error. Sources may end; workers end only when the queue is shut down."""
     pending = set(tasks)
     while pending:
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,7 @@
-"""What happened to an object, as informers tell it: with the object before and after.
+"""Events of objects, as informers report them: with the object before and after.
 
-Objects come in two forms: raw (the wire's dict, always at hand) and typed (validated when first asked for). Both are
-shared by all who hear of the event: they are to be read, not changed.
+Objects come in two forms: raw (the dict from the wire) and typed (validated on first use). All
+handlers share both forms, so do not change them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ class EventType(StrEnum):
 
 
 class Event(Generic[T_co]):
-    """Something happened to an object.
+    """A change of an object.
 
     Attributes:
-        type: What.
-        raw: The object as it is now; as it was last seen when it was deleted. Read only.
-        initial: It existed before the informer (or this handler) started: part of the first list.
+        type: The type of the event.
+        raw: The object as it is now. If deleted, its last known state. Read only.
+        initial: Whether the object is part of the first list: it existed before the informer or
+            this handler started.
     """
 
     def __init__(
@@ -51,17 +52,17 @@ class Event(Generic[T_co]):
 
     @cached_property
     def object(self) -> T_co:
-        """The object as it is now, or as it was last seen when it was deleted."""
+        """The object as it is now. If deleted, its last known state."""
         return self._parse(self.raw)
 
     @cached_property
     def raw_old(self) -> dict[str, Any]:
-        """The object before an update, in wire form; at all other events the object itself."""
+        """The object before an update, in wire form. For all other events, the object itself."""
         return self.raw if self._load_old is None else self._load_old()
 
     @cached_property
     def old(self) -> T_co:
-        """The object before an update; at all other events the object itself."""
+        """The object before an update. For all other events, the object itself."""
         return self.object if self._load_old is None else self._parse(self.raw_old)
 
     @property
@@ -78,7 +79,7 @@ class Event(Generic[T_co]):
 
     @property
     def unchanged(self) -> bool:
-        """Whether it is an update that changed nothing: a resync, or the object listed again."""
+        """Whether it is an update without a change: a resync, or the object listed again."""
         if self.type is not EventType.UPDATE:
             return False
         version: str = self.raw["metadata"].get("resourceVersion", "")

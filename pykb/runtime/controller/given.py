@@ -1,7 +1,7 @@
-"""What a program gives to builders and options, judged when it is given.
+"""Checks the arguments of builders and options when they are passed.
 
-Type checkers see these mistakes too, but few authors run one. Found later, each of them would be a failure at the first
-event or the first retry, or a filter that lets everything through.
+Type checkers find these mistakes too, but not everyone runs one. Without these checks, a mistake
+would fail at the first event or the first retry, or become a filter that passes everything.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pykb.meta.gvk import GroupVersionKind
 
 
 def check_kind(method: str, kind: object) -> None:
-    """Refuse what is neither a class of objects nor an identity.
+    """Refuse a value that is not a class of objects or a group, version and kind.
 
     Raises:
-        TypeError: It is another thing.
+        TypeError: It is something else.
     """
     if isinstance(kind, GroupVersionKind) or (isinstance(kind, type) and issubclass(kind, Object)):
         return
@@ -28,16 +28,17 @@ def check_kind(method: str, kind: object) -> None:
 
 
 def check_function(what: str, function: object, *takes: str, plain: bool = False) -> None:
-    """Refuse what cannot be called as it will be.
+    """Refuse a function that cannot be called with the arguments that it will get.
 
     Args:
-        what: What the function is, for the message.
-        function: The function, or any object that can be called.
+        what: A description of the function, for the message.
+        function: The function, or any callable object.
         takes: The names of the arguments that it will get.
-        plain: Whether nobody awaits it.
+        plain: Whether it must not be async, because its result is not awaited.
 
     Raises:
-        TypeError: It is a class, a call, no function, async, or takes other arguments.
+        TypeError: It is a class, the result of a call, not callable, async, or takes other
+            arguments.
     """
     if inspect.iscoroutine(function):
         function.close()
@@ -55,15 +56,15 @@ def check_function(what: str, function: object, *takes: str, plain: bool = False
     except TypeError as error:
         given = ", ".join(takes) or "nothing"
         raise TypeError(f"{what} gets {given}, and `{_name(function)}` cannot be called so: {error}") from None
-    except ValueError:  # some of C's have no signature
+    except ValueError:  # some functions written in C have no signature
         return
 
 
 def checked_predicates(predicates: object) -> tuple[Any, ...]:
-    """The predicates, each of which can judge an event.
+    """Return the predicates, if each can filter an event.
 
     Raises:
-        TypeError: One cannot, or they are no list.
+        TypeError: One cannot, or the argument is not a list.
     """
     if callable(predicates) or not isinstance(predicates, Iterable):
         raise TypeError(f"`predicates` is a list, got {_described(predicates)}: `predicates=[...]`")
@@ -74,10 +75,10 @@ def checked_predicates(predicates: object) -> tuple[Any, ...]:
 
 
 def check_durations(**durations: object) -> None:
-    """Refuse numbers of seconds, which other libraries take.
+    """Refuse numbers of seconds, which other libraries accept.
 
     Raises:
-        TypeError: One is no duration.
+        TypeError: A value is not a ``timedelta``.
     """
     for name, duration in durations.items():
         if duration is not None and not isinstance(duration, timedelta):
@@ -85,7 +86,7 @@ def check_durations(**durations: object) -> None:
 
 
 def check_names(name: str, names: object) -> None:
-    """Refuse one name where several are expected: its letters would be taken for names.
+    """Refuse a single string where several names are expected: each letter would become a name.
 
     Raises:
         TypeError: It is a string.

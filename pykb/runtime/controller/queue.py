@@ -1,10 +1,10 @@
-"""The work queue of a controller: deduplicating, delaying, by priority, one worker per key.
+"""The work queue of a controller, with deduplication, delays, priorities and one worker per key.
 
 The invariants (client-go's workqueue and controller-runtime's priority queue are the models):
 
-* a key that was added is handed out at least once afterwards: nothing is lost;
-* a key is never with two workers at once; added while it is being worked on, it is handed out once
-  more after :meth:`done`;
+* a key that was added is handed out at least once afterwards, so nothing is lost;
+* two workers never have the same key at once; a key added while it is being worked on is handed out
+  once more after :meth:`done`;
 * however often a key is added while it waits, it is handed out once, at the earliest of the times asked for and with
   the highest of the priorities.
 
@@ -26,35 +26,35 @@ from pykb.runtime.controller.reconcile import Request
 from pykb.runtime.controller.reconcile import RequestT as K
 
 LOW_PRIORITY = -100
-"""What nobody waits for: the initial list, resyncs, updates that changed nothing."""
+"""The priority of the initial list, resyncs and updates without a change."""
 
 
 class QueueShutDown(Exception):  # noqa: N818 - the normal end of a queue, not an error
-    """The queue hands out nothing any more."""
+    """The queue was shut down and hands out no more keys."""
 
 
 class QueueObserver(Protocol):
-    """Hears what happens in a queue; :mod:`pykb.runtime._metrics` counts it."""
+    """Observes a queue. :mod:`pykb.runtime._metrics` implements it."""
 
     def added(self, priority: int) -> None:
-        """A key was added, and it was not waiting before."""
+        """A key was added that was not waiting before."""
         ...
 
     def started(self, priority: int, waited: float) -> None:
-        """A key was handed out after being ready for so many seconds."""
+        """A key was handed out after it was ready for this many seconds."""
         ...
 
     def finished(self, worked: float) -> None:
-        """A key came back after so many seconds."""
+        """A worker finished a key after this many seconds."""
         ...
 
     def retried(self) -> None:
-        """A key was added with a delay by the rate limiter."""
+        """A key was added with a delay from the rate limiter."""
         ...
 
 
 class Work(NamedTuple, Generic[K]):
-    """What a worker gets."""
+    """A key for a worker, with its priority."""
 
     key: K
     priority: int
@@ -70,7 +70,7 @@ class _Entry:
 
 
 class WorkQueue(Generic[K]):
-    """See the module's documentation for what it guarantees."""
+    """A work queue. The module's documentation lists its guarantees."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class WorkQueue(Generic[K]):
     # -- adding
 
     def add(self, key: K, *, priority: int = 0, after: timedelta = timedelta()) -> None:
-        """Have a key worked on, not before ``after``; ignored after :meth:`shut_down`."""
+        """Add a key, to be handed out after the delay ``after``. Ignored after :meth:`shut_down`."""
         if self._shut_down:
             return
         delay = after.total_seconds()
@@ -119,14 +119,15 @@ class WorkQueue(Generic[K]):
             entry.ready_at = min(ready_at, entry.ready_at)
             if was_ready and not raised:
                 return
-            # A new tuple makes the old one outdated. A key that was ready keeps its place among its equals.
+            # A new tuple makes the old one outdated. A key that was ready keeps its place within
+            # its priority.
             entry.sequence = next(self._sequence)
         else:
             return
         self._place(key, entry, now)
 
     def add_rate_limited(self, key: K, *, priority: int = 0) -> None:
-        """Have a key tried again after the delay that the rate limiter asks for."""
+        """Add a key again, after the delay from the rate limiter."""
         if self._observer is not None:
             self._observer.retried()
         self.add(key, priority=priority, after=self._limiter.when(key))
@@ -136,13 +137,13 @@ class WorkQueue(Generic[K]):
         self._limiter.forget(key)
 
     def failures(self, key: K) -> int:
-        """How often the key failed since it was last forgotten."""
+        """How often the key has failed since it was last forgotten."""
         return self._limiter.failures(key)
 
     # -- working
 
     async def get(self) -> Work[K]:
-        """Wait for a key; whoever gets it must call :meth:`done`.
+        """Wait for a key. The caller must call :meth:`done` for it.
 
         Raises:
             QueueShutDown: The queue was shut down.
@@ -161,11 +162,11 @@ class WorkQueue(Generic[K]):
                 if waiter in self._waiters:
                     self._waiters.remove(waiter)
                 elif self._ready:
-                    self._wake()  # the call was for us; somebody else must take it
+                    self._wake()  # this waiter was woken; pass the key on to another one
                 raise
 
     def done(self, key: K) -> None:
-        """The worker is through with a key, whatever came out of it."""
+        """Mark a key as finished, whatever the result was."""
         started = self._processing.pop(key)
         now = self._clock.now()
         if self._observer is not None:
@@ -179,7 +180,7 @@ class WorkQueue(Generic[K]):
     # -- ending
 
     def shut_down(self) -> None:
-        """Hand out nothing more and accept nothing more; keys with workers stay with them until :meth:`done`."""
+        """Stop handing out and accepting keys. Workers keep their keys until :meth:`done`."""
         self._shut_down = True
         if self._timer is not None:
             self._timer.cancel()
@@ -188,13 +189,13 @@ class WorkQueue(Generic[K]):
             self._wake()
 
     async def drained(self) -> None:
-        """Wait until no key is with a worker."""
+        """Wait until no worker has a key."""
         await self._idle.wait()
 
     # -- looking
 
     def __len__(self) -> int:
-        """How many keys wait, ready or not, without those with a worker."""
+        """How many keys wait, ready or not. Keys with a worker do not count."""
         return len(self._entries)
 
     def ready_by_priority(self) -> dict[int, int]:
@@ -207,7 +208,7 @@ class WorkQueue(Generic[K]):
         return depth
 
     def running_since(self) -> list[float]:
-        """For every key with a worker, for how many seconds."""
+        """For how many seconds each key has been with a worker."""
         now = self._clock.now()
         return [now - started for started in self._processing.values()]
 
@@ -244,7 +245,7 @@ class WorkQueue(Generic[K]):
         return None
 
     def _promote(self) -> None:
-        """Move what fell due from the delayed to the ready ones."""
+        """Move keys that are due from the delayed to the ready ones."""
         now = self._clock.now()
         while self._delayed and self._delayed[0][0] <= now:
             _, sequence, key = heapq.heappop(self._delayed)
@@ -278,7 +279,7 @@ class WorkQueue(Generic[K]):
                 return
 
     def _prune(self) -> None:
-        """Drop outdated tuples before they outgrow the valid ones (a key that is re-added for ever must not leak)."""
+        """Drop outdated tuples before they outnumber the valid ones: a key added repeatedly must not leak memory."""
         limit = 2 * len(self._entries) + 64
         if len(self._ready) > limit:
             self._ready = [item for item in self._ready if self._valid(item[2], item[1])]

@@ -1,9 +1,10 @@
-"""How long a failed key waits before it is tried again.
+"""Rate limiters, which decide how long a failed key waits before its retry.
 
-The numbers are controller-runtime's: an exponential delay per item. client-go's bucket over all items (10 a second) is
-there for those who want it. Its debt grows with every failure: after an outage of seconds, thousands of objects would
-wait for minutes. Delays that double are gentle in a long outage by themselves: after ten minutes each object has been
-tried seventeen times, and thousands together cost a few tries a second.
+The default is controller-runtime's exponential delay per item. client-go's bucket over all items
+(10 per second) is optional, because its debt grows with every failure: after an outage of seconds,
+thousands of objects would wait for minutes. Doubling delays are enough in a long outage: after ten
+minutes each object has been tried seventeen times, and thousands of objects together need a few
+tries per second.
 """
 
 from __future__ import annotations
@@ -20,18 +21,18 @@ ItemT_contra = TypeVar("ItemT_contra", bound=Hashable, default=Hashable, contrav
 
 
 class RateLimiter(Protocol[ItemT_contra]):
-    """Decides delays; told of each failure by being asked, of success by :meth:`forget`."""
+    """Decides delays. :meth:`when` counts a failure, and :meth:`forget` resets the count."""
 
     def when(self, item: ItemT_contra, /) -> timedelta:
-        """The delay before the next try of this item; counts as one more failure."""
+        """Return the delay before the next try of this item, and count one more failure."""
         ...
 
     def forget(self, item: ItemT_contra, /) -> None:
-        """The item succeeded (or was given up): its next failure is its first."""
+        """Reset the item's failures, after it succeeded or was given up."""
         ...
 
     def failures(self, item: ItemT_contra, /) -> int:
-        """How many failures were counted since the item was last forgotten."""
+        """How often the item has failed since it was last forgotten."""
         ...
 
 
@@ -48,7 +49,8 @@ class ItemExponentialLimiter:
             raise ValueError(f"delays must grow from a positive base to a limit, got {base} and {limit}")
         self._base = base
         self._limit = limit
-        # Beyond this many doublings the limit is reached; the shift stays small however often an item fails.
+        # After this many doublings the limit is reached. This keeps the shift small however often
+        # an item fails.
         self._doublings = (limit // base).bit_length()
         self._failures: dict[Hashable, int] = {}
 
@@ -61,16 +63,16 @@ class ItemExponentialLimiter:
         return min(self._base * (1 << failures), self._limit)
 
     def forget(self, item: Hashable) -> None:
-        """Start over with this item."""
+        """Reset the item's failures."""
         self._failures.pop(item, None)
 
     def failures(self, item: Hashable) -> int:
-        """Failures of this item since it was last forgotten."""
+        """How often the item has failed since it was last forgotten."""
         return self._failures.get(item, 0)
 
 
 class BucketLimiter:
-    """A token bucket over all items: ``burst`` at once, then ``rate`` a second."""
+    """A token bucket over all items: ``burst`` at once, then ``rate`` per second."""
 
     def __init__(self, *, rate: float = 10.0, burst: int = 100, clock: Clock | None = None) -> None:
         if not 0 < rate < float("inf") or burst < 1:
@@ -82,22 +84,22 @@ class BucketLimiter:
         self._at = self._clock.now()
 
     def when(self, item: Hashable) -> timedelta:  # noqa: ARG002 - the bucket is one for all
-        """Take a token, now or from the future: the delay until it exists."""
+        """Take a present or future token, and return the delay until it exists."""
         now = self._clock.now()
         self._tokens = min(self._burst, self._tokens + (now - self._at) * self._rate) - 1.0
         self._at = now
         return timedelta(seconds=max(0.0, -self._tokens / self._rate))
 
     def forget(self, item: Hashable) -> None:
-        """Nothing: tokens come back with time only."""
+        """Do nothing: tokens return only with time."""
 
     def failures(self, item: Hashable) -> int:  # noqa: ARG002
-        """Always 0: the bucket knows no items."""
+        """Always 0: the bucket does not count single items."""
         return 0
 
 
 class MaxOfLimiter:
-    """The longest of the delays that several limiters ask for."""
+    """Uses the longest delay of several limiters."""
 
     def __init__(self, *limiters: RateLimiter) -> None:
         if not limiters:
@@ -105,19 +107,19 @@ class MaxOfLimiter:
         self._limiters = limiters
 
     def when(self, item: Hashable) -> timedelta:
-        """The longest delay; every limiter counts the failure."""
+        """Return the longest delay. Every limiter counts the failure."""
         return max(limiter.when(item) for limiter in self._limiters)
 
     def forget(self, item: Hashable) -> None:
-        """Forget the item everywhere."""
+        """Forget the item in every limiter."""
         for limiter in self._limiters:
             limiter.forget(item)
 
     def failures(self, item: Hashable) -> int:
-        """The largest count."""
+        """The largest count of all limiters."""
         return max(limiter.failures(item) for limiter in self._limiters)
 
 
 def default_rate_limiter() -> RateLimiter:
-    """What a controller uses unless told otherwise: 5 ms to 1000 s per item."""
+    """The default rate limiter of a controller: delays of 5 ms to 1000 s per item."""
     return ItemExponentialLimiter()

@@ -1,4 +1,4 @@
-"""The contract between a controller and the code that its author writes."""
+"""The contract between a controller and its reconciler."""
 
 from __future__ import annotations
 
@@ -22,28 +22,29 @@ if TYPE_CHECKING:
 
 
 class Request(NamespacedName):
-    """Which object to look at: its identity and nothing else.
+    """A request to reconcile an object. It holds only the object's key.
 
-    It says neither what happened nor what the object looks like: many events become one request, and by the time it is
-    worked on the object may have changed again, or be gone. It equals the :func:`~pykb.api.object_key` of the object.
+    It contains neither the event nor the object. Many events become one request, and the object may
+    change again or be deleted before the reconcile. It equals the :func:`~pykb.api.object_key` of
+    the object.
     """
 
     __slots__ = ()
 
 
 RequestT = TypeVar("RequestT", bound=Hashable, default=Request)
-"""What a controller's queue holds: a :class:`Request`, or anything else that can be hashed (``Reconciler[Tenant]``)."""
+"""The items of a controller's queue: a :class:`Request`, or any other hashable type (``Reconciler[Tenant]``)."""
 
 RequestT_contra = TypeVar("RequestT_contra", bound=Hashable, default=Request, contravariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What is to happen after a reconcile that did not raise.
+    """The result of a reconcile that did not raise.
 
     Attributes:
-        requeue_after: Come back after this time at the latest, even if nothing happens to the object.
-        priority: The queue's priority of that next run; the present one when ``None``.
+        requeue_after: Reconcile again after this time at the latest, even without an event.
+        priority: The priority of the next reconcile in the queue. Defaults to the present priority.
     """
 
     requeue_after: timedelta | None = None
@@ -57,32 +58,36 @@ class Result:
 
 
 class TerminalError(Exception):
-    """An error that trying again cannot mend: it is logged and counted, and the request is not retried.
+    """An error that a retry cannot fix. It is logged and counted, and the request is not retried.
 
-    The object is looked at again when it changes.
+    The object is reconciled again when it changes.
     """
 
 
 class Reconciler(ABC, Generic[RequestT]):
-    """Moves the cluster towards what one object asks for.
+    """Brings the cluster to the desired state of one object.
 
-    Subclasses implement :meth:`reconcile`, as a coroutine or as a plain method. That runs in a thread of a
-    bounded pool, and uses ``self.client.sync`` (see :func:`~pykb.runtime._bridge.await_in_thread`). The contract:
+    Subclasses implement :meth:`reconcile`, as a coroutine or as a plain method. A plain method runs
+    in a thread of a bounded pool and uses ``self.client.sync`` (see
+    :func:`~pykb.runtime._bridge.await_in_thread`). The contract:
 
-    * **Level-based.** Look at how things are and bring them to how they should be; do not act on what happened. Events
-      are merged, repeated after a restart, and can be missed altogether.
-    * **Idempotent.** It may run at any time, any number of times, also when there is nothing to do.
-    * **One at a time per object.** The same request is never worked on by two workers; different requests may be.
-    * **An error wins.** When it raises, the request is retried with growing delays whatever would have been returned;
+    * **Level-based.** Read the actual state and bring it to the desired state. Do not react to
+      single events. Events are merged, repeated after a restart, and can be missed altogether.
+    * **Idempotent.** It may run at any time and any number of times, even when there is nothing to
+      do.
+    * **One at a time per object.** Two workers never have the same request. Different requests may
+      run at once.
+    * **Errors are retried.** When it raises, the request is retried with growing delays.
       :class:`TerminalError` is not retried.
-    * **Success resets.** A return forgets earlier failures; ``Result(requeue_after=...)`` asks for another run.
+    * **Success resets.** A return resets the count of failures. ``Result(requeue_after=...)``
+      schedules another reconcile.
 
-    The request names an object unless the class says otherwise: a ``Reconciler[Tenant]`` reconciles tenants, which may
-    be of any type that can be hashed.
+    By default, a request names an object. A ``Reconciler[Tenant]`` reconciles tenants, which may be
+    of any hashable type.
     """
 
     request_type: ClassVar[type[Any]] = Request
-    """The class of the requests, known from the type argument."""
+    """The class of the requests, from the type argument."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -98,7 +103,7 @@ class Reconciler(ABC, Generic[RequestT]):
 
     @property
     def recorder(self) -> EventRecorder:
-        """Writes Kubernetes events; made from the client when none was given."""
+        """Writes Kubernetes events. Made from the client unless given."""
         if self._recorder is None:
             from pykb.runtime.events.recorder import EventRecorder
 
@@ -107,9 +112,9 @@ class Reconciler(ABC, Generic[RequestT]):
 
     @abstractmethod
     def reconcile(self, request: RequestT, /) -> Awaitable[Result | None] | Result | None:
-        """Bring what the request names to the state it should be in.
+        """Bring the requested object to its desired state.
 
         Raises:
-            Exception: Any error: the request is tried again later.
-            TerminalError: Trying again is useless.
+            Exception: Any error. The request is retried later.
+            TerminalError: A retry would not help.
         """

@@ -1,1 +1,1 @@
-"""Events about objects, aggregated and limited as client-go does it."""
+"""Kubernetes events, aggregated and limited as in client-go."""

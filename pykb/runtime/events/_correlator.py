@@ -1,8 +1,9 @@
-"""What becomes of an event that is like others: repeated ones are counted, similar ones are merged, floods are dropped.
+"""Correlates events: counts repeated ones, merges similar ones and drops floods.
 
-The rules and the numbers are client-go's (``tools/record``): the same event again is counted in one Event object; ten
-that differ only in their words within ten minutes become one; an object may cause a burst of 25, then one in five
-minutes. Pure: knows no client and no clock but the readings it is given.
+The rules and the numbers are client-go's (``tools/record``). A repeated event is counted in one
+Event object. Ten events within ten minutes that differ only in their message become one. An object
+may cause a burst of 25 events, then one every five minutes. This module uses neither a client nor a
+clock: callers pass the time.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ class CorrelatorOptions:
     """Limits.
 
     Attributes:
-        burst: How many events an object may cause at once.
-        refill: How long until it may cause another.
-        similar: How many events may differ only in their words before they are merged.
-        window: Within what time.
-        remembered: How many events, groups and objects are remembered; the longest unused are forgotten.
+        burst: The number of events that an object may cause at once.
+        refill: The time until it may cause another one.
+        similar: How many events may differ only in their message before they are merged.
+        window: The time within which they are merged.
+        remembered: How many events, groups and objects are remembered. The least recently used are
+            forgotten.
     """
 
     burst: int = 25
@@ -40,7 +42,7 @@ class CorrelatorOptions:
 
 @dataclass(frozen=True, slots=True)
 class EventKey:
-    """What makes events the same, but for their words."""
+    """Identifies equal events, apart from their message."""
 
     regarding: Hashable
     type: str
@@ -50,7 +52,7 @@ class EventKey:
 
 @dataclass(frozen=True, slots=True)
 class Correlated:
-    """What to record: the event's words, and what identifies the Event object that counts it."""
+    """What to record: the event's message, and the identity of the Event object that counts it."""
 
     identity: tuple[EventKey, str]
     note: str
@@ -69,7 +71,7 @@ class _Group:
 
 
 class Correlator:
-    """Decides about each event in turn. Invariant: never remembers more than its options say."""
+    """Decides how to record each event. It never remembers more than its options allow."""
 
     def __init__(self, options: CorrelatorOptions | None = None) -> None:
         self._options = options or CorrelatorOptions()
@@ -77,12 +79,12 @@ class Correlator:
         self._groups = Recent[EventKey, _Group](self._options.remembered)
 
     def correlate(self, key: EventKey, note: str, now: float) -> Correlated | None:
-        """What to record of an event; ``None`` when its object causes too many.
+        """Return what to record for an event, or ``None`` if its object causes too many.
 
         Args:
-            key: The event but for its words.
-            note: Its words.
-            now: Seconds of a clock that never jumps.
+            key: The event without its message.
+            note: Its message.
+            now: Seconds of a monotonic clock.
         """
         if not self._take(key.regarding, now):
             return None
@@ -93,7 +95,7 @@ class Correlator:
         if note in group.notes or len(group.notes) < self._options.similar - 1:
             group.notes.add(note)
             return Correlated((key, note), note)
-        # The words of the latest stand for all; one Event object counts them.
+        # The latest message stands for all of them. One Event object counts them.
         return Correlated((key, COMBINED), COMBINED + note)
 
     def _take(self, regarding: Hashable, now: float) -> bool:
@@ -111,21 +113,21 @@ class Correlator:
 
 
 class Recent(Generic[KeyT, ValueT]):
-    """A mapping that forgets what was not used for longest."""
+    """A mapping that drops the least recently used entries."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._items: OrderedDict[KeyT, ValueT] = OrderedDict()
 
     def get(self, key: KeyT) -> ValueT | None:
-        """The value, which now counts as used."""
+        """Return the value and mark it as used."""
         value = self._items.get(key)
         if value is not None:
             self._items.move_to_end(key)
         return value
 
     def put(self, key: KeyT, value: ValueT) -> None:
-        """Remember a value."""
+        """Store a value."""
         self._items[key] = value
         self._items.move_to_end(key)
         if len(self._items) > self._size:

@@ -1,7 +1,7 @@
-"""`EventRecorder`: tells people what a controller did to an object, where ``kubectl describe`` shows it.
+"""`EventRecorder`: records what a controller did to an object, for ``kubectl describe``.
 
-Recording never waits and never fails: events go out in the background, a flood of them is counted or dropped, and one
-that the server refuses is logged.
+Recording never waits and never fails. Events are sent in the background. A flood of events is
+counted or dropped, and an event that the server refuses is logged.
 
 Source: https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/
 """
@@ -44,7 +44,7 @@ _MAX_WAITING = 1000
 
 @dataclass(slots=True)
 class _Series:
-    """One Event object: as it was first recorded, and how often since. ``stored`` once the server has it."""
+    """One Event object as first recorded, and how often it occurred since. ``stored`` once the server has it."""
 
     event: Event
     count: int = 1
@@ -54,7 +54,7 @@ class _Series:
 class EventRecorder:
     """Records events of one controller.
 
-    Invariant: at most one task writes, and it ends when there is nothing more to write.
+    At most one task writes. It ends when there is nothing more to write.
     """
 
     def __init__(
@@ -67,16 +67,16 @@ class EventRecorder:
         clock: Clock | None = None,
         loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
-        """Remember who speaks.
+        """Make a recorder for one controller.
 
         Args:
             client: Writes the events.
-            controller: Who reports, as people see it.
-            instance: Which replica of it; the host's name when ``None``.
-            options: When events count as the same, as similar, as too many.
+            controller: The name of the reporting controller.
+            instance: The name of the replica. Defaults to the host's name.
+            options: The limits for equal, similar and too many events.
             clock: Measures the time between events.
-            loop: The event loop that writes; the running one when ``None``, needed only to record from threads
-                that no manager started.
+            loop: The event loop that writes. Defaults to the running one. Needed only to record
+                from threads that no manager started.
         """
         self._client = client
         self._controller = _qualified(controller)
@@ -99,15 +99,15 @@ class EventRecorder:
         action: str = "Reconcile",
         related: AnyObject | None = None,
     ) -> None:
-        """Record an event about an object; returns at once, from any thread.
+        """Record an event about an object, from any thread. Returns at once.
 
         Args:
-            obj: What it is about.
+            obj: The object that it is about.
             type: ``Normal`` or ``Warning``.
-            reason: Why, one word in CamelCase that programs can rely on.
-            message: What happened, for people; cut at 1024 characters.
-            action: What was being done, one word in CamelCase.
-            related: Another object that takes part.
+            reason: The reason: one word in CamelCase that programs can rely on.
+            message: What happened, for people. Cut at 1024 characters.
+            action: The action: one word in CamelCase.
+            related: Another object involved.
         """
         first = Event(
             event_time=datetime.now(UTC),
@@ -132,7 +132,7 @@ class EventRecorder:
             logger.warning("event dropped: no event loop runs", extra={"reason": reason, "event": message})
 
     async def flush(self) -> None:
-        """Wait until everything recorded so far was sent, or given up."""
+        """Wait until everything recorded so far was sent or given up."""
         while self._task is not None and not self._task.done():
             await asyncio.wait({self._task})
 
@@ -180,7 +180,7 @@ class EventRecorder:
                     "event not recorded",
                     extra={"reason": series.event.reason, "event": series.event.note, "error": str(error)},
                 )
-            except Exception:  # recording must never break what it reports about
+            except Exception:  # recording must never break the code that it reports about
                 logger.exception("event not recorded", extra={"reason": series.event.reason})
 
     async def _store(self, series: _Series) -> None:
@@ -190,7 +190,7 @@ class EventRecorder:
             stub = Unstructured(event.to_wire())
             try:
                 await self._client.patch(stub, change)
-            except NotFound:  # the server forgets events after an hour
+            except NotFound:  # the server deletes events after an hour
                 pass
             else:
                 return
@@ -205,7 +205,7 @@ class EventRecorder:
 
 
 def reference_to(obj: AnyObject) -> ObjectReference:
-    """What an event, or another object, says to mean this one."""
+    """Make the reference by which an event, or another object, names this one."""
     gvk, where = gvk_of(obj), key_of(obj)
     return ObjectReference(
         api_version=gvk.api_version,

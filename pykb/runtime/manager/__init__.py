@@ -1,1 +1,1 @@
-"""The manager: what runs in a program, in which order it starts, and how it ends."""
+"""The manager: runs the parts of a program, starts them in order and stops them."""

@@ -1,4 +1,4 @@
-"""Liveness and readiness: named checks behind ``/healthz`` and ``/readyz``, in the form of the API server's own.
+"""Liveness and readiness: named checks behind ``/healthz`` and ``/readyz``, in the API server's format.
 
 Source: https://kubernetes.io/docs/reference/using-api/health-checks/
 """
@@ -17,14 +17,14 @@ from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse, Routes
 logger = logging.getLogger(__name__)
 
 TIMEOUT = timedelta(seconds=10)
-"""A check that does not answer for so long fails; the kubelet waits for 1 s unless a probe says more."""
+"""A check that takes longer than this fails. By default, the kubelet waits for 1 s."""
 
 Check: TypeAlias = Callable[[], Awaitable[None] | None]
-"""Returns when all is well and raises when it is not; plain or async."""
+"""Returns if the program is healthy and raises if not. Plain or async."""
 
 
 def ping() -> None:
-    """The check that always passes: the process answers."""
+    """Always pass: the process answers."""
 
 
 class Checks:
@@ -43,7 +43,7 @@ class Checks:
         """Add a check.
 
         Raises:
-            ValueError: There is one of this name, or the name cannot be part of a path.
+            ValueError: A check of this name exists, or the name cannot be part of a path.
         """
         if name in self._checks:
             raise ValueError(f"there is a check `{name}` at {self.path} already")
@@ -52,7 +52,7 @@ class Checks:
         self._checks[name] = check
 
     def add_to(self, routes: Routes) -> None:
-        """Serve all checks at the path and each at its name below it."""
+        """Serve all checks together at the path, and each check at its name below the path."""
         routes.add(self.path, self._all)
         routes.add(self.path + "/*", self._one)
 
@@ -81,14 +81,14 @@ class Checks:
         return HttpResponse.text(f"{name} failed: reason withheld\n", 500)
 
     async def _passes(self, name: str, check: Check) -> bool:
-        # The reason goes to the log only: anybody in the cluster may read the probe.
+        # The reason goes only to the log: anybody in the cluster may read the probe.
         try:
             answer = check()
             if inspect.isawaitable(answer):
                 async with asyncio.timeout(TIMEOUT.total_seconds()) as limit:
                     await answer
         except TimeoutError as error:
-            # The kubelet has given up by then; what asks again and again must not pile up here.
+            # The kubelet has given up by then. Its repeated probes must not pile up here.
             reason = f"no answer within {TIMEOUT.total_seconds():g} s" if limit.expired() else str(error)
             logger.warning("check failed", extra={"path": self.path, "check": name, "error": reason})
             return False

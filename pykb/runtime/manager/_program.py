@@ -1,4 +1,4 @@
-"""What a program has that a manager in somebody's event loop has not: a loop of its own, and an end in any case."""
+"""Runs a manager as a program, with its own event loop and a guaranteed end."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pykb.runtime.manager.ending import Ending
 
 
 def run_program(main: Callable[[], Coroutine[None, None, None]], ending: Ending, logger: logging.Logger) -> None:
-    """Run a manager's coroutine function as that of the whole program, and log what it fails with.
+    """Run a manager's coroutine function as the whole program, and log its error.
 
     Args:
         main: The function.
-        ending: Ends the process that hangs.
-        logger: Says what went wrong.
+        ending: Ends a process that hangs.
+        logger: Logs the error.
 
     Raises:
         SystemExit: With 1, after an error.

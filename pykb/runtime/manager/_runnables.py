@@ -1,4 +1,4 @@
-"""Things that run for as long as the manager does, in groups that start and stop in order."""
+"""Runnables, which run as long as the manager, in groups that start and stop in order."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ logger = logging.getLogger(__name__)
 class Runnable(Protocol):
     """Something that runs until it is cancelled.
 
-    It may end by itself; when it ends with an error, so does the manager. Where it has an attribute
-    ``needs_leader_election`` that is false, every replica runs it; otherwise only the leader does.
+    It may end by itself. If it ends with an error, so does the manager. Only the leader runs it,
+    unless its attribute ``needs_leader_election`` is false. Then every replica runs it.
     """
 
     async def run(self) -> None:
@@ -32,7 +32,7 @@ RunFunction: TypeAlias = Callable[[], Awaitable[object]]
 
 
 class RunnableGroup:
-    """Runnables that start together and stop together; those added while it runs start at once."""
+    """Runnables that start and stop together. Those added while the group runs start at once."""
 
     def __init__(self, name: str, failed: Callable[[BaseException], None]) -> None:
         self.name = name
@@ -43,14 +43,14 @@ class RunnableGroup:
         self._context = contextvars.Context()
 
     def add(self, function: RunFunction, *, name: str) -> None:
-        """Run this with the group."""
+        """Add a runnable to the group."""
         if self._running:
             self._spawn(function, name)
         else:
             self._waiting.append((name, function))
 
     def start(self) -> None:
-        """Start what was added."""
+        """Start the runnables that were added."""
         self._running = True
         self._context = contextvars.copy_context()
         Bridge().enter(self._context)  # for threads that kopf or `asyncio.to_thread` starts
@@ -59,9 +59,9 @@ class RunnableGroup:
             self._spawn(function, name)
 
     async def stop(self, deadline: float) -> bool:
-        """Cancel all, and wait until ``deadline`` (a time of the event loop); whether all ended by then.
+        """Cancel all and wait until ``deadline`` (a time of the event loop). Return whether all have ended.
 
-        What has not ended is cancelled once more and left behind.
+        A runnable that has not ended by then is cancelled once more and left behind.
         """
         self._running = False
         tasks = set(self._tasks)
@@ -75,7 +75,7 @@ class RunnableGroup:
             return True
         for task in pending:
             task.cancel()
-        # The second cancellation breaks off what was draining; it gets a moment to clean up after itself.
+        # The second cancellation stops the draining. The runnable gets a short time to clean up.
         _, pending = await asyncio.wait(pending, timeout=LAST_MOMENT.total_seconds())
         names = ", ".join(sorted(task.get_name() for task in tasks))
         logger.error("not stopped in time", extra={"group": self.name, "runnables": names})
@@ -85,7 +85,7 @@ class RunnableGroup:
         task: asyncio.Task[None] = asyncio.create_task(
             _awaited(function, name),
             name=name,
-            # What is added later belongs to the group too, and not to whoever happened to add it.
+            # A runnable added later runs in the group's context, not in its caller's.
             context=self._context.copy(),
         )
         self._tasks.add(task)
@@ -96,7 +96,7 @@ class RunnableGroup:
         if task.cancelled():
             return
         error = task.exception()
-        # A task group wraps even a single error; what it was is what people need to see.
+        # A task group wraps even a single error. People need to see the error itself.
         while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
             error = error.exceptions[0]
         if error is not None:

@@ -1,4 +1,4 @@
-"""What a manager serves besides webhooks: probes, metrics, and what engineers look into it by."""
+"""The servers of a manager besides webhooks: probes, metrics and the debug server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HandlerWith = Callable[[Sequence[Middleware]], Handler]
 
 
 class Servers:
-    """The servers that the options of a manager ask for."""
+    """The servers that the options of a manager enable."""
 
     def __init__(
         self,
@@ -37,15 +37,15 @@ class Servers:
         controllers: Callable[[], Iterable[Controller[Any]]],
         clock: Clock,
     ) -> None:
-        """Remember what to serve.
+        """Prepare the servers.
 
         Args:
-            options: Of the manager.
-            client: Asks the API server who may read what.
-            metrics: Those to serve.
-            checks: Those behind the probes.
-            controllers: Those of the manager.
-            clock: What the servers go by.
+            options: The options of the manager.
+            client: Asks the API server for permissions.
+            metrics: The metrics to serve.
+            checks: The checks behind the probes.
+            controllers: The controllers of the manager.
+            clock: The clock of the servers.
         """
         self._options = options
         self._client = client
@@ -58,7 +58,7 @@ class Servers:
         self.pprof: HttpServer | None = None
 
     def add_to(self, group: RunnableGroup) -> None:
-        """Have the servers run with a group."""
+        """Add the servers to a group of runnables."""
         probes = BindAddress.parse(self._options.health_probe_bind_address)
         if probes is not None:
             self.probes = HttpServer("health-probe", probes, health_routes(*self._checks), clock=self._clock)
@@ -92,7 +92,7 @@ class Servers:
         )
 
     async def _serve_pprof(self, address: BindAddress) -> None:
-        """Without authorisation only to this machine, whoever switches that of metrics off."""
+        """Serve the debug server: on loopback without authorization, else secured, whatever ``metrics_secure`` says."""
         from pykb.runtime.debug.server import LIMITS, DebugEndpoints, only_from_here
 
         endpoints = DebugEndpoints(self._controllers, clock=self._clock)
@@ -104,7 +104,7 @@ class Servers:
         await self.pprof.run()
 
     async def _serve_secured(self, name: str, address: BindAddress, app: HandlerWith) -> None:
-        """Serve by TLS, to those whom the API server lets read the path."""
+        """Serve over TLS, to clients that the API server allows to read the path."""
         from pykb.runtime.serving.authorization import ApiAuthorizer
         from pykb.runtime.serving.certificates import make_certificate
         from pykb.runtime.serving.tls import client_checks
@@ -123,7 +123,7 @@ class Servers:
 
 
 def health_routes(*checks: Checks) -> Handler:
-    """The probes."""
+    """The routes of the probes."""
     routes = Routes()
     for each in checks:
         each.add_to(routes)
@@ -131,7 +131,7 @@ def health_routes(*checks: Checks) -> Handler:
 
 
 def metrics_routes(metrics: Metrics, middlewares: Sequence[Middleware] = ()) -> Handler:
-    """``/metrics``."""
+    """The route ``/metrics``."""
 
     async def scrape(_: HttpRequest) -> HttpResponse:
         text, content_type = metrics.render()

@@ -1,6 +1,6 @@
-"""SIGTERM and Ctrl-C: the first stops gracefully, a second one ends the process at once. SIGUSR1 logs where all stands.
+"""Signals. The first SIGTERM or Ctrl-C stops gracefully, the second ends the process at once. SIGUSR1 logs a dump.
 
-The handlers are the interpreter's own, not the event loop's: those would wait until a blocked loop goes on.
+The handlers belong to the interpreter, not to the event loop: a blocked loop would delay them.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pykb.runtime.manager.ending import MARGIN, Ending
 logger = logging.getLogger(__name__)
 
 _NUMBERS = (signal.SIGINT, signal.SIGTERM)
-_DUMP: signal.Signals | None = getattr(signal, "SIGUSR1", None)  # Windows has none
+_DUMP: signal.Signals | None = getattr(signal, "SIGUSR1", None)  # Windows does not have it
 
 
 class StopSignals:
-    """Sets an event when the process is told to stop, and has it end in time."""
+    """Sets an event at a stop signal, and ensures that the process ends in time."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class StopSignals:
         *,
         dump: Callable[[asyncio.AbstractEventLoop], None],
     ) -> None:
-        """Remember what to do; ``dump`` is called in a thread of its own."""
+        """Prepare the handlers. ``dump`` is called in its own thread."""
         self._stopping = stopping
         self._ending = ending
         self._grace = grace
@@ -42,7 +42,7 @@ class StopSignals:
         self._told = False
 
     def install(self) -> None:
-        """Listen from now on; only the main thread can."""
+        """Install the handlers. Only the main thread can do this."""
         if threading.current_thread() is not threading.main_thread():
             return
         self._loop = asyncio.get_running_loop()
@@ -50,12 +50,13 @@ class StopSignals:
             with contextlib.suppress(NotImplementedError):  # Windows
                 self._loop.remove_signal_handler(number)
             signal.signal(number, self._signalled)
-        # Without a handler it would end the process; one that the program has set stays.
+        # Without a handler, the signal would end the process. A handler that the program has set
+        # stays.
         if _DUMP is not None and signal.getsignal(_DUMP) is signal.SIG_DFL:
             signal.signal(_DUMP, self._asked)
 
     def reinstall(self) -> None:
-        """Take the signals back from kopf, which stops only itself; they stay as they are where nobody listened."""
+        """Take the signals back from kopf, which stops only itself. Do nothing if the handlers were not installed."""
         if self._loop is not None:
             self.install()
 
@@ -69,7 +70,8 @@ class StopSignals:
             return
         self._told = True
         self._ending.within(self._grace + MARGIN, f"not stopped in time after {name}")
-        # Between two lines of any code: logging here could meet a log line half written.
+        # This runs between two lines of any code. Logging here could collide with a half-written
+        # line.
         threading.Thread(target=_say, args=(name,), daemon=True).start()
         with contextlib.suppress(RuntimeError):  # the loop was closed
             self._loop.call_soon_threadsafe(self._stopping.set)
@@ -81,7 +83,7 @@ def _say(name: str) -> None:
 
 @contextlib.contextmanager
 def handlers_kept() -> Iterator[None]:
-    """Put the handlers of the signals back at the end."""
+    """Restore the previous handlers of the signals at the end."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

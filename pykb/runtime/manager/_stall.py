@@ -1,7 +1,8 @@
-"""Notices when the event loop stands still, and says where.
+"""Detects a blocked event loop and reports where it is blocked.
 
-Everything of a manager shares one loop: watches, probes, the renewal of the lease, other reconciles. A coroutine that
-waits or computes without ``await`` holds up all of them, and nothing but a look from another thread can tell.
+All parts of a manager share one loop: watches, probes, the renewal of the lease, reconciles. A
+coroutine that waits or computes without ``await`` blocks all of them. Only another thread can
+detect this.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from pykb.runtime.clock import Clock, SystemClock
 logger = logging.getLogger(__name__)
 
 LIMIT = timedelta(seconds=2)
-"""A loop that does not answer for so long is reported: the leader's lease is renewed every 2 s."""
+"""A loop that does not answer for this long is reported. The leader's lease is renewed every 2 s."""
 
 _INTERVAL = timedelta(seconds=1)
 _SECOND_LOOK = timedelta(milliseconds=200)
@@ -28,7 +29,7 @@ _HELP = "write it as a plain `def` with `client.sync`, or call `await asyncio.to
 
 
 class StallWatch:
-    """A runnable that watches the loop it runs in from a thread of its own."""
+    """A runnable that watches its event loop from its own thread."""
 
     needs_leader_election = False
 
@@ -39,12 +40,12 @@ class StallWatch:
         observer: Callable[[float], None] | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Remember how.
+        """Prepare the watch.
 
         Args:
-            limit: How long the loop may take to answer; :data:`LIMIT` when ``None``.
-            observer: Is told for how many seconds the loop stood still, when it goes on.
-            clock: Measures that.
+            limit: How long the loop may take to answer. Defaults to :data:`LIMIT`.
+            observer: Called after a block, with its length in seconds.
+            clock: Measures the time.
         """
         self._limit = limit or LIMIT
         self._observer = observer or (lambda _seconds: None)
@@ -69,7 +70,8 @@ class StallWatch:
                 loop.call_soon_threadsafe(answered.set)
             except RuntimeError:  # the loop was closed
                 return
-            # Twice: a process that was frozen as a whole finds the time gone, and a loop that answers at once.
+            # Check twice: in a process that was frozen as a whole, the time has passed, but the
+            # loop answers at once.
             if answered.wait(self._limit.total_seconds()) or answered.wait(_SECOND_LOOK.total_seconds()):
                 continue
             where = where_stands(thread)

@@ -1,8 +1,9 @@
-"""The last resort of a program: it ends when it has to, also when a thread, a coroutine or the event loop hangs.
+"""Ends a program in time, even if a thread, a coroutine or the event loop hangs.
 
-Nothing in the event loop can see to that, and no thread can be broken off. So a thread looks on from outside. Work that
-must be done by a time is announced to it; when the time has passed, it ends the process. Only programs have one
-(:meth:`Manager.run`), a manager in somebody's event loop has not.
+Code in the event loop cannot ensure this, and a thread cannot be cancelled. A separate thread
+therefore watches time limits. Each limit is announced to it, and it ends the process when a limit
+has passed. Only programs have this thread (:meth:`Manager.run`). A manager in another program's
+event loop does not.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pykb.runtime.manager._stall import where_stands
 logger = logging.getLogger(__name__)
 
 MARGIN = timedelta(seconds=3)
-"""How long an orderly stop may take after the graceful time. With the second look, a pod's 35 s are not reached."""
+"""How long an orderly stop may take after the graceful time. With the second check, it stays below a pod's 35 s."""
 
 _SECOND_LOOK = 1.0
 _EXIT = timedelta(seconds=1)
@@ -39,12 +40,12 @@ class Ending:
         self._started = False
 
     def start(self) -> None:
-        """Look on from now on; before that, nothing here has an effect."""
+        """Start watching. Before this call, the other methods have no effect."""
         self._started = True
         threading.Thread(target=self._watch, name="ending", daemon=True).start()
 
     def within(self, limit: timedelta, why: str) -> None:
-        """Have the process end within this time, unless the same reason is given a new limit, or lifted."""
+        """End the process after this time, unless the limit of this reason is renewed or lifted."""
         self._order(why, time.monotonic() + limit.total_seconds())
 
     def at_once(self, why: str) -> None:
@@ -56,10 +57,11 @@ class Ending:
         self._order(why, None)
 
     def leave(self) -> None:
-        """Forget all limits: the manager has ended. Threads that are left may not keep the program from its own end."""
+        """Lift all limits, because the manager has ended. Remaining threads must not keep the program from ending."""
         self._order(_ALL, None)
-        with contextlib.suppress(RuntimeError):  # it is at its end already
-            # The interpreter joins all threads at its end. What is registered last comes before that, `atexit` after.
+        with contextlib.suppress(RuntimeError):  # the interpreter is already ending
+            # The interpreter joins all threads at its end. The last registered call runs before
+            # that, `atexit` after it.
             threading._register_atexit(self.within, _EXIT, "threads still run at the end of the program")  # type: ignore[attr-defined] # noqa: SLF001
 
     def _order(self, why: str, due: float | None) -> None:
@@ -71,14 +73,15 @@ class Ending:
         while True:
             why, due = min(limits.items(), key=lambda limit: limit[1], default=(_ALL, None))
             if due is not None and due <= time.monotonic():
-                # Twice: a process that was frozen as a whole finds the time gone, and may still end in order.
+                # Check twice: in a process that was frozen as a whole, the time has passed, but it
+                # may still end in order.
                 if due == _NOW or not self._take(limits, _SECOND_LOOK):
                     _end(why)
                 continue
             self._take(limits, None if due is None else due - time.monotonic())
 
     def _take(self, limits: dict[str, float], timeout: float | None) -> bool:
-        """Wait for an order, and whether one came."""
+        """Wait for an order. Return whether one came."""
         try:
             why, due = self._orders.get(timeout=None if timeout is None else max(0.0, timeout))
         except queue.Empty:
@@ -93,7 +96,7 @@ class Ending:
 
 
 def _end(why: str) -> None:
-    # Whoever hangs may hold the lock of the log, or of what it is written to.
+    # The hanging thread may hold the lock of the log or of its stream.
     saying = threading.Thread(target=_say, args=(why,), daemon=True)
     saying.start()
     saying.join(1.0)

@@ -1,4 +1,4 @@
-"""The manager: everything that the controllers of a process share, started and stopped in order."""
+"""The manager: everything that the controllers of a process share. It starts and stops in order."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ logger = logging.getLogger(__name__)
 
 
 class Manager:
-    """Runs controllers, and whatever else is added, until it is told to stop.
+    """Runs controllers and other runnables until it is stopped.
 
-    Groups start in this order and stop in the reverse one: HTTP servers, webhooks, caches, runnables that every replica
-    runs, runnables of the leader (controllers unless they say otherwise).
+    Groups start in this order and stop in reverse: HTTP servers, webhooks, caches, runnables of
+    every replica, runnables of the leader. By default, controllers run on the leader.
     """
 
     def __init__(
@@ -54,14 +54,15 @@ class Manager:
         client: Client | None = None,
         clock: Clock | None = None,
     ) -> None:
-        """Put a manager together; nothing is read or connected to before it starts.
+        """Make a manager. It reads and connects to nothing before it starts.
 
         Args:
-            options: How it works.
-            credentials: How to log in; found as the options say when ``None``.
-            client: Everything goes through this client, lists and watches too, and it is not closed at the end: for
-                tests with :func:`pykb.runtime.fake.fake_client`. Such a manager runs no kopf handlers.
-            clock: What the controllers wait with.
+            options: Its options.
+            credentials: How to log in. Defaults to the credentials that the options select.
+            client: The client for all requests, including lists and watches. It is not closed at
+                the end. It is meant for tests with :func:`pykb.runtime.fake.fake_client`. Such a
+                manager does not run kopf handlers.
+            clock: The clock of the controllers.
         """
         self.options = options or ManagerOptions()
         self.clock: Clock = clock or SystemClock()
@@ -92,10 +93,10 @@ class Manager:
             clock=self.clock,
             unreadable=self.api_reader.unreadable,
         )
-        """The informers; shared by the controllers and the client."""
+        """The informers, shared by the controllers and the client."""
         self.metrics.add_watches(lambda: self.cache.informers)
         self.client = self.api_reader.with_cache(self.cache)
-        """Reads watched kinds from the cache, everything else by request; writes by request."""
+        """The client. It reads watched kinds from the cache. Other reads and all writes are requests."""
         self._servers, self._webhooks, self._caches, self._others, self._election, self._elected = (
             RunnableGroup(name, self._fail)
             for name in ("servers", "webhooks", "caches", "others", "election", "leader")
@@ -109,20 +110,20 @@ class Manager:
         self._ending = Ending()
         self._signals = StopSignals(self._stopping, self._ending, self._grace, dump=self._dump)
         self.elected = asyncio.Event()
-        """Set once this replica leads (at once where there is no election)."""
+        """Set when this replica becomes the leader (at once without leader election)."""
         self.healthz.add("ping", ping)
         self.readyz.add("ping", ping)
         self.readyz.add("caches", self._caches_ready)
 
-    # -- putting together
+    # -- setting up
 
     def add(self, runnable: Runnable | Callable[[], Awaitable[object]], *, name: str | None = None) -> None:
-        """Run something with the manager: an object with ``run``, or a coroutine function.
+        """Add a runnable: an object with ``run``, or a coroutine function.
 
         Only the leader runs it, unless its attribute ``needs_leader_election`` is false. It may be added at any time.
 
         Raises:
-            TypeError: It is neither.
+            TypeError: It is neither of them.
         """
         given: object = runnable
         if inspect.iscoroutine(given):
@@ -135,10 +136,10 @@ class Manager:
         group.add(function, name=name or getattr(runnable, "name", None) or type(runnable).__name__)
 
     def add_controller(self, controller: Controller[Any]) -> None:
-        """Run a controller; the builder calls this.
+        """Add a controller. The builder calls this.
 
         Raises:
-            EnvironmentProblem: There is a controller of this name already.
+            EnvironmentProblem: A controller of this name exists already.
         """
         if controller.name in self._controllers:
             raise EnvironmentProblem(
@@ -153,28 +154,28 @@ class Manager:
         self.add(controller)
 
     def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
-        """Run kopf handlers, on the leader, next to the controllers.
+        """Run kopf handlers on the leader, next to the controllers.
 
-        Those that plain ``@kopf.on...`` decorators have registered are run anyway.
+        Handlers registered by plain ``@kopf.on...`` decorators always run.
 
         Raises:
-            ValueError: The manager was given a client: kopf needs credentials.
+            ValueError: The manager was made with a client, but kopf needs credentials.
         """
         if self._given is not None:
             raise ValueError("kopf handlers log in by themselves: they cannot run in a manager that was given a client")
         self._kopf_registries.append(registry)
 
     def add_healthz_check(self, name: str, check: Check) -> None:
-        """Have the process restarted when a check fails."""
+        """Add a liveness check. Kubernetes restarts the container if it fails."""
         self.healthz.add(name, check)
 
     def add_readyz_check(self, name: str, check: Check) -> None:
-        """Have the process left out of its Service when a check fails."""
+        """Add a readiness check. Kubernetes removes the pod from its Service if it fails."""
         self.readyz.add(name, check)
 
     @property
     def webhook_server(self) -> WebhookServer:
-        """Answers the API server at ``webhook_port``, on every replica, once something is registered with it."""
+        """The webhook server at ``webhook_port``. It runs on every replica as soon as a webhook is registered."""
         if self._webhook_server is None:
             from pykb.runtime.webhook.server import WebhookServer
 
@@ -195,10 +196,12 @@ class Manager:
     def run(self) -> None:
         """Run the program: configure logging, start, stop at SIGTERM or Ctrl-C.
 
-        The process is ended (with 1) when it hangs past the graceful time, or past the loss of its lease.
+        The process is ended with exit code 1 if it hangs after the graceful time or after the loss
+        of its lease.
 
         Raises:
-            SystemExit: With 1 after an error, or when not all stopped in time; a normal stop returns.
+            SystemExit: With 1 after an error, or if a runnable did not stop in time. A normal stop
+                returns.
         """
         configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)
         settle()
@@ -207,12 +210,13 @@ class Manager:
             raise SystemExit(1)
 
     async def start(self) -> None:
-        """Run until :meth:`stop` is called or the caller is cancelled; then stop gracefully.
+        """Run until :meth:`stop` is called or the caller is cancelled, then stop gracefully.
 
         Raises:
-            EnvironmentProblem: The cluster cannot be reached, an address not listened on, leadership was lost.
-            RuntimeError: It was started before: a manager runs once, make another.
-            Exception: What a runnable ended with.
+            EnvironmentProblem: The cluster cannot be reached, an address cannot be bound, or
+                leadership was lost.
+            RuntimeError: It was started before. A manager runs only once; make another one.
+            Exception: The error of a runnable.
         """
         if self._started:
             raise RuntimeError("a manager runs once, and this one was started already: make another")
@@ -234,7 +238,7 @@ class Manager:
         self._stopping.set()
 
     async def _log_in(self) -> None:
-        """Say at once what is wrong with the configuration; a credential plugin that hangs does not hold up a stop."""
+        """Report errors of the configuration at once. A hanging credential plugin does not delay a stop."""
         current = asyncio.ensure_future(self._credentials.current())
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
@@ -279,7 +283,7 @@ class Manager:
         deadline = asyncio.get_running_loop().time() + self._grace.total_seconds()
         if self._webhook_server is not None:
             self._webhook_server.leave()
-        # The lease is given back only when nothing works under it any more.
+        # The lease is released only when no work depends on it any more.
         for group in (self._elected, self._election, self._others, self._caches, self._webhooks, self._servers):
             await self._stop_group(group, deadline)
         if self._given is None:
@@ -306,11 +310,13 @@ class Manager:
             try:
                 await asyncio.get_running_loop().create_future()
             finally:
-                # Stopped regularly, nothing is left to stop. Lost, another replica may work already: break off at once.
+                # After a normal stop, nothing is left to stop. After a loss, another replica may
+                # already work, so cancel at once.
                 await self._stop_group(self._elected, asyncio.get_running_loop().time())
 
         work = Work(lead, idle=lambda: not self._late, ending=self._ending)
-        # Renewals must wait neither for the limit of requests a second, nor for connections that controllers have.
+        # Renewals must not wait for the limit of requests per second, nor for connections used by
+        # controllers.
         client = self.api_reader if self._given is not None else self._client_with(TransportOptions())
         try:
             await elect(client, self.options, own, work, clock=self.clock, metrics=self.metrics)
@@ -322,7 +328,7 @@ class Manager:
                 await client.close()
 
     def _add_kopf_handlers(self) -> None:
-        if "kopf" not in sys.modules:  # nobody has written a handler: a program without any does not pay for kopf
+        if "kopf" not in sys.modules:  # there are no handlers: such a program does not load kopf
             return
         from pykb.runtime._kopf import operators
 

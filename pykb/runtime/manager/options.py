@@ -1,4 +1,4 @@
-"""How a manager works, in Python and as the flags of a generated project's program (kubebuilder's, and pykb's own)."""
+"""Options of a manager, in Python and as flags of a generated project's program (kubebuilder's and pykb's own)."""
 
 from __future__ import annotations
 
@@ -19,22 +19,23 @@ from pykb.runtime.controller.given import check_durations, check_names
 from pykb.runtime.serving.bind import BindAddress
 
 DEFAULT_LEADER_ELECTION_ID = "pykb-leader-election"
-# zap counts verbosity upwards from 0 = info; names are the same as ours but for these.
+# zap counts verbosity upwards from 0 = info. Other names are the same as ours.
 _FALSE = ("0", "f", "F", "false", "FALSE", "False")
 _ZAP_LEVELS = {"panic": "error", "fatal": "error", "dpanic": "error", "warn": "warning"}
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateOptions:
-    """A served certificate, as cert-manager mounts it.
+    """The certificate of a server, as mounted by cert-manager.
 
     Attributes:
-        directory: Where the files are; a self-signed certificate is made when ``None``.
-        name: The certificate chain's file.
-        key: The private key's file.
-        client_ca: Certificates of the authorities whose clients may connect, followed when they change; anybody may
-            when ``None``.
-        client_names: The common names that certificates of clients may have; any when empty.
+        directory: The directory of the files. ``None`` means that a self-signed certificate is
+            made.
+        name: The file name of the certificate chain.
+        key: The file name of the private key.
+        client_ca: The file of the authorities whose clients may connect. It is reloaded when it
+            changes. ``None`` means that every client may connect.
+        client_names: The allowed common names in certificates of clients. Empty means any.
     """
 
     directory: Path | None = None
@@ -46,11 +47,12 @@ class CertificateOptions:
 
 @dataclass(frozen=True, slots=True)
 class TlsOptions:
-    """How the servers speak TLS.
+    """TLS options of the servers.
 
     Attributes:
         min_version: ``VersionTLS12`` or ``VersionTLS13``.
-        cipher_suites: Those of TLS 1.2, by their IANA names; Python's when empty. Those of TLS 1.3 cannot be chosen.
+        cipher_suites: The cipher suites of TLS 1.2, by their IANA names. Defaults to Python's.
+            Cipher suites of TLS 1.3 cannot be chosen.
     """
 
     min_version: str = "VersionTLS12"
@@ -58,7 +60,7 @@ class TlsOptions:
 
 
 class ManagerOverrides(TypedDict, total=False):
-    """Single options by name: the attributes of :class:`ManagerOptions`."""
+    """Single options by name, as in :class:`ManagerOptions`."""
 
     metrics_bind_address: str
     metrics_secure: bool
@@ -94,43 +96,46 @@ class ManagerOverrides(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ManagerOptions:
-    """How a manager works.
+    """Options of a manager.
 
-    The defaults are controller-runtime's; but metrics are off, and so are the probes. :meth:`from_args` has those of
-    a kubebuilder project: probes at ``:8081``, metrics off.
+    The defaults are controller-runtime's, except that metrics and probes are off. The defaults of
+    :meth:`from_args` are those of a kubebuilder project: probes at ``:8081``, metrics off.
 
     Attributes:
-        metrics_bind_address: Where metrics are served; ``0`` for nowhere.
-        metrics_secure: Whether by TLS and to authorised readers only.
+        metrics_bind_address: The address of the metrics server; ``0`` for none.
+        metrics_secure: Whether metrics are served over TLS and only to authorized clients.
         metrics_certificate: The certificate of the metrics server.
-        health_probe_bind_address: Where ``/healthz`` and ``/readyz`` are served; ``0`` for nowhere.
-        pprof_bind_address: Where stacks, profiles and the log level are served; ``0`` for nowhere. Other machines need
-            TLS, with the metrics' certificate, and the permission to read ``/debug/pprof/*``.
-        webhooks: Whether webhooks are served, kopf's admission handlers too.
+        health_probe_bind_address: The address of ``/healthz`` and ``/readyz``; ``0`` for none.
+        pprof_bind_address: The address of the debug server (stacks, profiles, the log level); ``0``
+            for none. Other machines must use TLS, with the metrics' certificate, and need the
+            permission to read ``/debug/pprof/*``.
+        webhooks: Whether webhooks are served, including kopf's admission handlers.
         webhook_port: The port of the webhook server; 0 for any.
-        webhook_bind_host: The address that it listens at; every one when empty.
+        webhook_bind_host: The address that it listens on. Empty means all addresses.
         webhook_certificate: The certificate of the webhook server.
-        tls: How all servers with TLS speak it.
-        leader_elect: Whether at most one replica works at a time.
-        leader_election_id: The name of the lease; also the field manager of the writes.
-        leader_election_namespace: Its namespace; that of the pod when empty.
-        lease_duration: How long a standby waits before it takes over a silent leader's lease.
-        renew_deadline: How long the leader tries to renew before it gives up.
+        tls: The TLS options of all servers.
+        leader_elect: Whether to use leader election, so that at most one replica works at a time.
+        leader_election_id: The name of the lease. It is also the field manager of the client's
+            writes.
+        leader_election_namespace: The namespace of the lease. Defaults to the pod's namespace.
+        lease_duration: How long a standby waits before it takes a lease that is not renewed.
+        renew_deadline: How long the leader tries to renew the lease before it gives up.
         retry_period: The pause between tries.
-        release_on_cancel: Whether a leader that stops gives the lease back at once.
-        graceful_shutdown_timeout: How long running work may take at the end.
+        release_on_cancel: Whether a leader releases the lease when it stops.
+        graceful_shutdown_timeout: How long running work may take to finish when the manager stops.
         namespaces: The namespaces to watch; empty for all.
-        cache: What to mirror of each kind.
-        client: How the manager's client works.
-        max_connections: Of the manager's client.
-        kube_api_qps: How many requests a second that client makes on average; without a limit if not positive. The API
-            server has a fair limit of its own.
-        kube_api_burst: How many requests at once, where ``kube_api_qps`` limits them.
-        group_kind_concurrency: ``max_concurrent_reconciles`` by kind (``VirtulMachine.infra.example.com``), where a
-            controller does not say.
-        kubeconfig: A kubeconfig to use; found as kubectl and pods do when ``None``.
-        context: A context of it.
-        master: The API server's URL, in place of what the kubeconfig says.
+        cache: The options of the cache.
+        client: The options of the manager's client.
+        max_connections: How many connections the manager's client may use.
+        kube_api_qps: The average number of requests per second of that client. Not limited unless
+            positive. The API server has its own limit (priority and fairness).
+        kube_api_burst: How many requests may be sent at once, if ``kube_api_qps`` limits them.
+        group_kind_concurrency: ``max_concurrent_reconciles`` by kind
+            (``VirtulMachine.infra.example.com``), for controllers that do not set it.
+        kubeconfig: The kubeconfig to use. By default it is found as by kubectl, or in a pod by its
+            service account.
+        context: The context of the kubeconfig.
+        master: The API server's URL. It overrides the kubeconfig.
         log_level: ``debug``, ``info``, ``warning`` or ``error``.
         log_format: Text or JSON.
     """
@@ -176,7 +181,7 @@ class ManagerOptions:
         )
 
     def client_options(self) -> ClientOptions:
-        """Those of ``client``; its writes are recorded under the election's id, unless a name was chosen."""
+        """The options of ``client``. ``field_manager`` defaults to the leader election's id."""
         if self.client.field_manager != program_name() or self.leader_election_id == DEFAULT_LEADER_ELECTION_ID:
             return self.client
         return replace(self.client, field_manager=self.leader_election_id[:FIELD_MANAGER_LENGTH])
@@ -189,12 +194,13 @@ class ManagerOptions:
         environ: Mapping[str, str] | None = None,
         **overrides: Unpack[ManagerOverrides],
     ) -> Self:
-        """Read the command line; ends the program (exit code 2) with a message when it is wrong.
+        """Parse the command line. If it is wrong, end the program (exit code 2) with a message.
 
         Args:
-            argv: The arguments; those of the process when ``None``.
-            environ: The environment (``WATCH_NAMESPACE``, ``ENABLE_WEBHOOKS``); that of the process when ``None``.
-            **overrides: Values of the program, in place of the defaults; a flag is stronger.
+            argv: The arguments. Defaults to those of the process.
+            environ: The environment (``WATCH_NAMESPACE``, ``ENABLE_WEBHOOKS``). Defaults to that of
+                the process.
+            **overrides: Values that replace the defaults. Flags override them.
         """
         program = _program()
         parser = argparse.ArgumentParser(
@@ -216,7 +222,7 @@ class ManagerOptions:
         environ: Mapping[str, str] | None = None,
         **overrides: Unpack[ManagerOverrides],
     ) -> Self:
-        """The same from flags that another parser with :func:`add_flags` has read."""
+        """Make options from the flags that another parser with :func:`add_flags` has parsed."""
         given = {name: value for name, value in vars(flags).items() if value is not None}
         environ = os.environ if environ is None else environ
         watched = given.pop("watch_namespaces", None)
@@ -247,7 +253,7 @@ class ManagerOptions:
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """Add the manager's flags; their defaults are applied by :meth:`ManagerOptions.from_namespace`."""
+    """Add the manager's flags. :meth:`ManagerOptions.from_namespace` applies their defaults."""
     flag: dict[str, Any] = {"type": _boolean, "nargs": "?", "const": True, "metavar": "true|false"}
 
     add = parser.add_argument_group("cluster").add_argument
@@ -305,7 +311,7 @@ examples:
 
 
 def _program() -> str:
-    """What a person types to run this program: Python calls a package run by ``-m`` only ``__main__.py``."""
+    """The command that runs this program. For a package run by ``-m``, Python only gives ``__main__.py``."""
     module = main_module()
     return f"python -m {module}" if module else Path(sys.argv[0]).name
 

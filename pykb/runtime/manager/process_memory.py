@@ -1,4 +1,4 @@
-"""How the process of a manager uses Python's garbage collector."""
+"""Configures Python's garbage collector for a manager."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import gc
 from collections.abc import Iterator
 
 THRESHOLDS = (10_000, 20, 50)
-"""Allocations before the young, the middle and the old generation are looked through.
+"""The thresholds for collecting the young, the middle and the old generation.
 
-Python's own (700, 10, 10) are for programs that make few objects. Parsing one page of a list makes a hundred thousand,
-none of which is part of a cycle: looking through them time and again is a fifth of the CPU time of a first list.
+Python's own (700, 10, 10) suit programs that make few objects. Parsing one page of a list makes a
+hundred thousand, and none is part of a cycle. Scanning them repeatedly takes a fifth of the CPU
+time of a first list.
 """
 
 
 @contextlib.contextmanager
 def importing() -> Iterator[None]:
-    """Collect no garbage while modules are imported: they make none, and looking takes a tenth of the time."""
+    """Disable the collector while modules are imported. They make no garbage. Scanning takes a tenth of the time."""
     if not gc.isenabled():
         yield
         return
@@ -28,10 +29,10 @@ def importing() -> Iterator[None]:
 
 
 def settle() -> None:
-    """Make what a program consists of permanent, and the collector less eager.
+    """Make the program's own objects permanent, and raise the collector's thresholds.
 
-    For the entry point of a program, when everything is imported: modules and classes live as long as the process, and
-    need not be looked through ever again.
+    Call it in the entry point of a program, when everything is imported. Modules and classes live
+    as long as the process, so they need not be scanned again.
     """
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)

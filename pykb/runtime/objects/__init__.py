@@ -1,1 +1,1 @@
-"""Bringing objects to what is wanted: create, apply, own, release, delete."""
+"""Brings objects to their desired state: create, apply, own, release, delete."""

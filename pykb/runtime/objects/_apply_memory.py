@@ -1,8 +1,8 @@
-"""What this process has applied, for objects whose ``managedFields`` a cache has dropped.
+"""Remembers what this process has applied, for objects from a cache, which have no ``managedFields``.
 
-Who owns a field is told by ``managedFields`` alone, and caches do without them: they are half of a small object. But a
-manager that has itself applied exactly this set of fields owns no others; whether their values still hold is seen in
-any copy of the object.
+Only ``managedFields`` say who owns a field. Caches drop them, because they are half of a small
+object. A manager that applied exactly this set of fields last owns no others. Any copy of the
+object shows whether their values are still the same.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ _PLAIN = (str, int, float, NoneType)
 
 
 class AppliedMemory:
-    """Fingerprints of what was applied last, by the uid of the object and the manager; the oldest are forgotten."""
+    """Fingerprints of the last applied fields, by object uid and manager. The oldest are dropped."""
 
     def __init__(self, limit: int = _REMEMBERED) -> None:
-        """Remember as many objects as ``limit`` says."""
+        """Make a memory for ``limit`` objects."""
         self._limit = limit
         self._fingerprints: OrderedDict[tuple[str, str], bytes] = OrderedDict()
 
     def remember(self, uid: str, manager: str, desired: Mapping[str, Any]) -> None:
-        """Note that the server took this."""
+        """Record that the server accepted these fields."""
         self._fingerprints[uid, manager] = _fingerprint(desired)
         self._fingerprints.move_to_end((uid, manager))
         while len(self._fingerprints) > self._limit:
             self._fingerprints.popitem(last=False)
 
     def is_last(self, uid: str, manager: str, desired: Mapping[str, Any]) -> bool:
-        """Whether this, and nothing since, is what the manager applied to the object."""
+        """Whether these are the fields that the manager applied last to the object."""
         return self._fingerprints.get((uid, manager)) == _fingerprint(desired)
 
 
 def memory_of(client: Client) -> AppliedMemory:
-    """The memory that all variants of a client share."""
+    """Return the memory that all variants of a client share."""
     return _MEMORIES.setdefault(client.connection, AppliedMemory())
 
 
 def contains(found: Any, desired: Any, structure: Structure = UNKNOWN) -> bool:
-    """Whether every value that is wanted is there; what is there beside it does not count.
+    """Whether every desired value is present. Other values do not count.
 
-    Nor do elements of others in a list whose elements are told apart. Elements of other lists are compared by position.
-    A list in another order is taken for another list: it is applied then.
+    In a list with keys, elements of others do not count either. Elements of other lists are
+    compared by position. A list in a different order counts as different, and is applied.
     """
-    if isinstance(desired, _PLAIN):  # most values, and the cheapest question to ask
+    if isinstance(desired, _PLAIN):  # true for most values, and the cheapest check
         return bool(found == desired) and isinstance(found, bool) == isinstance(desired, bool)
     if isinstance(desired, Mapping):
         return isinstance(found, Mapping) and all(

@@ -1,7 +1,8 @@
-"""What an object controls: found, checked before it is written, deleted when it is no longer wanted.
+"""Finds, checks and deletes the objects that an owner controls.
 
-A name alone does not say whose an object is. So nothing here writes to an object, or deletes one, whose controller is
-not the given owner by its uid; and the object that was checked is the one that is written, by its ``resourceVersion``.
+A name does not say who controls an object. Nothing here writes or deletes an object unless its
+controller has the uid of the given owner. The ``resourceVersion`` ensures that the object written
+is the one that was checked.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from pykb.runtime.objects.owner import AlreadyOwned, NotControlled, controller_o
 ObjectT = TypeVar("ObjectT", bound=Object)
 
 ATTEMPTS = 5
-"""How often an object that changes while it is looked at is read anew, before the whole reconcile is tried again."""
+"""How often a changing object is read again before the whole reconcile is retried."""
 
 
 @overload
@@ -42,10 +43,10 @@ async def list_controlled(client: Client, kind: type[ObjectT], *, owner: AnyObje
 @overload
 async def list_controlled(client: Client, kind: GroupVersionKind, *, owner: AnyObject) -> list[Unstructured]: ...
 async def list_controlled(client: Client, kind: Any, *, owner: AnyObject) -> list[Any]:
-    """The objects of a kind that ``owner`` controls.
+    """Return the objects of a kind that ``owner`` controls.
 
-    A kind that the controller ``owns`` is read from the cache, by an index. Of any other kind, all objects in the
-    owner's namespace are listed.
+    A kind that the controller ``owns`` is read from the cache, by an index. For any other kind, all
+    objects in the owner's namespace are listed.
 
     Raises:
         ApiError: The server refused.
@@ -59,17 +60,17 @@ async def list_controlled(client: Client, kind: Any, *, owner: AnyObject) -> lis
 async def ensure_deleted(
     client: Client, kind: Kind, key: Key, *, owner: AnyObject, propagation: Propagation | None = None
 ) -> bool:
-    """Delete an object that ``owner`` controls; an object that it does not control is left alone.
+    """Delete an object if ``owner`` controls it.
 
-    The object is looked for where the client reads the kind. Before it is deleted, it and its owner are read from the
-    server, so that an old copy of either deletes nothing.
+    The object is first read where the client reads its kind. Before the deletion, the object and
+    its owner are read from the server, so that an outdated copy does not cause a deletion.
 
     Returns:
-        Whether the owner has no such object any more. Finalizers and grace periods can hold it; the controller that
-        ``owns`` the kind is woken when it is gone.
+        Whether the object is gone. Finalizers and grace periods can delay that. A controller that
+        ``owns`` the kind gets an event when the object is gone.
 
     Raises:
-        Conflict: The owner has changed since it was read; read it again.
+        Conflict: The owner has changed since it was read. Read it again.
         ApiError: The server refused.
     """
     gvk = gvk_of(kind)
@@ -97,20 +98,20 @@ async def ensure_deleted(
 async def prune(
     client: Client, kind: Kind, *, owner: AnyObject, keep: Collection[str] = (), propagation: Propagation | None = None
 ) -> list[str]:
-    """Delete the objects of a kind that ``owner`` controls, but for those of the names in ``keep``.
+    """Delete the objects of a kind that ``owner`` controls, except those named in ``keep``.
 
-    Call it after the wanted objects were made: what an earlier spec asked for under another name then goes, also when
-    the process ended in between.
+    Call it after the desired objects were made. It deletes objects that an earlier spec requested
+    under other names, even if the process was restarted in between.
 
     Returns:
-        The names of the objects that were deleted, or are being deleted.
+        The names of the objects that were or are being deleted.
 
     Raises:
-        Conflict: The owner has changed since it was read; read it again.
+        Conflict: The owner has changed since it was read. Read it again.
         ApiError: The server refused.
     """
     gvk = gvk_of(kind)
-    # Untyped: one that does not fit its class is not wanted either.
+    # Untyped, so that objects that do not fit their class are deleted too.
     stale = [obj for obj in await list_controlled(client, gvk, owner=owner) if obj.key.name not in keep]
     for obj in stale:
         await ensure_deleted(client, gvk, obj.key, owner=owner, propagation=propagation)
@@ -118,17 +119,18 @@ async def prune(
 
 
 async def check_controlled(client: Client, found: dict[str, Any], owner: OwnerReference, *, adopt: bool) -> None:
-    """Refuse an object that is there under the wanted name and is not the owner's.
+    """Refuse an existing object of the desired name if the owner does not control it.
 
     Args:
         client: The client.
-        found: The object, as it was read.
-        owner: Who wants to control it.
-        adopt: Whether to take one that nobody controls, or that a former owner of the same name controlled.
+        found: The object as it was read.
+        owner: The object that is to control it.
+        adopt: Whether to take an object that has no controller, or whose controller was a former
+            owner of the same name.
 
     Raises:
         AlreadyOwned: Another object controls it.
-        NotControlled: No object controls it.
+        NotControlled: It has no controller.
     """
     current = controller_of(found)
     if current is not None and current.uid == owner.uid:
@@ -143,14 +145,14 @@ async def check_controlled(client: Client, found: dict[str, Any], owner: OwnerRe
 
 
 async def _lives(client: Client, owner: OwnerReference, namespace: str) -> bool:
-    """Whether the owner is still there: what one that is gone adopts would be collected as garbage."""
+    """Whether the owner still exists. An object adopted by a deleted owner would be garbage-collected."""
     kind = GroupVersion.parse(owner.api_version).with_kind(owner.kind)
     found = await client.live.find(kind, NamespacedName(namespace, owner.name))
     return found is not None and uid_of(found) == owner.uid and not is_deleted(found)
 
 
 async def _check_unchanged(client: Client, owner: AnyObject) -> None:
-    """Refuse to delete for an owner whose spec is another one by now."""
+    """Refuse to delete if the owner's spec has changed."""
     current = await client.live.find(gvk_of(owner), key_of(owner))
     known = to_wire(owner)["metadata"]
     if current is None or any(current.metadata.get(name) != known.get(name) for name in ("uid", "generation")):

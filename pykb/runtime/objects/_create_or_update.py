@@ -1,4 +1,4 @@
-"""Bringing an object to what is wanted, with the fewest writes: create or update, create or patch, status."""
+"""Brings an object to its desired state with the fewest writes: create or update, create or patch, status."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from pykb.runtime.objects._controlled import check_controlled
 from pykb.runtime.objects.owner import controller_of, set_controller_reference
 
 Mutate = Callable[[], None] | Callable[[], Awaitable[None]]
-"""Brings the object to what is wanted; called once, after the object was read."""
+"""Sets the desired state on the object. Called once, after the object was read."""
 
 
 _WITHOUT_EFFECT = "(without effect)"
-"""Under this name, which no field manager has, writes that changed nothing are remembered."""
+"""The name under which writes without an effect are remembered. No field manager has this name."""
 
 _BOOKKEEPING = ("resourceVersion", "managedFields")
 
 
 class OperationResult(StrEnum):
-    """What was done."""
+    """The result of an operation."""
 
     UNCHANGED = "unchanged"
     CREATED = "created"
@@ -47,7 +47,7 @@ class OperationResult(StrEnum):
 async def create_or_update(
     client: Client, obj: AnyObjectT, mutate: Mutate, *, owner: AnyObject | None = None, adopt: bool = False
 ) -> tuple[AnyObjectT, OperationResult]:
-    """Create an object, or bring the one that is there to what is wanted.
+    """Create an object, or update the existing one to the desired state.
 
     ::
 
@@ -58,22 +58,23 @@ async def create_or_update(
 
         _, result = await create_or_update(client, deployment, want, owner=foo)
 
-    ``obj`` needs nothing but its name; it becomes the object that is there before ``mutate`` is called. Nothing is sent
-    when ``mutate`` changed nothing. Where ``mutate`` drops what the server fills in by default, that is found out
-    once: a write that changed nothing is reported as unchanged, and is not sent again while neither side changes.
+    ``obj`` only needs a name. It is updated with the existing object before ``mutate`` is called.
+    If ``mutate`` changes nothing, nothing is sent. If ``mutate`` drops defaults that the server
+    fills in, the first write has no effect. It is reported as unchanged, and not sent again until
+    either side changes.
 
     Args:
         client: The client.
-        obj: The object, by its name.
-        mutate: Brings it to what is wanted.
-        owner: Who controls it. An object of this name that the owner does not control is refused. The same holds
-            where ``mutate`` calls ``set_controller_reference``.
-        adopt: Whether to take an object that nobody controls.
+        obj: The object, with its name.
+        mutate: Sets the desired state on it.
+        owner: The controller of the object. An existing object that the owner does not control is
+            refused. The same applies if ``mutate`` calls ``set_controller_reference``.
+        adopt: Whether to take over an object without a controller.
 
     Raises:
         AlreadyOwned: Another object controls it.
-        NotControlled: It exists already, and nobody controls it.
-        AlreadyExists: Another client created it at the same moment; a cached read may not have seen it yet.
+        NotControlled: It exists already and has no controller.
+        AlreadyExists: Another client has just created it, and the cache may not have it yet.
         Conflict: It changed between reading and writing.
         ValueError: ``mutate`` changed its name or namespace.
         ApiError: The server refused.
@@ -89,16 +90,16 @@ async def create_or_update(
 async def create_or_patch(
     client: Client, obj: AnyObjectT, mutate: Mutate, *, owner: AnyObject | None = None, adopt: bool = False
 ) -> tuple[AnyObjectT, OperationResult]:
-    """As :func:`create_or_update`, sending only what changed, so that it does not conflict with other writers.
+    """Like :func:`create_or_update`, but sends only the changes, so that it does not conflict with other writers.
 
-    The status is left alone: :func:`patch_status` writes that. An object with a controller is patched only as it was
-    read.
+    It does not write the status; use :func:`patch_status`. An object with a controller is patched
+    only if it has not changed since it was read.
 
     Raises:
         AlreadyOwned: Another object controls it.
-        NotControlled: It exists already, and nobody controls it.
-        AlreadyExists: Another client created it at the same moment; a cached read may not have seen it yet.
-        Conflict: It has a controller, and changed between reading and writing.
+        NotControlled: It exists already and has no controller.
+        AlreadyExists: Another client has just created it, and the cache may not have it yet.
+        Conflict: It has a controller and changed between reading and writing.
         ValueError: ``mutate`` changed its name or namespace.
         ApiError: The server refused.
     """
@@ -114,7 +115,7 @@ async def create_or_patch(
 async def patch_status(
     client: Client, obj: AnyObjectT, before: AnyObjectT, *, optimistic_lock: bool = False
 ) -> OperationResult:
-    """Write the status as a merge patch of what changed in it since ``before``; nothing when nothing did.
+    """Write the changes of the status since ``before`` as a merge patch. Without changes, send nothing.
 
     ::
 
@@ -124,13 +125,14 @@ async def patch_status(
 
     Args:
         client: The client.
-        obj: The object with its new status; afterwards it is what is stored.
+        obj: The object with its new status. It is updated with the stored object.
         before: The object as it was read.
-        optimistic_lock: Whether to refuse when the object changed since; needed where two writers share a list.
+        optimistic_lock: Whether to refuse the write if the object has changed since. Use it if two
+            writers share a list.
 
     Raises:
-        NotFound: The object is gone, or its kind has no status subresource.
-        Conflict: The object changed since, and ``optimistic_lock`` is set.
+        NotFound: The object does not exist, or its kind has no status subresource.
+        Conflict: The object has changed since and ``optimistic_lock`` is set.
         ApiError: The server refused.
     """
     old, new = (member_to_wire(each, "status") or {} for each in (before, obj))
@@ -146,7 +148,7 @@ async def patch_status(
 async def _read(
     client: Client, obj: AnyObject, mutate: Mutate, owner: AnyObject | None, *, adopt: bool
 ) -> dict[str, Any] | None:
-    """Make ``obj`` the object that is there, and mutate it; gives what was there."""
+    """Update ``obj`` with the existing object, mutate it, and return the existing object."""
     found = await find_stored(client, obj)
     if found is not None:
         replace_content(obj, found)
@@ -163,7 +165,7 @@ async def _read(
 
 
 async def _check(client: Client, obj: AnyObject, found: dict[str, Any] | None, *, adopt: bool) -> None:
-    """Refuse to become the controller of what is there."""
+    """Refuse to become the controller of the existing object."""
     controller = controller_of(obj)
     if found is not None and controller is not None:
         await check_controlled(client, found, controller, adopt=adopt)
@@ -181,7 +183,7 @@ async def _mutate(obj: AnyObject, mutate: Mutate) -> None:
 async def _bring(
     client: Client, obj: AnyObject, before: dict[str, Any], write: Callable[[], Awaitable[object]]
 ) -> OperationResult:
-    """Write, unless the same change of the same object was found to change nothing before: defaults were dropped."""
+    """Write, unless the same change of the same object had no effect before, because it only dropped defaults."""
     memory, uid = memory_of(client), str(before["metadata"].get("uid"))
     change = _change(before, to_wire(obj))
     if memory.is_last(uid, _WITHOUT_EFFECT, change):
@@ -195,7 +197,7 @@ async def _bring(
 
 
 def _change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
-    """What decides whether a write has an effect: both objects, without what others write all the time."""
+    """The data that decides whether a write has an effect: both objects, without parts that others write often."""
     same_status = before.get("status") == after.get("status")
 
     def content(wire: dict[str, Any]) -> dict[str, Any]:
@@ -207,7 +209,7 @@ def _change(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
 
 
 async def find_stored(client: Client, obj: AnyObject) -> dict[str, Any] | None:
-    """The object of this kind and name that is there, in wire form."""
+    """Return the existing object of this kind and name, in wire form."""
     kind = type(obj) if isinstance(obj, Object) else gvk_of(obj)
     try:
         # Mostly it is only compared: a typed object would be made for nothing.
@@ -219,9 +221,9 @@ async def find_stored(client: Client, obj: AnyObject) -> dict[str, Any] | None:
 
 
 def result_of(before: dict[str, Any], obj: AnyObject) -> OperationResult:
-    """What a write did to an object.
+    """Return the result of a write.
 
-    The server keeps the version of an object that a write did not change.
+    The server keeps the resource version if a write does not change the object.
     """
     same = resource_version_of(before) == resource_version_of(obj)
     return OperationResult.UNCHANGED if same else OperationResult.UPDATED

@@ -1,4 +1,4 @@
-"""Finalizers: names in an object's metadata that keep it, once deleted, until each has been taken away.
+"""Finalizers: names in an object's metadata. A deleted object remains until all of them are removed.
 
 Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/finalizers/
 """
@@ -23,7 +23,7 @@ def has_finalizer(obj: AnyObject, name: str) -> bool:
 
 
 def add_finalizer(obj: AnyObject, name: str) -> bool:
-    """Put a finalizer on the object in memory; tells whether it was not there. Nothing is sent."""
+    """Add a finalizer to the object in memory. Return whether it was missing. Nothing is sent."""
     present = finalizers(obj)
     if name in present:
         return False
@@ -32,7 +32,7 @@ def add_finalizer(obj: AnyObject, name: str) -> bool:
 
 
 def remove_finalizer(obj: AnyObject, name: str) -> bool:
-    """Take a finalizer off the object in memory; tells whether it was there. Nothing is sent."""
+    """Remove a finalizer from the object in memory. Return whether it was present. Nothing is sent."""
     present = finalizers(obj)
     if name not in present:
         return False
@@ -41,17 +41,18 @@ def remove_finalizer(obj: AnyObject, name: str) -> bool:
 
 
 async def ensure_finalizer(client: Client, obj: AnyObjectT, name: str) -> bool:
-    """Put a finalizer on the object in the cluster, unless it is there; tells whether that was needed.
+    """Add a finalizer to the object in the cluster if it is missing. Return whether it was missing.
 
-    Do this before anything is made that the finalizer cleans up. An object that is being deleted takes no new one.
+    Call it before you make anything that the finalizer cleans up. An object being deleted accepts
+    no new finalizers.
 
     Raises:
-        Conflict: The object has changed since it was read; read it again.
+        Conflict: The object has changed since it was read. Read it again.
         ApiError: The server refused.
     """
     patch = merge_from(
         obj, optimistic_lock=True
-    )  # a merge patch replaces the list: others' finalizers must not get lost
+    )  # a merge patch replaces the whole list, and must not remove others' finalizers
     if not add_finalizer(obj, name):
         return False
     await client.patch(obj, patch)
@@ -59,13 +60,14 @@ async def ensure_finalizer(client: Client, obj: AnyObjectT, name: str) -> bool:
 
 
 async def release_finalizer(client: Client, obj: AnyObjectT, name: str) -> bool:
-    """Take a finalizer off the object in the cluster, if it is there; tells whether it was.
+    """Remove a finalizer from the object in the cluster. Return whether it was present.
 
-    The last one gone, a deleted object is gone too; one that has gone meanwhile is no error.
+    Without its last finalizer, a deleted object is gone. It is not an error if the object is gone
+    already.
 
     Raises:
-        Conflict: The object has changed since it was read; read it again.
-        Invalid: The definition demands what the object does not have; the log names the remedy.
+        Conflict: The object has changed since it was read. Read it again.
+        Invalid: The object lacks a field that its definition requires. The log names the remedy.
         ApiError: The server refused.
     """
     patch = merge_from(obj, optimistic_lock=True)
@@ -73,10 +75,10 @@ async def release_finalizer(client: Client, obj: AnyObjectT, name: str) -> bool:
 
 
 async def let_go(client: Client, obj: AnyObject, patch: MergeFrom) -> bool:
-    """Send that finalizers were taken off; tells whether the object was still there.
+    """Send the removal of finalizers. Return whether the object still existed.
 
-    Nothing but metadata is sent. Since Kubernetes 1.30 the server does not mind then what else is invalid in the
-    object, but for what is demanded at its root.
+    Only metadata is sent. Since Kubernetes 1.30, the server then ignores other invalid fields of
+    the object, except missing required fields at its root.
     """
     try:
         await client.patch(obj, patch)
@@ -91,7 +93,7 @@ async def let_go(client: Client, obj: AnyObject, patch: MergeFrom) -> bool:
 
 
 def finalizers(obj: AnyObject) -> list[str]:
-    """The finalizers of the object; changing the list changes nothing else."""
+    """Return a copy of the object's finalizers."""
     if isinstance(obj, Object):
         return list(getattr(obj.metadata, "finalizers", None) or ())
     return list(untyped_metadata(obj).get("finalizers") or ())

@@ -1,8 +1,8 @@
-"""Server-side apply of what is wanted, with the fewest writes, and never to an object that is somebody else's.
+"""Server-side apply with the fewest writes, and never to an object that another owner controls.
 
-An apply creates what is not there and changes what is, whosever it is. So an object that is to have a controller is
-created by a request that fails when the name is taken. From then on it is applied, each time to the very version whose
-controller was looked at.
+An apply creates or changes an object, whoever controls it. Therefore, an object with a controller
+is first sent as a create, which fails if the name is taken. Later applies name the version whose
+controller was checked.
 
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#transferring-ownership
 """
@@ -43,31 +43,33 @@ async def ensure_applied(
     field_manager: str | None = None,
     force: bool = True,
 ) -> tuple[AnyObjectT, OperationResult]:
-    """Apply an object (server-side) unless the cluster already holds what it wants; afterwards it is what is stored.
+    """Apply an object (server-side) unless the cluster already matches it. It is updated with the stored object.
 
-    What is there is read first, from the cache where the kind is watched. Nothing is sent when every field that ``obj``
-    sets has this value already and this manager owns those fields and no others; what the server or other managers
-    added does not count. A cache knows of no owners of fields: there, each process looks once, and then on drift. (A
-    quantity that the server spells otherwise, ``1000m`` for ``1``, is applied each time; the server then finds that
-    nothing changes.)
+    The existing object is read first, from the cache if the kind is watched. Nothing is sent if
+    every field that ``obj`` sets has this value already, and this manager owns exactly those
+    fields. Fields that the server or other managers added do not count. A cache does not hold the
+    owners of fields. With a cache, each process checks them at the server once, and again on drift.
+    (A quantity in another spelling, ``1000m`` for ``1``, is applied each time. The server then
+    finds no change.)
 
     Args:
         client: The client.
-        obj: What is wanted, and nothing else; also a :func:`~pykb.runtime.partial` object.
-        owner: Who controls it. An object of this name that the owner does not control is refused, as the server has
-            it at that moment. The same holds where ``obj`` has a controller already
-            (``set_controller_reference``). An object without a controller is applied whosever it is.
-        adopt: Whether to take an object that nobody controls.
-        field_manager: Who wants it; the client's own manager when ``None``.
-        force: Whether fields that other managers own are taken over, as a controller does.
+        obj: The desired fields and no others. It may be a :func:`~pykb.runtime.partial` object.
+        owner: The controller of the object. An existing object that the owner does not control is
+            refused; this is checked at the server. The same applies if ``obj`` has a controller
+            already (``set_controller_reference``). An ``obj`` without a controller is applied
+            whoever controls the existing object.
+        adopt: Whether to take over an object without a controller.
+        field_manager: The name of the manager. Defaults to the client's.
+        force: Whether to take over fields that other managers own, as a controller does.
 
     Raises:
         AlreadyOwned: Another object controls it.
         NotControlled: It exists already, and nobody controls it.
-        Conflict: Another manager owns a field, and ``force`` is not set; or the object changed again and again while
-            it was looked at.
+        Conflict: Another manager owns a field and ``force`` is not set, or the object kept changing
+            while it was checked.
         ApiError: The server refused.
-        ValueError: An element of a list has no key.
+        ValueError: An element of a list lacks its key.
     """
     if owner is not None:
         set_controller_reference(owner, obj)
@@ -84,7 +86,7 @@ async def ensure_applied(
 
 @dataclass(frozen=True, slots=True)
 class _Applying:
-    """One object that a manager wants, and how it gets there."""
+    """The application of one object."""
 
     client: Client
     obj: AnyObject
@@ -93,7 +95,7 @@ class _Applying:
     force: bool
 
     def is_done(self, found: dict[str, Any]) -> bool:
-        """Whether ``found`` holds what is wanted, and its fields have the owners that applying would give them."""
+        """Whether ``found`` has the desired values, and its fields have the owners that an apply would set."""
         if found["metadata"].get("managedFields"):
             if own_entry(found, self.manager, "Apply"):
                 return holds_exactly(found, self.desired, self.manager)
@@ -105,9 +107,9 @@ class _Applying:
         return contains(found, self.desired, structure)
 
     async def apply(self, found: dict[str, Any] | None) -> OperationResult:
-        """Apply, whosever the object is."""
+        """Apply, whoever controls the object."""
         await self.client.apply(self.obj, field_manager=self.manager, force=self.force)
-        # What was created a moment ago may not have reached the cache yet.
+        # An object created just now may not have reached the cache yet.
         unseen = found is None and memory_of(self.client).is_last(uid_of(self.obj), self.manager, self.desired)
         self._remember()
         if found is None:
@@ -115,7 +117,7 @@ class _Applying:
         return result_of(found, self.obj)
 
     async def apply_controlled(self, controller: OwnerReference, *, adopt: bool, known: bool) -> OperationResult:
-        """Create the object, or apply to the one that is there if it is the owner's."""
+        """Create the object, or apply to the existing one if the owner controls it."""
         for _ in range(ATTEMPTS - 1):
             try:
                 return await self._try(controller, adopt=adopt, known=known)
@@ -151,7 +153,7 @@ class _Applying:
         return result_of(found, self.obj)
 
     async def _claim(self, found: dict[str, Any]) -> dict[str, Any]:
-        """Own by applying what this manager owns by having created it: it could drop no field otherwise."""
+        """Turn the ownership from the create into ownership by apply. Otherwise, an apply could not remove fields."""
         created = own_entry(found, self.manager, "Update")
         if created is None or own_entry(found, self.manager, "Apply") is not None:
             return found

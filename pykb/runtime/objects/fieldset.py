@@ -1,4 +1,4 @@
-"""Whether an object already holds what a manager applies: its values, and its ownership as ``managedFields`` tells it.
+"""Checks whether an object already matches what a manager applies: its values, and its owners in ``managedFields``.
 
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management (``FieldsV1``: ``f:`` a
 field, ``k:`` an element of a list by its keys, ``v:`` an element of a set, ``.`` the thing itself).
@@ -17,7 +17,7 @@ from pykb.runtime.objects.structure import UNKNOWN, Shape, Structure
 def holds_exactly(found: Mapping[str, Any], desired: Mapping[str, Any], manager: str) -> bool:
     """Whether applying ``desired`` as ``manager`` would change neither a value nor an owner.
 
-    When in doubt, no: then it is applied, and the server finds out.
+    If in doubt, the answer is no: the object is then applied, and the server decides.
     """
     entry = own_entry(found, manager, "Apply")
     if entry is None or entry.get("apiVersion") != desired.get("apiVersion"):
@@ -28,7 +28,7 @@ def holds_exactly(found: Mapping[str, Any], desired: Mapping[str, Any], manager:
 def own_entry(
     found: Mapping[str, Any], manager: str, operation: str, subresource: str = ""
 ) -> Mapping[str, Any] | None:
-    """What a manager owns of an object, or by a subresource of it, by an operation: an entry of ``managedFields``."""
+    """Return the ``managedFields`` entry of a manager, for an operation on an object or a subresource."""
     wanted = (manager, operation, subresource)
     for entry in (found.get("metadata") or {}).get("managedFields") or ():
         if (entry.get("manager"), entry.get("operation"), entry.get("subresource") or "") == wanted:
@@ -37,9 +37,10 @@ def own_entry(
 
 
 def owned_part(found: Any, fields: Mapping[str, Any], structure: Structure) -> Any:
-    """What there is in ``found`` of the fields of an entry: the value of each, and of elements of lists their keys.
+    """Return the fields of an entry with their values in ``found``. Elements of lists keep their keys.
 
-    Of a map or a struct that is owned without a part of it, an empty one: what it holds, the server has filled in.
+    A map or a struct that is owned without any of its parts is returned empty: the server filled in
+    its content.
     """
     owned = {name: inner for name, inner in fields.items() if name != "."}
     if isinstance(found, Mapping):
@@ -61,7 +62,7 @@ def _owned_element(item: Any, owned: Mapping[str, Any], structure: Structure) ->
 
 
 def _owned_part(desired: Mapping[str, Any]) -> dict[str, Any]:
-    """An object without its identity, which nobody owns."""
+    """The object without its identity, which has no owner."""
     part = {name: value for name, value in desired.items() if name not in ("apiVersion", "kind")}
     identity = ("name", "namespace", "resourceVersion", "managedFields")
     metadata = {name: value for name, value in (part.pop("metadata", None) or {}).items() if name not in identity}
@@ -101,7 +102,8 @@ def _holds_list(found: Sequence[Any], desired: Sequence[Any], fields: Mapping[st
 
 
 def _element(items: Sequence[Any], keys: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    # A key that is not applied has its default on the server (the protocol of a port), which one in memory leaves out.
+    # A key that was not applied has a default on the server (the protocol of a port), but not in
+    # memory.
     for item in items:
         if isinstance(item, Mapping) and all(item.get(name, value) == value for name, value in keys.items()):
             return item

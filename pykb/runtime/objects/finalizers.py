@@ -1,4 +1,4 @@
-"""Clean-ups by finalizer, as controller-runtime's ``finalizer``: put on what lives, run when it is deleted."""
+"""Clean-ups by finalizer, like controller-runtime's ``finalizer``. They run when an object is deleted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from pykb.runtime.client.patches import merge_from
 from pykb.runtime.objects._finalizer_list import add_finalizer, has_finalizer, let_go, remove_finalizer
 
 CleanUp = Callable[[Any], Awaitable[object] | None]
-"""Undoes what was done for an object. It is called again after a failure, also one of another clean-up, and so must
-not mind what is gone already. An object that does not fit its type any more has what fits: what is missing is empty
-(``""``, ``0``, ``None``)."""
+"""Cleans up what was made for an object.
+
+It is called again after a failure, even of another clean-up, so it must accept that resources are gone already.
+An object that does not fit its type any more is read as far as it fits. Missing fields are empty (``""``, ``0``,
+``None``).
+"""
 
 
 class Finalizers:
@@ -29,11 +32,12 @@ class Finalizers:
     """
 
     def __init__(self, client: Client, clean_ups: Mapping[str, CleanUp] | None = None) -> None:
-        """Clean up so.
+        """Make the clean-ups of a kind.
 
         Args:
             client: Writes the finalizers.
-            clean_ups: By name of the finalizer (``domain/name``), in the order in which they run.
+            clean_ups: The clean-ups by name of the finalizer (``domain/name``), in the order in
+                which they run.
         """
         self._client = client
         self._clean_ups: dict[str, CleanUp] = {}
@@ -44,25 +48,26 @@ class Finalizers:
         """Add a clean-up.
 
         Raises:
-            ValueError: The finalizer has one already.
+            ValueError: The finalizer has a clean-up already.
         """
         if name in self._clean_ups:
             raise ValueError(f"the finalizer `{name}` has a clean-up already")
         self._clean_ups[name] = clean_up
 
     async def finalize(self, obj: AnyObjectT) -> bool:
-        """Do for an object what its finalizers ask for; tells whether it is being deleted.
+        """Add finalizers to an object, or run its clean-ups. Return whether it is being deleted.
 
-        One that lives gets those that it lacks, in one write. For one that is being deleted, the clean-up of each
-        finalizer that it still has is run; the finalizers of those that succeeded are taken away, in one write.
+        A live object gets its missing finalizers in one write. If the object is being deleted, the
+        clean-ups of its remaining finalizers run. Finalizers whose clean-ups succeeded are then
+        removed in one write.
 
         Raises:
-            Exception: What a clean-up failed with; an ``ExceptionGroup`` where several did.
-            Conflict: The object has changed since it was read; read it again.
+            Exception: The error of a clean-up, or an ``ExceptionGroup`` of several errors.
+            Conflict: The object has changed since it was read. Read it again.
             ApiError: The server refused.
         """
         if not is_deleted(obj):
-            patch = merge_from(obj, optimistic_lock=True)  # others' finalizers must not get lost
+            patch = merge_from(obj, optimistic_lock=True)  # others' finalizers must not be lost
             if [name for name in self._clean_ups if add_finalizer(obj, name)]:
                 await self._client.patch(obj, patch)
             return False
@@ -75,7 +80,7 @@ class Finalizers:
                 running = clean_up(obj)
                 if inspect.isawaitable(running):
                     await running
-            except Exception as error:  # noqa: BLE001 - raised below, after what succeeded is written
+            except Exception as error:  # noqa: BLE001 - raised below, after the successful ones are written
                 failures.append(error)
             else:
                 cleaned.append(name)

@@ -1,4 +1,4 @@
-"""Owner references: which object an object belongs to, so that it is deleted with it and wakes its controller.
+"""Owner references: a dependent is deleted with its owner and triggers the owner's reconcile.
 
 Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
 """
@@ -16,12 +16,12 @@ from pykb.runtime.client.codec import AnyObject, gvk_of, key_of, namespace_of, u
 
 
 class NotControlled(PykbError):  # noqa: N818 - as its kin
-    """An object of the wanted name exists, and the owner does not control it: it is somebody else's.
+    """An object of the desired name exists, and the owner does not control it.
 
     Attributes:
         kind: The kind of the object.
         obj: Its namespace and name.
-        owner: Who wanted to control it.
+        owner: The object that was to control it.
     """
 
     def __init__(self, kind: str, obj: NamespacedName, owner: OwnerReference) -> None:
@@ -35,7 +35,7 @@ class NotControlled(PykbError):  # noqa: N818 - as its kin
 
 
 class AlreadyOwned(NotControlled):
-    """Another object controls this one; an object has one controller at most.
+    """Another object controls this one. An object has at most one controller.
 
     Attributes:
         controller: The object that controls it.
@@ -55,22 +55,23 @@ class AlreadyOwned(NotControlled):
 
 
 class CrossNamespaceOwner(PykbError):  # noqa: N818
-    """An owner in a namespace cannot own an object outside of it: the garbage collector would delete that object."""
+    """An owner must be in the namespace of its dependent: otherwise the garbage collector would delete that object."""
 
 
 def set_controller_reference(owner: AnyObject, obj: AnyObject, *, block_owner_deletion: bool = True) -> None:
-    """Make ``owner`` the controller of ``obj``; the object is changed, nothing is sent.
+    """Make ``owner`` the controller of ``obj``, in memory only.
 
     Args:
-        owner: An object that was read from the server (it has a ``uid``).
+        owner: An object that was read from the server, and so has a ``uid``.
         obj: The object to be owned.
-        block_owner_deletion: Whether a foreground deletion of the owner waits until ``obj`` is gone. Where the
-            OwnerReferencesPermissionEnforcement admission is on, this needs ``update`` on the owner's ``finalizers``.
+        block_owner_deletion: Whether a foreground deletion of the owner waits until ``obj`` is
+            gone. If the OwnerReferencesPermissionEnforcement admission plugin is on, this requires
+            ``update`` on the owner's ``finalizers``.
 
     Raises:
         AlreadyOwned: Another object controls it.
-        CrossNamespaceOwner: The owner lives in another namespace.
-        ValueError: The owner has no ``uid``: it was never created.
+        CrossNamespaceOwner: The owner is in another namespace.
+        ValueError: The owner has no ``uid``, because it was never stored.
     """
     reference = _reference(owner, obj, controller=True, block=block_owner_deletion)
     current = controller_of(obj)
@@ -80,17 +81,17 @@ def set_controller_reference(owner: AnyObject, obj: AnyObject, *, block_owner_de
 
 
 def set_owner_reference(owner: AnyObject, obj: AnyObject, *, block_owner_deletion: bool = False) -> None:
-    """Make ``owner`` one of the owners of ``obj``, not its controller; the object is changed, nothing is sent.
+    """Make ``owner`` an owner of ``obj``, but not its controller, in memory only.
 
     Raises:
-        CrossNamespaceOwner: The owner lives in another namespace.
-        ValueError: The owner has no ``uid``: it was never created.
+        CrossNamespaceOwner: The owner is in another namespace.
+        ValueError: The owner has no ``uid``, because it was never stored.
     """
     _upsert(obj, _reference(owner, obj, controller=None, block=block_owner_deletion or None))
 
 
 def remove_owner_reference(owner: AnyObject, obj: AnyObject) -> bool:
-    """Make ``owner`` no longer own ``obj``; tells whether it did. The object is changed, nothing is sent."""
+    """Remove ``owner`` from the owners of ``obj``, in memory only. Return whether it was one."""
     uid = uid_of(owner)
     references = owner_references(obj)
     kept = [reference for reference in references if reference.uid != uid]
@@ -101,18 +102,18 @@ def remove_owner_reference(owner: AnyObject, obj: AnyObject) -> bool:
 
 
 def controller_of(obj: AnyObject) -> OwnerReference | None:
-    """The reference to the object that controls ``obj``."""
+    """Return the reference to the object that controls ``obj``, or ``None``."""
     return next((reference for reference in owner_references(obj) if reference.controller), None)
 
 
 def is_controlled_by(obj: AnyObject, owner: AnyObject) -> bool:
-    """Whether ``owner``, and not one of the same name that was there before it, controls ``obj``."""
+    """Whether ``owner`` controls ``obj``. A former owner of the same name does not count."""
     controller = controller_of(obj)
     return controller is not None and controller.uid == uid_of(owner)
 
 
 def owner_references(obj: AnyObject) -> list[OwnerReference]:
-    """The owners of ``obj``; changing the list changes nothing else."""
+    """Return a copy of the owner references of ``obj``."""
     if isinstance(obj, Object):
         return list(getattr(obj.metadata, "owner_references", None) or ())
     references = untyped_metadata(obj).get("ownerReferences") or ()
@@ -149,9 +150,9 @@ def _upsert(obj: AnyObject, reference: OwnerReference) -> None:
 
 
 def same_owner(left: OwnerReference, right: OwnerReference) -> bool:
-    """Whether both name the same owner, perhaps one that was deleted and made anew.
+    """Whether both name the same owner, even if it was deleted and created again.
 
-    The version may differ: the owner's kind may have been upgraded since.
+    The versions may differ: the owner's kind may have been upgraded since.
     """
     groups = [GroupVersion.parse(reference.api_version).group for reference in (left, right)]
     return groups[0] == groups[1] and (left.kind, left.name) == (right.kind, right.name)

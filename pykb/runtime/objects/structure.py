@@ -1,6 +1,6 @@
-"""How values of a type are merged and owned: which maps and lists are one value, which are made of parts.
+"""The structure of values for merging and ownership: which maps and lists are atomic, and which have parts.
 
-Read from a Python type (built-in kinds, classes of the user) or from the schema of a CRD.
+It is derived from a Python type (built-in kinds, classes of the user) or from the schema of a CRD.
 
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#merge-strategy
 """
@@ -28,7 +28,7 @@ from pykb.api.wire import wire_name
 
 
 class Shape(Enum):
-    """What a value is made of."""
+    """The shape of a value."""
 
     SCALAR = auto()
     ATOMIC = auto()
@@ -44,14 +44,16 @@ class Structure:
     """The structure of a value.
 
     Attributes:
-        shape: What it is made of.
-        load: Gives the fields of a struct, by wire name; called when they are needed, since types refer to themselves.
-        element: Of a map or list.
-        keys: What tells the items of a LIST_MAP apart.
+        shape: The shape of the value.
+        load: Returns the fields of a struct, by wire name. Called on first use, since types may
+            refer to themselves.
+        element: The structure of the elements of a map or list.
+        keys: The keys that identify the items of a LIST_MAP.
         open: Whether a struct keeps fields that it does not declare.
-        patch_key: What a strategic merge patch merges the items of a list by; None where it replaces the list.
-        default: The value that is assumed for a key of a list when it is absent.
-        optional: Whether a class has this scalar as a field that may be left out.
+        patch_key: The key by which a strategic merge patch merges the items of a list. ``None`` if
+            it replaces the list.
+        default: The assumed value of a missing key of a list.
+        optional: Whether this scalar is an optional field of a class.
     """
 
     shape: Shape
@@ -64,7 +66,7 @@ class Structure:
     optional: bool = False
 
     def child(self, name: str) -> Structure:
-        """The structure of a field of a struct, or of an entry of a map."""
+        """Return the structure of a field of a struct, or of an entry of a map."""
         if self.shape is Shape.STRUCT:
             return self.fields.get(name, UNKNOWN)
         return self.element or UNKNOWN
@@ -124,7 +126,7 @@ def _of_type(annotation: Any, notes: tuple[object, ...], scalar: Structure = SCA
 
 def _of_list(element: Structure, notes: tuple[object, ...]) -> Structure:
     strategy = next((note for note in notes if isinstance(note, PatchStrategy)), None)
-    # A list of plain values with the strategy `merge` is merged as a set; an empty key says so.
+    # A list of plain values with the strategy `merge` is merged as a set, which an empty key marks.
     patch_key = (strategy.merge_key or "") if strategy is not None and "merge" in strategy.strategy else None
     for note in notes:
         if isinstance(note, ListMap):
@@ -135,7 +137,7 @@ def _of_list(element: Structure, notes: tuple[object, ...]) -> Structure:
 
 
 def _plain(annotation: Any, notes: tuple[object, ...]) -> tuple[Any, tuple[object, ...]]:
-    """A type without `Annotated`, `None`, names of aliases and new types."""
+    """Resolve `Annotated`, `None`, aliases and new types to the plain type."""
     while True:
         origin = typing.get_origin(annotation)
         if origin is Annotated:
@@ -197,7 +199,7 @@ def _of_object_schema(schema: Mapping[str, Any], *, preserve: bool) -> Structure
 
 
 def of_custom_resource(schema: Mapping[str, Any]) -> Structure:
-    """The structure of a custom resource: its schema, with the metadata that every object has."""
+    """The structure of a custom resource: its schema, plus the metadata of every object."""
     from pykb.api.meta.v1 import ObjectMeta
 
     inner = structure_of_schema({"type": "object", **schema})
@@ -207,7 +209,7 @@ def of_custom_resource(schema: Mapping[str, Any]) -> Structure:
 
 
 def prune(value: Any, structure: Structure, path: str = "") -> list[str]:
-    """Remove the fields that a structure does not know, in place; gives their paths."""
+    """Remove unknown fields in place. Return their paths."""
     unknown: list[str] = []
     if isinstance(value, dict):
         if structure.shape is Shape.STRUCT and not structure.open:

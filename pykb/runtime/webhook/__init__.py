@@ -1,7 +1,8 @@
 """Webhooks: admission (defaulting and validation) and conversion, served over TLS.
 
-What most programs need is in :mod:`pykb.runtime` (``Defaulter``, ``Validator``, ``WebhookBuilder``); here are also the
-answers of the raw layer, for ``manager.webhook_server.register("/path", handler)``.
+Most programs only need ``Defaulter``, ``Validator`` and ``WebhookBuilder`` from
+:mod:`pykb.runtime`. This package adds the responses for raw handlers:
+``manager.webhook_server.register("/path", handler)``.
 """
 
 from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse, Operation, UserInfo

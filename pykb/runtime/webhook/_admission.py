@@ -1,4 +1,4 @@
-"""What the API server asks before it stores an object, and what it is answered.
+"""Admission requests of the API server, and the responses to them.
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 (``AdmissionReview`` of ``admission.k8s.io/v1``).
@@ -18,11 +18,11 @@ from pykb.runtime._logging import current_call
 from pykb.runtime.errors import StatusDetails
 
 Warnings: TypeAlias = Sequence[str] | None
-"""What a validator has to say to the client although it allows the request."""
+"""Warnings of a validator for the client, with an allowed request."""
 
 
 class Operation(StrEnum):
-    """What the client asks for."""
+    """The operation of the client."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -32,7 +32,7 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class UserInfo:
-    """Who asks."""
+    """The user of the client."""
 
     username: str = ""
     uid: str = ""
@@ -47,24 +47,24 @@ _NO_DETAILS = StatusDetails()
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRequest:
-    """One question of the API server.
+    """One admission request of the API server.
 
     Attributes:
-        uid: Tells this question from all others; the answer carries it.
-        operation: What the client asks for.
+        uid: The unique id of this request. The response repeats it.
+        operation: The operation of the client.
         kind: The kind of the objects, in the version that the webhook is registered for.
-        resource: The same as a resource.
+        resource: The resource of that kind.
         subresource: ``status``, ``scale``, ...; empty for the object itself.
-        name: The object's name; empty when the server is still to make one.
+        name: The object's name; empty until the server generates one.
         namespace: Its namespace; empty for cluster-scoped kinds.
-        user: Who asks.
-        object: The object to be, as JSON values; ``None`` for DELETE. It is not to be changed.
-        old_object: The object as stored; ``None`` for CREATE and CONNECT. It is not to be changed.
-        dry_run: Nothing will be stored: side effects are forbidden.
+        user: The user of the client.
+        object: The new object, as JSON values; ``None`` for DELETE. Do not change it.
+        old_object: The stored object; ``None`` for CREATE and CONNECT. Do not change it.
+        dry_run: Whether nothing will be stored. Side effects are then forbidden.
         options: The options of the client's request (``CreateOptions`` and its like).
-        request_kind: The kind as the client wrote it, where that differs from ``kind``.
-        request_resource: The same as a resource.
-        request_subresource: The same of ``subresource``.
+        request_kind: The kind that the client used, if it differs from ``kind``.
+        request_resource: The resource of that kind.
+        request_subresource: The subresource that the client used.
     """
 
     uid: str
@@ -85,7 +85,7 @@ class AdmissionRequest:
 
     @property
     def object_name(self) -> str:
-        """A name to show: before the server has made one, that of the object, or the prefix of the name to be."""
+        """A name to show. Before the server generates one, the object's own name or ``generateName``."""
         if self.name:
             return self.name
         metadata = (self.object or {}).get("metadata")
@@ -95,17 +95,17 @@ class AdmissionRequest:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionResponse:
-    """One answer; made by :mod:`pykb.runtime.webhook`'s ``allowed``, ``denied``, ``errored`` and ``patched``.
+    """One response. Make it by ``allowed``, ``denied``, ``errored`` or ``patched`` of :mod:`pykb.runtime.webhook`.
 
     Attributes:
-        allowed: Whether the request goes on.
-        code: The HTTP code that the client gets when it does not.
-        reason: The machine-readable word for it (``Forbidden``).
-        message: Why, for people.
-        details: What it is about, with a cause for each field.
+        allowed: Whether the request is allowed.
+        code: The HTTP code for the client if it is denied.
+        reason: The machine-readable reason (``Forbidden``).
+        message: The message for people.
+        details: The details, with a cause for each field.
         patch: Operations of RFC 6902 on the object, in order.
-        warnings: Said to the client in any case, each in one line.
-        audit_annotations: For the audit log of the API server.
+        warnings: Warnings for the client, allowed or not, one line each.
+        audit_annotations: Annotations for the audit log of the API server.
     """
 
     allowed: bool
@@ -122,15 +122,15 @@ _current: ContextVar[AdmissionRequest | None] = ContextVar("current_admission_re
 
 
 def current_admission_request() -> AdmissionRequest | None:
-    """The question that the running code is part of the answer to; ``None`` outside of any."""
+    """The admission request being answered by the running code; ``None`` outside of a webhook."""
     return _current.get()
 
 
 @contextmanager
 def answering(request: AdmissionRequest, webhook: str = "") -> Iterator[None]:
-    """Make a request the current one for a block, which its log records then name.
+    """Set the current admission request for a block. Log records in the block name it.
 
-    The server does so; a test may do it for a webhook that reads ``self.request``.
+    The webhook server does this. A test can do it for a webhook that reads ``self.request``.
     """
     identity = {
         "webhook": webhook,

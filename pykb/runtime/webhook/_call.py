@@ -1,4 +1,4 @@
-"""Calling what the author of a webhook wrote: coroutines on the event loop, plain functions in threads."""
+"""Calls the functions of webhooks: coroutines on the event loop, plain functions in threads."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from pykb.runtime.webhook.steps import followed
 ADMISSION = "webhook"
 CONVERSION = "conversion"
 THREADS = {ADMISSION: 32, CONVERSION: 8}
-"""Plain functions that run at once; what comes on top of them waits.
+"""How many plain functions run at once. Further calls wait.
 
-Conversions have threads of their own: all the others may be taken by validators that ask the API server for something,
-which it has to have converted first.
+Conversions have their own threads. Validators may occupy all others while they wait for the API
+server, which may need a conversion first.
 """
 
 _pools: dict[str, ThreadPoolExecutor] = {}
 
 
 async def call(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function gives, whichever kind of function it is."""
+    """Call a plain or async function and return its result."""
     if inspect.iscoroutinefunction(function):
         return await followed(function, *arguments)
     answer = await in_thread(partial(function, *arguments))
-    # A plain function that gives a coroutine (a wrapper) is awaited here like an async one.
+    # A plain function that returns a coroutine (a wrapper) is awaited here like an async one.
     return await answer if inspect.isawaitable(answer) else answer
 
 
 async def in_thread(function: Callable[[], Any], purpose: str = ADMISSION) -> Any:
-    """What a plain function gives that runs in a thread of a bounded pool, with the caller's context."""
-    pool = _pools.get(purpose)  # threads are the process's, and most programs never need them
+    """Run a plain function in a thread of a bounded pool, with the caller's context, and return its result."""
+    pool = _pools.get(purpose)  # threads belong to the process, and most programs never need them
     if pool is None:
         pool = _pools[purpose] = ThreadPoolExecutor(THREADS[purpose], thread_name_prefix=f"{purpose}-")
     return await call_in_thread(function, pool)

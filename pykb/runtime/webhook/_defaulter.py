@@ -1,4 +1,4 @@
-"""Filling in what the author of an object left out."""
+"""Defaulters, which fill in missing fields of objects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pykb.runtime.webhook._typed import T, TypedWebhook, is_as_stored, read
 
 
 class Defaulter(TypedWebhook[T]):
-    """Completes objects before they are validated and stored.
+    """Sets defaults on objects before they are validated and stored.
 
     ::
 
@@ -27,36 +27,38 @@ class Defaulter(TypedWebhook[T]):
                 if obj.spec.cpu is None:
                     obj.spec.cpu = 1
 
-    It is asked on CREATE and UPDATE, and may be asked twice about one object, so it must be idempotent. A plain method
-    works too; it runs in a thread. :class:`~pykb.runtime.webhook._response.Denied` and errors of the API refuse.
+    It is called for CREATE and UPDATE. It may be called twice for one object, so it must be
+    idempotent. A plain method works too; it runs in a thread. To refuse a request, raise
+    :class:`~pykb.runtime.webhook._response.Denied` or an error of the API.
     """
 
     @abstractmethod
     def default(self, obj: T, /) -> Awaitable[None] | None:
-        """Change the object; what is changed is sent back as a patch, and nothing else of it.
+        """Change the object. Only the changes are sent back, as a patch.
 
         Raises:
             Denied: The request is refused.
-            Invalid: It is refused because of fields.
+            Invalid: The request is refused because of invalid fields.
         """
 
 
 class DefaulterHandler:
-    """Answers admission requests by a defaulter."""
+    """Answers admission requests with a defaulter."""
 
     def __init__(self, gvk: GroupVersionKind, defaulter: Defaulter[T]) -> None:
         self._gvk = gvk
         self._defaulter = defaulter
 
     async def __call__(self, request: AdmissionRequest) -> AdmissionResponse:
-        """The patch; DELETE has no object to change, and CONNECT none of the kind."""
+        """Return the patch. DELETE has no object to change, and CONNECT has no object of the kind."""
         original = request.object
         if request.operation not in (Operation.CREATE, Operation.UPDATE) or original is None:
             return allowed()
         if is_deleted(original) and is_as_stored(request):
-            return allowed()  # a change of its spec would be judged by today's rules, and might keep it for ever
+            return allowed()  # a change of its spec would be validated by current rules, and could block its deletion
         try:
-            # A copy: values without a type of their own are the object's as they are, and the patch is on the original.
+            # A copy: untyped values of the object are shared with the original, which the patch
+            # applies to.
             obj = read(self._defaulter.kind, self._gvk, request, orjson.loads(orjson.dumps(original)))
         except Invalid as error:
             if not is_as_stored(request):

@@ -1,4 +1,4 @@
-"""One path at which admission requests are answered."""
+"""The endpoint for admission requests at one path."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class AdmissionEndpoint:
-    """Reads the review, asks the handler, and answers whatever happens."""
+    """Reads the review, calls the handler and always returns a response."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class AdmissionEndpoint:
         self._steps = steps
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
-        """The review with the answer."""
+        """Return the review with the response."""
         try:
             review = orjson.loads(request.body)
             asked = read_request(review if isinstance(review, dict) else {})
@@ -52,7 +52,7 @@ class AdmissionEndpoint:
                 logger.info("admission refused", extra={"code": response.code, "reason": response.reason})
             try:
                 return _written(asked.uid, response)
-            except TypeError as error:  # a handler's patch or warning is no JSON
+            except TypeError as error:  # a handler's patch or warning has no JSON form
                 return _written(asked.uid, answer_to(error, self._metrics))
 
     async def _decide(self, asked: AdmissionRequest) -> AdmissionResponse:
@@ -65,9 +65,9 @@ class AdmissionEndpoint:
         except asyncio.CancelledError as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():
-                raise  # the time is over, or the server is
+                raise  # the time limit has passed, or the server stops
             return answer_to(error, self._metrics)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, the API server gets an answer
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - after any error, the API server gets a response
             return answer_to(error, self._metrics)
         return response
 

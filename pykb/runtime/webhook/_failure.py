@@ -1,4 +1,4 @@
-"""What a failure of a webhook's author is told to whom: the client its kind, the log everything but values."""
+"""Who learns what when a webhook fails: the client gets the type of the error, the log gets all but values."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ logger = logging.getLogger(__name__)
 
 
 class ValuesLeftOut(Exception):  # noqa: N818 - stands for another error
-    """Stands in a log for Pydantic's error, whose text has the values; they may be secrets."""
+    """Replaces Pydantic's error in the log. The text of that error contains values, which may be secrets."""
 
 
 def answer_to(error: BaseException, metrics: Metrics) -> AdmissionResponse:
-    """The answer when a webhook raised."""
+    """Make the response after a webhook raised an error."""
     error = alone(error)
     if isinstance(error, Denied):
         return denied(error.message, code=error.code, warnings=error.warnings)
@@ -34,14 +34,14 @@ def answer_to(error: BaseException, metrics: Metrics) -> AdmissionResponse:
 
 
 def alone(error: BaseException) -> BaseException:
-    """The error itself: a task group wraps even a single one."""
+    """Return the error itself, because a task group wraps even a single one."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     return error
 
 
 def unfit(error: UnreadableObject, name: str) -> Invalid:
-    """The refusal of an object that does not fit its class, as the API server words it."""
+    """Make the error for an object that does not fit its class, in the API server's wording."""
     causes = [
         FieldError.required(problem.path)
         if problem.is_missing
@@ -52,7 +52,7 @@ def unfit(error: UnreadableObject, name: str) -> Invalid:
 
 
 def without_values(error: BaseException) -> BaseException:
-    """The error to log: Pydantic's errors in its chain are replaced by what says the same without values."""
+    """Return the error to log. Pydantic's errors in its chain are replaced by equal ones without values."""
     made: BaseException = error
     if isinstance(error, ValidationError):
         told = "; ".join(map(str, problems_of(error)))

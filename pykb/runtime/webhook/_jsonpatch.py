@@ -1,8 +1,8 @@
-"""What a defaulter changed, as a JSON patch on what the API server sent.
+"""Makes a JSON patch of a defaulter's changes, for the object that the API server sent.
 
-The object that a defaulter works on is not the object that was sent: numbers may be written in another form, nulls be
-gone, sets be sorted. So nothing of it is sent back but the difference between before and after, applied to the
-original.
+The object that a defaulter gets differs from the object that was sent: numbers may have another
+form, nulls may be missing, sets may be sorted. Therefore, only the difference between before and
+after is applied to the original.
 
 Source: RFC 6902 (JSON Patch), RFC 6901 (JSON Pointer).
 """
@@ -18,26 +18,26 @@ Patch = tuple[Mapping[str, Any], ...]
 
 
 def same(left: Any, right: Any) -> bool:
-    """Whether two JSON values are the same; other than in Python, ``1``, ``1.0`` and ``true`` are three values.
+    """Whether two JSON values are equal. Unlike in Python, ``1``, ``1.0`` and ``true`` are three different values.
 
     Raises:
-        TypeError: One is no JSON.
+        TypeError: A value has no JSON form.
     """
     if left is right:
         return True
     if type(left) is not type(right) or left != right:
         return False
-    # By their texts, since a walk in Python takes more time than all the rest of an answer.
+    # Compared by their texts: a walk in Python takes more time than the rest of the response.
     return not isinstance(left, (dict, list)) or _text(left) == _text(right)
 
 
 def carried(original: Any, before: Any, after: Any) -> Any:
-    """The original with what changed between two readings of it.
+    """Apply the changes between two versions to the original.
 
     Args:
         original: The value as sent; not changed.
-        before: The same value as the program sees it.
-        after: What the program made of that.
+        before: The original, as the program reads it.
+        after: The value after the program changed it.
     """
     if same(before, after):
         return original
@@ -69,7 +69,7 @@ def _carried_list(original: list[Any], before: list[Any], after: list[Any]) -> l
     for index, (place, value) in enumerate(zip(places, after, strict=True)):
         if place is not None:
             made.append(original[place])
-        elif index < len(before) and index not in moved:  # neither moved nor kept: it was changed where it is
+        elif index < len(before) and index not in moved:  # neither moved nor kept: it was changed in place
             made.append(carried(original[index], before[index], value))
         else:
             made.append(value)
@@ -77,7 +77,7 @@ def _carried_list(original: list[Any], before: list[Any], after: list[Any]) -> l
 
 
 def _places(before: list[Any], after: list[Any]) -> list[int | None]:
-    """Where each item was that is the same as one before; an item that stayed where it was, there."""
+    """The previous position of each unchanged item. An item at the same position keeps it."""
     known, wanted = list(map(_text, before)), list(map(_text, after))
     stayed = [index for index, (old, new) in enumerate(zip(known, wanted, strict=False)) if old == new]
     places: list[int | None] = [None] * len(after)
@@ -93,12 +93,12 @@ def _places(before: list[Any], after: list[Any]) -> list[int | None]:
 
 
 def _text(value: Any) -> bytes:
-    """The same for values that are the same, and for no others."""
+    """A text that is equal only for equal values."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
 
 
 def _is_reordered(original: list[Any], before: list[Any]) -> bool:
-    """Whether the program reads a set, which it sees sorted."""
+    """Whether the program reads a set, whose items it sorts."""
     if any(isinstance(item, (dict, list)) for item in (*original, *before)) or same(original, before):
         return False
     return sorted(map(repr, original)) == sorted(map(repr, before))
@@ -155,7 +155,7 @@ def _escaped(key: str) -> str:
 
 
 def apply(document: Any, patch: Patch) -> Any:
-    """The document with ``add``, ``remove`` and ``replace`` operations applied; the document itself stays as it is."""
+    """Return a copy of the document with ``add``, ``remove`` and ``replace`` operations applied."""
     for operation in patch:
         keys = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
         document = _applied(document, keys, operation)

@@ -1,9 +1,9 @@
-"""Leaving without a lost request.
+"""Stops a webhook server without losing requests.
 
-Once a pod is told to stop it takes some moments until its Service sends nobody there any more, and API servers keep
-connections open to ask again on them. A server that closes at once fails these requests, and with them the users' (a
-webhook's ``failurePolicy`` is mostly ``Fail``). So it goes on answering while it is asked, and lets go of each
-connection with the answer.
+After a pod gets the signal to stop, its Service still sends it requests for a short time, and API
+servers keep their connections open. If the server closed at once, these requests would fail, and
+with them the users' requests (``failurePolicy`` is usually ``Fail``). The server therefore keeps
+answering, and closes each connection with its answer.
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from datetime import timedelta
 from pykb.runtime.clock import Clock
 
 SPREAD = timedelta(seconds=3)
-"""How long it takes at most until all nodes know that the pod goes; nobody promises it. Where it is asked seldom, that
-nobody asks tells nothing of that."""
+"""How long it usually takes until all nodes know that the pod stops. If requests are rare, silence proves nothing."""
 
 QUIET = timedelta(seconds=1)
-"""When nobody has asked for so long after that, nobody will."""
+"""After this time without requests, no more are expected."""
 
 RECENT = timedelta(minutes=1)
-"""Who was not asked for so long need not wait for more: a manager that nobody calls stops at once."""
+"""After this time without requests before the stop, the server does not wait: an unused manager stops at once."""
 
 
 class Leaving:
-    """When a server may close."""
+    """Decides when a server may close."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -32,21 +31,21 @@ class Leaving:
         self._begun: float | None = None
 
     def asked(self) -> None:
-        """Note a request."""
+        """Record a request."""
         self._asked = self._clock.now()
 
     def begin(self) -> None:
-        """The server is to stop."""
+        """Begin to stop."""
         if self._begun is None:
             self._begun = self._clock.now()
 
     @property
     def begun(self) -> bool:
-        """Whether answers are to close their connections."""
+        """Whether each answer should close its connection."""
         return self._begun is not None
 
     async def quiet(self) -> None:
-        """Wait until nobody asks any more."""
+        """Wait until no more requests arrive."""
         self.begin()
         if self._begun is None or self._asked is None or self._since(self._asked) > RECENT:
             return

@@ -1,4 +1,4 @@
-"""Answers to the API server's questions."""
+"""Responses to admission requests."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _REASONS = {
 
 
 class Denied(PykbError):  # noqa: N818 - says what the request is
-    """Raised by a webhook: the request is refused, with 403 unless another code is given."""
+    """Raised by a webhook to refuse a request. The default code is 403."""
 
     def __init__(self, message: str, *, code: int = 403, warnings: Sequence[str] = ()) -> None:
-        """Remember the answer.
+        """Make the error.
 
         Args:
-            message: Why, for whoever asked; the API server puts the webhook's name before it.
+            message: The reason, for the client. The API server adds the webhook's name in front.
             code: The HTTP code, 400 to 599.
-            warnings: What else the client is to be told.
+            warnings: Warnings for the client.
 
         Raises:
-            ValueError: The code is that of no refusal.
+            ValueError: The code is not the code of an error.
         """
         if not 400 <= code <= 599:
             raise ValueError(f"a refusal has a code from 400 to 599, got {code}")
@@ -48,18 +48,18 @@ class Denied(PykbError):  # noqa: N818 - says what the request is
 
 
 def allowed(*warnings: str) -> AdmissionResponse:
-    """The request goes on."""
+    """Allow the request."""
     return AdmissionResponse(allowed=True, warnings=warnings)
 
 
 def denied(message: str, *, code: int = 403, warnings: Sequence[str] = ()) -> AdmissionResponse:
-    """The request is refused."""
+    """Refuse the request."""
     reason = _REASONS.get(code, "")
     return AdmissionResponse(allowed=False, code=code, reason=reason, message=message, warnings=tuple(warnings))
 
 
 def errored(error: ApiError | str, code: int = 500) -> AdmissionResponse:
-    """The webhook failed: with an error of the API (its status is the answer), or with a message."""
+    """Report a failure of the webhook: an error of the API, whose status is returned, or a message."""
     if isinstance(error, str):
         return denied(error, code=code)
     return AdmissionResponse(
@@ -72,5 +72,5 @@ def errored(error: ApiError | str, code: int = 500) -> AdmissionResponse:
 
 
 def patched(request: AdmissionRequest, changed: Mapping[str, Any], *warnings: str) -> AdmissionResponse:
-    """The request goes on with the object changed; the patch is what differs from the request's object."""
+    """Allow the request with a changed object. The patch is the difference from the request's object."""
     return AdmissionResponse(allowed=True, patch=operations(request.object or {}, changed), warnings=warnings)

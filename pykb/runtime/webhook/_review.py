@@ -1,4 +1,4 @@
-"""``AdmissionReview`` and its parts, from and to JSON.
+"""Reads and writes ``AdmissionReview`` and its parts as JSON.
 
 Source: https://kubernetes.io/docs/reference/config-api/apiserver-admission.v1/
 """
@@ -21,10 +21,10 @@ _OPERATIONS = tuple(Operation)
 
 
 def read_request(review: Mapping[str, Any]) -> AdmissionRequest:
-    """The question of a review.
+    """Read the request of a review.
 
     Raises:
-        ValueError: It is no review, or none with a question.
+        ValueError: It is not a review, or has no request.
     """
     if review.get("apiVersion") != API_VERSION or review.get("kind") != KIND:
         found = f"{review.get('apiVersion')} {review.get('kind')}"
@@ -56,12 +56,12 @@ def read_request(review: Mapping[str, Any]) -> AdmissionRequest:
 
 
 def uid_of(review: object) -> str:
-    """The id of a review that may be broken otherwise."""
+    """Return the uid of a review that may be invalid otherwise."""
     return _text(_mapping(_mapping(review).get("request")), "uid")
 
 
 def write_response(uid: str, response: AdmissionResponse) -> bytes:
-    """The review that answers a question."""
+    """Make the review with the response to a request."""
     answer: dict[str, Any] = {"uid": uid, "allowed": response.allowed}
     if not response.allowed or response.message:
         answer["status"] = _status(response)

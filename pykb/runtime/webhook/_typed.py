@@ -1,4 +1,4 @@
-"""What defaulters and validators have in common: the kind they are for, and what is at hand while they run."""
+"""The common base of defaulters and validators: their kind, client, request and logger."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class TypedWebhook(ABC, Generic[T]):
     """The base of defaulters and validators: ``class VirtulMachineDefaulter(Defaulter[VirtulMachine])``."""
 
     kind: ClassVar[type[Object | Unstructured]]
-    """The class of the objects, known from the type argument."""
+    """The class of the objects, from the type argument."""
 
     _client: Client | None = None
 
     def __init__(self, client: Client | None = None) -> None:
-        """Remember the client, for webhooks that look at other objects."""
+        """Make a webhook. Pass a client if it reads other objects."""
         self._client = client
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -50,7 +50,7 @@ class TypedWebhook(ABC, Generic[T]):
         """The client that was given.
 
         Raises:
-            RuntimeError: None was.
+            RuntimeError: No client was given.
         """
         if self._client is None:
             called = type(self).__name__
@@ -59,10 +59,11 @@ class TypedWebhook(ABC, Generic[T]):
 
     @property
     def request(self) -> AdmissionRequest:
-        """The question at hand: who asks, for what operation, whether it is a dry run.
+        """The current admission request: its user, its operation, whether it is a dry run.
 
         Raises:
-            LookupError: There is none; a test makes one: ``with answering(AdmissionRequest(...)):``.
+            LookupError: There is no current request. A test sets one by ``with
+                answering(AdmissionRequest(...)):``.
         """
         request = current_admission_request()
         if request is None:
@@ -71,16 +72,16 @@ class TypedWebhook(ABC, Generic[T]):
 
     @property
     def logger(self) -> logging.Logger:
-        """Of the module that defines the webhook."""
+        """The logger of the module that defines the webhook."""
         return logging.getLogger(type(self).__module__)
 
 
 def read(kind: type[Object | Unstructured], gvk: GroupVersionKind, request: AdmissionRequest, wire: Wire) -> Any:
-    """The object of a request. Constraints are the API server's to judge, and it does so after defaulting.
+    """Read the object of a request. The API server checks constraints itself, after defaulting.
 
     Raises:
-        BadRequest: The request is about another kind.
-        Invalid: A value is of another type than its field.
+        BadRequest: The request is for another kind.
+        Invalid: A value does not have the type of its field.
     """
     _check_kind(gvk, request)
     try:
@@ -90,10 +91,10 @@ def read(kind: type[Object | Unstructured], gvk: GroupVersionKind, request: Admi
 
 
 def read_old(kind: type[Object | Unstructured], gvk: GroupVersionKind, request: AdmissionRequest, wire: Wire) -> Any:
-    """The stored object of a request. What does not fit is left out of it: it must be possible to mend or delete it.
+    """Read the stored object of a request. Parts that do not fit are left out, so that it can be fixed or deleted.
 
     Raises:
-        BadRequest: The request is about another kind.
+        BadRequest: The request is for another kind.
     """
     _check_kind(gvk, request)
     try:
@@ -103,9 +104,9 @@ def read_old(kind: type[Object | Unstructured], gvk: GroupVersionKind, request: 
 
 
 def is_as_stored(request: AdmissionRequest) -> bool:
-    """Whether nothing but metadata is changed: by whoever takes a finalizer away, for one, who can mend nothing else.
+    """Whether only metadata is changed, for example to remove a finalizer.
 
-    The API server lets what has become invalid stay in such an object.
+    The API server accepts other invalid fields in such a change.
     """
     new, old = request.object or {}, request.old_object
     if request.operation is not Operation.UPDATE or old is None:

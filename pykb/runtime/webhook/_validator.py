@@ -1,4 +1,4 @@
-"""Refusing objects for reasons that a schema cannot state."""
+"""Validators, for rules that a schema cannot express."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class Validator(TypedWebhook[T]):
-    """Judges objects before they are stored or deleted; what is not overridden allows.
+    """Validates objects before they are stored or deleted. A method that is not overridden allows the request.
 
     ::
 
@@ -29,35 +29,37 @@ class Validator(TypedWebhook[T]):
                     raise Invalid.of(obj, [FieldError("spec.cpu", "must be even", value=obj.spec.cpu)])
                 return None
 
-    A method gives warnings for the client, or ``None``. :class:`~pykb.runtime.webhook._response.Denied` and errors of
-    the API refuse. Plain methods work too; they run in threads.
+    A method returns warnings for the client, or ``None``. To refuse a request, raise
+    :class:`~pykb.runtime.webhook._response.Denied` or an error of the API. Plain methods work too;
+    they run in threads.
     """
 
     def validate_create(self, obj: T, /) -> Awaitable[Warnings] | Warnings:  # noqa: ARG002 - for those who override it
-        """Judge a new object.
+        """Validate a new object.
 
         Raises:
             Denied: The request is refused.
-            Invalid: It is refused because of fields.
+            Invalid: The request is refused because of invalid fields.
         """
         return None
 
     def validate_update(self, old: T, new: T, /) -> Awaitable[Warnings] | Warnings:  # noqa: ARG002
-        """Judge a change.
+        """Validate a change.
 
-        ``old`` was stored, perhaps before today's rules were made, so it need not satisfy them. Where it does not even
-        fit its type, what does not fit is left out, and what is required is empty then (``0``, ``""``); so it is in
-        ``new`` when only metadata is changed. An object that is being deleted is updated too, when its finalizers go:
-        refusing that keeps it for ever.
+        ``old`` may have been stored before the current rules, so it need not satisfy them. If it
+        does not fit its type, the parts that do not fit are left out, and required fields are empty
+        (``0``, ``""``). The same applies to ``new`` if only metadata is changed. Removing
+        finalizers from a deleted object is also an update. If it is refused, the object is never
+        deleted.
 
         Raises:
             Denied: The request is refused.
-            Invalid: It is refused because of fields.
+            Invalid: The request is refused because of invalid fields.
         """
         return None
 
     def validate_delete(self, obj: T, /) -> Awaitable[Warnings] | Warnings:  # noqa: ARG002
-        """Judge a deletion; asked only where the webhook is registered for DELETE.
+        """Validate a deletion. Called only if the webhook is registered for DELETE.
 
         Raises:
             Denied: The request is refused.
@@ -66,13 +68,13 @@ class Validator(TypedWebhook[T]):
 
 
 class ValidatorHandler:
-    """Answers admission requests by a validator."""
+    """Answers admission requests with a validator."""
 
     def __init__(self, gvk: GroupVersionKind, validator: Validator[T]) -> None:
         self._gvk = gvk
         self._validator = validator
         cls = type(validator)
-        # What is not overridden allows, and need not be called in a thread.
+        # A method that is not overridden allows the request, and need not be called in a thread.
         self._asks = {
             Operation.CREATE: cls.validate_create is not Validator.validate_create,
             Operation.UPDATE: cls.validate_update is not Validator.validate_update,
@@ -80,7 +82,7 @@ class ValidatorHandler:
         }
 
     async def __call__(self, request: AdmissionRequest) -> AdmissionResponse:
-        """The verdict; CONNECT has no object of the kind and is allowed."""
+        """Return the response. CONNECT has no object of the kind and is allowed."""
         try:
             found = await self._judged(request)
         except Exception as error:
@@ -109,7 +111,7 @@ class ValidatorHandler:
         return None
 
     def _is_unfit_and_to_go(self, request: AdmissionRequest) -> bool:
-        """Whether it would stay for ever, because the author's code cannot do with what there is of it."""
+        """Whether it deletes an object, or changes only its metadata, and the object does not fit its class."""
         if request.operation is not Operation.DELETE and not is_as_stored(request):
             return False
         try:

@@ -1,4 +1,4 @@
-"""Puts the webhooks of one kind together."""
+"""Builds the webhooks of one kind."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WebhookBuilder:
         self._converters: list[Converter[Any, Any]] = []
 
     def for_(self, kind: Kind) -> Self:
-        """The kind that the webhooks are for; where there are converters, it is their hub.
+        """Set the kind of the webhooks. For converters, this kind is the hub.
 
         Raises:
             ValueError: It was called before.
@@ -47,10 +47,10 @@ class WebhookBuilder:
         return self
 
     def with_defaulter(self, defaulter: Defaulter[Any], *, path: str | None = None) -> Self:
-        """Default objects of the kind, at kubebuilder's path unless another is given.
+        """Add a defaulter. The path defaults to kubebuilder's.
 
         Raises:
-            TypeError: It is no defaulter, or a class in place of an object.
+            TypeError: It is not a defaulter, or a class instead of an instance.
             ValueError: There is one already.
         """
         _check_object(defaulter, Defaulter, "with_defaulter")
@@ -60,10 +60,10 @@ class WebhookBuilder:
         return self
 
     def with_validator(self, validator: Validator[Any], *, path: str | None = None) -> Self:
-        """Validate objects of the kind, at kubebuilder's path unless another is given.
+        """Add a validator. The path defaults to kubebuilder's.
 
         Raises:
-            TypeError: It is no validator, or a class in place of an object.
+            TypeError: It is not a validator, or a class instead of an instance.
             ValueError: There is one already.
         """
         _check_object(validator, Validator, "with_validator")
@@ -73,10 +73,10 @@ class WebhookBuilder:
         return self
 
     def with_converter(self, converter: Converter[Any, Any]) -> Self:
-        """Convert between the kind and another version of it; to be called once for each such version.
+        """Add a converter between the kind and another version of it. Call it once for each such version.
 
         Raises:
-            TypeError: It is no converter, or a class in place of an object.
+            TypeError: It is not a converter, or a class instead of an instance.
         """
         _check_object(converter, Converter, "with_converter")
         self._converters.append(converter)
@@ -86,7 +86,7 @@ class WebhookBuilder:
         """Register everything with the manager's webhook server.
 
         Raises:
-            EnvironmentProblem: Something is missing, is for another kind, or is there already.
+            EnvironmentProblem: A part is missing, is for another kind, or is registered already.
         """
         if self._kind is None:
             raise EnvironmentProblem(

@@ -1,4 +1,4 @@
-"""Objects in the version that a client, or the store, wants them in: ``/convert`` for all kinds.
+"""The conversion webhook: ``/convert`` for all kinds.
 
 Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 #webhook-request-and-response (``ConversionReview`` of ``apiextensions.k8s.io/v1``).
@@ -33,11 +33,11 @@ KIND = "ConversionReview"
 
 
 class ConversionFailed(PykbError):  # noqa: N818 - says what it is about
-    """A review cannot be answered; the message is for the client."""
+    """A review cannot be answered. The message is for the client."""
 
 
 class Conversions:
-    """The converters of all kinds, and what answers at ``/convert``."""
+    """The converters of all kinds, and the handler of ``/convert``."""
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
@@ -50,10 +50,10 @@ class Conversions:
         return frozenset(self._hubs)
 
     def add(self, converter: Converter[Any, Any]) -> None:
-        """Convert by this too.
+        """Add a converter.
 
         Raises:
-            EnvironmentProblem: Its spoke has a converter already, or its kind another hub.
+            EnvironmentProblem: Its spoke has a converter already, or its kind has another hub.
         """
         spoke, hub = converter.spoke.gvk, converter.hub.gvk
         called = type(converter).__name__
@@ -78,7 +78,7 @@ class Conversions:
         self._spokes[spoke] = converter
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
-        """The review with the converted objects, or with why there are none."""
+        """Return the review with the converted objects or with the error."""
         try:
             review = orjson.loads(request.body)
             if (review["apiVersion"], review["kind"]) != (API_VERSION, KIND):
@@ -105,7 +105,7 @@ class Conversions:
         return orjson.dumps({"apiVersion": API_VERSION, "kind": KIND, "response": {"uid": uid, **answer}})
 
     def convert(self, wire: Any, desired: str) -> dict[str, Any]:
-        """An object, or a list of them, in another version.
+        """Convert an object, or a list of objects, to another version.
 
         Raises:
             ConversionFailed: It cannot be converted.
@@ -152,8 +152,9 @@ class Conversions:
             if error.partial is None and not all(problem.is_missing for problem in error.problems):
                 fields = "; ".join(map(str, error.problems))
                 raise ConversionFailed(f"cannot convert {what}: the object does not fit its type: {fields}") from None
-            # Stored before the field was required; or what a server-side apply leaves of an object while it finds out
-            # what is not applied any more. One that is being deleted is converted in any case: nobody could let it go.
+            # It was stored before the field was required, or a server-side apply made a partial
+            # object while it looks for fields to remove. An object being deleted is always
+            # converted. Otherwise its finalizers could not be removed.
             obj = fitting(source, wire)
         try:
             made: object = function(obj)
@@ -171,9 +172,10 @@ class Conversions:
 
 
 def finished(source: Mapping[str, Any], result: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:
-    """The result with the source's metadata: the API server takes no change but of labels and annotations.
+    """Return the result with the source's metadata. The API server accepts only changes of labels and annotations.
 
-    Where the converter took the last of them away, there are none, as in an object that never had any.
+    If the converter removed the last of them, the field is absent, as in an object that never had
+    any.
     """
     metadata = dict(source.get("metadata") or {})
     made = result.get("metadata") or {}

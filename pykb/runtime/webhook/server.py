@@ -1,4 +1,4 @@
-"""The webhook server: one TLS port at which the API server asks for admission and conversion.
+"""The webhook server: one TLS port for the API server's admission and conversion requests.
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#contacting-the-webhook
 """
@@ -36,41 +36,42 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 BODY_LIMIT = 7 * 1024 * 1024
-"""Bytes of a review: two objects of etcd's 1.5 MiB grow to no more in JSON."""
+"""The maximum size of a review in bytes. Two objects of etcd's 1.5 MiB are not larger in JSON."""
 
 LIMITS = Limits(received=16 * 1024 * 1024)
-"""More connections than three API servers make, each of which admits 200 changes at once; and some large reviews."""
+"""Enough connections for three API servers, which admit 200 changes at once each, and for some large reviews."""
 
 LONGEST = timedelta(seconds=30)
-"""No call of the API server waits longer; nobody else's request, sent byte by byte, does either."""
+"""The API server's longest timeout. Requests of others, sent byte by byte, get no more time."""
 
 AdmissionHandler: TypeAlias = Callable[[AdmissionRequest], Awaitable[AdmissionResponse]]
 
 
 class Endpoint(Protocol):
-    """What answers at one path."""
+    """The handler of one path."""
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
-        """The answer to one question.
+        """Answer one request.
 
         Raises:
-            HttpError: There is none; the API server then goes by the webhook's ``failurePolicy``.
+            HttpError: There is no answer. The API server then applies the webhook's
+                ``failurePolicy``.
         """
         ...
 
 
 class WebhookServer:
-    """Serves webhooks, on every replica, as soon as one is registered."""
+    """Serves webhooks on every replica, as soon as one is registered."""
 
     def __init__(
         self, options: ManagerOptions, *, metrics: Metrics, clock: Clock, needed: Callable[[], None] = lambda: None
     ) -> None:
-        """Remember what to serve with; the manager makes it, as ``manager.webhook_server``.
+        """Make a server. The manager does this, for ``manager.webhook_server``.
 
         Args:
-            options: Of the manager.
-            metrics: What is counted.
-            clock: What the certificate's files are followed by.
+            options: The options of the manager.
+            metrics: The metrics to update.
+            clock: The clock for reloading the certificate's files.
             needed: Called once, when the first webhook is registered.
         """
         self._options = options
@@ -88,7 +89,7 @@ class WebhookServer:
 
     @property
     def paths(self) -> frozenset[str]:
-        """The paths at which something is registered."""
+        """The registered paths."""
         return frozenset(self._endpoints)
 
     @property
@@ -98,7 +99,7 @@ class WebhookServer:
 
     @property
     def conversions(self) -> Conversions:
-        """What is converted at ``/convert``; that path is served from the first use on."""
+        """The converters of ``/convert``. The path is served after the first use."""
         if self._conversions is None:
             from pykb.meta.webhook_paths import CONVERT
             from pykb.runtime.webhook.conversion import Conversions
@@ -109,26 +110,26 @@ class WebhookServer:
 
     @property
     def host(self) -> str:
-        """A host of this machine at which it can be reached."""
+        """A host of this machine that reaches it."""
         return self._options.webhook_bind_host or "localhost"
 
     @property
     def port(self) -> int:
-        """The port; the real one once it listens, where 0 was asked for."""
+        """The port. If it was 0, the real port once the server listens."""
         return self._options.webhook_port if self._server is None else self._server.port
 
     @property
     def url(self) -> str:
-        """Where this machine reaches it, without a path."""
+        """Its URL on this machine, without a path."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"https://{host}:{self.port}"
 
     @property
     def certificate(self) -> ServingCertificate:
-        """The certificate, and the authority that callers are to trust.
+        """The certificate, and the authority that clients must trust.
 
         Raises:
-            RuntimeError: It does not listen yet.
+            RuntimeError: The server does not listen yet.
         """
         if self._certificate is None:
             raise RuntimeError("the webhook server has no certificate before it listens: `await ....listening()`")
@@ -144,20 +145,20 @@ class WebhookServer:
         await self._listening.wait()
 
     def register(self, path: str, handler: AdmissionHandler) -> None:
-        """Answer admission requests at a path, at any time also while it runs.
+        """Register a handler for admission requests at a path, even while the server runs.
 
         Raises:
-            EnvironmentProblem: There is something at this path already.
-            ValueError: It is no path.
+            EnvironmentProblem: The path is registered already.
+            ValueError: The path is invalid.
         """
         self.mount(path, AdmissionEndpoint(path, handler, self._metrics, self.steps(path)))
 
     def mount(self, path: str, endpoint: Endpoint) -> None:
-        """Answer whatever is asked at a path.
+        """Register a handler for all requests at a path.
 
         Raises:
-            EnvironmentProblem: There is something at this path already.
-            ValueError: It is no path.
+            EnvironmentProblem: The path is registered already.
+            ValueError: The path is invalid.
         """
         if not path.startswith("/") or any(mark in path for mark in "?#"):
             raise ValueError(f"`{path}` is no path of a webhook: it begins with `/` and has neither `?` nor `#`")
@@ -176,11 +177,11 @@ class WebhookServer:
             needed()
 
     def steps(self, path: str) -> Steps:
-        """What looks how long the author's code at a path holds up the event loop."""
+        """Return the object that measures how long the webhook at a path blocks the event loop."""
         return Steps(path, self._lane, self._metrics, self._clock)
 
     def unmount(self, paths: Iterable[str]) -> None:
-        """Answer no longer at these paths."""
+        """Stop serving these paths."""
         for path in paths:
             self._endpoints.pop(path, None)
 
@@ -188,20 +189,20 @@ class WebhookServer:
         """The readiness check.
 
         Raises:
-            RuntimeError: It does not listen yet.
+            RuntimeError: The server does not listen yet.
         """
         if not self.is_listening:
             raise RuntimeError("the webhook server does not listen yet")
 
     def leave(self) -> None:
-        """Close each connection with the answer from now on: the manager stops, other replicas are to be asked."""
+        """From now on, close each connection with its answer. The manager stops, and other replicas take over."""
         self._leaving.begin()
 
     async def run(self) -> None:
-        """Serve until cancelled, and while there are requests; those that run then are finished.
+        """Serve until cancelled and no more requests arrive. Running requests are finished.
 
         Raises:
-            EnvironmentProblem: The port cannot be listened on, the certificate not be read.
+            EnvironmentProblem: The port cannot be bound, or the certificate cannot be read.
         """
         options = self._options
         files = options.webhook_certificate
@@ -238,7 +239,7 @@ class WebhookServer:
         try:
             await asyncio.shield(serving)
         except asyncio.CancelledError:
-            if not server.address.is_loopback:  # no Service sends anybody there
+            if not server.address.is_loopback:  # no Service sends requests there
                 await self._leaving.quiet()
             raise
         finally:
@@ -259,7 +260,7 @@ class WebhookServer:
     async def _serve(self, request: HttpRequest) -> HttpResponse:
         path = request.path
         endpoint = self._endpoints.get(path)
-        # Anybody may ask for any path; metrics know those that exist.
+        # Clients may request any path. Metrics only have paths that exist.
         counts = self._counts_of(path if endpoint is not None else "other")
         code = 500
         self._leaving.asked()
@@ -272,7 +273,7 @@ class WebhookServer:
             code = error.status
             raise
         except asyncio.CancelledError:
-            if request.is_abandoned:  # the caller waits no longer
+            if request.is_abandoned:  # the client does not wait longer
                 code = 504
             raise
         finally:
@@ -297,7 +298,7 @@ class WebhookServer:
         if request.media_type != JSON:
             raise HttpError(415, f"expected the content type {JSON}, found {request.media_type or 'none'}\n")
         encoding = request.headers.get("content-encoding", "identity")
-        if encoding != "identity":  # nothing is unpacked here: a few bytes may become gigabytes
+        if encoding != "identity":  # bodies are not decompressed here: a few bytes could become gigabytes
             raise HttpError(400, f"the body must not be encoded, found {encoding}\n")
         limit = _limit(request.first("timeout"))
         try:
@@ -309,7 +310,7 @@ class WebhookServer:
             raise HttpError(504, f"not done within {limit:g} s\n") from None
 
     async def _in_time(self, endpoint: Endpoint, request: HttpRequest, limit: float) -> HttpResponse:
-        """Log it when an answer is broken off: by our clock, or by the caller, whose clock began a moment before."""
+        """Log when an answer is cancelled, by our time limit or by the client, whose limit started a little earlier."""
         try:
             return await endpoint.answer(request)
         except asyncio.CancelledError:
@@ -328,7 +329,7 @@ class _Counts:
         self.seconds = metrics.webhook_seconds.labels(webhook)
 
     def code(self, code: int) -> Counter:
-        """The requests that were answered with a code."""
+        """The counter of requests answered with a code."""
         found = self._codes.get(code)
         if found is None:
             found = self._codes[code] = self._requests.labels(self._webhook, str(code))
@@ -337,7 +338,7 @@ class _Counts:
 
 @lru_cache(maxsize=64)
 def _limit(text: str) -> float:
-    """How many seconds the API server waits, which it says in the URL: mostly the same."""
+    """How many seconds the API server waits. The URL contains this number. Cached, since it rarely varies."""
     try:
         limit = parse_duration(text) if text else LONGEST
     except ValueError as error:

@@ -1,9 +1,10 @@
-"""Async webhooks that hold up the event loop: named, counted, and one at a time with pauses for the others.
+"""Handles async webhooks that block the event loop: logs them, counts them and runs them one at a time with pauses.
 
-A coroutine that waits or computes without `await` holds up all else: every other question of the API server, which
-waits 10 s for an answer while a write of somebody waits for it; reconcilers, probes, the lease. It cannot be moved into
-a thread from here, since what it awaits (the client, locks and sessions of its author) belongs to this loop. Its author
-can make it a plain function. Until then its steps leave pauses, so that ten calls hold up others no longer than one.
+A coroutine that waits or computes without `await` blocks everything else: reconcilers, probes, the
+lease, and all other requests of the API server. The API server waits 10 s for an answer, and a
+user's write waits for it. pykb cannot move the coroutine into a thread, since what it awaits (the
+client, locks and sessions) belongs to this loop. Its author can make it a plain function. Until
+then there are pauses between its steps, so that ten calls block others no longer than one.
 """
 
 from __future__ import annotations
@@ -25,29 +26,31 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 LIMIT = 0.1
-"""Seconds of one step, from an `await` to the next, from which on it counts as blocking."""
+"""A step, from one `await` to the next, that takes more seconds than this counts as blocking."""
 
 PAUSE, LONGEST_PAUSE = 0.25, 1.0
-"""Of the time of a blocking step, and in seconds: what others need to go on is little, and such a webhook has to answer
-nearly as many as before."""
+"""The pause as a fraction of a blocking step, and its maximum in seconds.
+
+Others need little time, and the webhook must answer nearly as many requests as before.
+"""
 
 INTERVAL = 60.0
-"""Seconds between two lines in the log about one webhook; and how long one that has blocked makes pauses."""
+"""Seconds between two log lines about one webhook, and how long a webhook that has blocked makes pauses."""
 
 _HELP = "make it a plain `def`, which runs in a thread and has `client.sync`, or call `await asyncio.to_thread(...)`"
 
 
 class Lane:
-    """When a webhook that blocks may take its next step; one for all of them."""
+    """Decides when a blocking webhook may take its next step. All blocking webhooks share one lane."""
 
     def __init__(self) -> None:
         self.free_at = float("-inf")
         self.waiting = asyncio.Lock()
-        """Has those that wait go on in the order in which they came."""
+        """Lets waiters continue in the order of their arrival."""
 
 
 class Steps:
-    """Awaits what the author of one webhook wrote, and looks how long each step takes."""
+    """Awaits the coroutines of one webhook and measures how long each step takes."""
 
     def __init__(self, webhook: str, lane: Lane, metrics: Metrics, clock: Clock) -> None:
         self._webhook = webhook
@@ -58,7 +61,7 @@ class Steps:
 
     @types.coroutine
     def follow(self, coroutine: Coroutine[Any, Any, T], called: str) -> Generator[Any, Any, T]:
-        """What a coroutine gives."""
+        """Await a coroutine and return its result."""
         raised: BaseException | None = None
         while True:
             if raised is None and self._clock.now() - self._blocked_at < INTERVAL:
@@ -105,7 +108,7 @@ _current: ContextVar[Steps | None] = ContextVar("steps", default=None)
 
 @contextmanager
 def following(steps: Steps | None) -> Iterator[None]:
-    """Have what is :func:`followed` in a block awaited by these."""
+    """Measure in this object what is :func:`followed` in a block."""
     token = _current.set(steps)
     try:
         yield
@@ -114,7 +117,7 @@ def following(steps: Steps | None) -> Iterator[None]:
 
 
 async def followed(function: Callable[..., Coroutine[Any, Any, T]], *arguments: Any) -> T:
-    """What a coroutine function of an author gives; looked at step by step where a webhook server answers by it."""
+    """Await a coroutine function of a webhook. In a webhook server, each step is measured."""
     steps = _current.get()
     coroutine = function(*arguments)
     if steps is None:
