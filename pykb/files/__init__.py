@@ -1,1 +1,1 @@
-"""The files of a project: what is there, what a command would change, and the transaction that changes it."""
+"""The files of a project: snapshots, plans of changes, and the transaction that makes them."""

@@ -1,7 +1,7 @@
-"""The record of a transaction: written before its first change, and believed only where this user wrote it here.
+"""The record of a transaction. It is written before the first change, and trusted only if this user wrote it here.
 
-A folder that was cloned, unpacked or copied is another one to the file system, so a record names the number of its
-own folder: what came with a repository is never taken for the work of a killed command.
+A record contains the inode number of its folder. A folder that was cloned, unpacked or copied has another number, so a
+record that came with a repository is not mistaken for the work of a killed command.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _MOST_STEPS, _MOST_BYTES = 10_000, 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file of a transaction. Hashes are SHA-256; an empty one means that there was, or will be, no file.
+    """One file of a transaction. Hashes are SHA-256; an empty hash means that the file did not, or will not, exist.
 
-    ``path`` and ``made_folders`` are real: no part of them is a link.
+    No part of ``path`` and ``made_folders`` is a link.
     """
 
     path: str
@@ -42,16 +42,16 @@ class Step:
 
 
 def write(folder: Path, steps: Sequence[Step]) -> None:
-    """Put the record into the folder of the transaction."""
+    """Write the record into the folder of the transaction."""
     record = {"folder": folder.stat().st_ino, "steps": [asdict(step) for step in steps]}
     durable.write(folder / _RECORD, json.dumps(record, indent=1).encode())
 
 
 def read(root: Path, folder: Path) -> list[Step]:
-    """The steps of a transaction, each of which can go forward and back.
+    """Read the steps of a transaction. Each can be completed and undone.
 
     Raises:
-        UnusableError: Something is there that a killed command of this user did not leave.
+        UnusableError: The folder has something that a killed command of this user did not leave.
     """
     check_owner(folder)
     for entry in folder.iterdir():
@@ -67,12 +67,12 @@ def read(root: Path, folder: Path) -> list[Step]:
 
 
 def digest(content: bytes | None) -> str:
-    """The SHA-256 of a file; empty where there is none."""
+    """The SHA-256 of a file; empty when it does not exist."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
 def content_of(path: Path) -> bytes | None:
-    """The content of a file; ``None`` where there is none."""
+    """The content of a file; ``None`` when it does not exist."""
     try:
         return path.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
@@ -112,7 +112,7 @@ def _step(entry: object) -> Step:
 
 
 def _check(root: Path, folder: Path, number: int, step: Step) -> None:
-    """That the step stays in the project, and that the files it needs are there with the content it names."""
+    """Check that the step stays in the project, and that its files exist with the recorded content."""
     for path in (step.path, *step.made_folders):
         try:
             place = locate(root, path)
@@ -129,7 +129,7 @@ def _check(root: Path, folder: Path, number: int, step: Step) -> None:
 
 
 def _staged(root: Path, number: int, step: Step) -> Iterator[tuple[str, str, bool]]:
-    """Each file of a step with its hash, and whether the step cannot do without."""
+    """Each file of a step with its hash, and whether the step needs it."""
     not_done = digest(content_of(root / step.path)) == step.before
     yield f"{number}.after", step.after, not_done and bool(step.after)
     yield f"{number}.before", step.before, bool(step.before)

@@ -1,4 +1,4 @@
-"""The project's folder as a plan sees it: what is there now, never outside of the folder."""
+"""Reads the current files of a project's folder, and nothing outside of it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pykb.files.state import STATE
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A file as it was when it was first read; ``content`` is ``None`` where there was none."""
+    """A file as it was when first read. ``content`` is ``None`` when it did not exist."""
 
     path: str
     target: Path
@@ -23,12 +23,12 @@ class Snapshot:
 
     @property
     def exists(self) -> bool:
-        """Whether there was a file."""
+        """Whether the file existed."""
         return self.content is not None
 
 
 class OutsideError(Exception):
-    """A path that no command writes to; carries what to tell."""
+    """A path that no command may write to. Carries the finding to show."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
         super().__init__(diagnostic.message)
@@ -36,10 +36,10 @@ class OutsideError(Exception):
 
 
 def snapshot(root: Path, path: str) -> Snapshot:
-    """The file at a path below ``root``, as it is now; the path has slashes.
+    """Read the file at a path below ``root``. The path has forward slashes.
 
     Raises:
-        OutsideError: The path, or a symbolic link on it, leads out of the folder, or to something that is no file.
+        OutsideError: The path, or a symbolic link on it, leads out of the folder or to something other than a file.
     """
     target = locate(root, path)
     try:
@@ -53,10 +53,10 @@ def snapshot(root: Path, path: str) -> Snapshot:
 
 
 def locate(root: Path, path: str) -> Path:
-    """The real place of a path below ``root``: links inside the folder are followed, others refused.
+    """Resolve a path below ``root``. Follows links inside the folder and refuses others.
 
     Raises:
-        OutsideError: It is not below ``root``, it is git's or a transaction's, or a folder on the way is a file.
+        OutsideError: The path is not below ``root``, belongs to git or to a transaction, or goes through a file.
     """
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in path or not path.isprintable():
@@ -96,7 +96,7 @@ def _in_the_way(message: str) -> Diagnostic:
 
 
 def _is_reserved(parts: tuple[str, ...]) -> bool:
-    """Whether git would run what is written there, or a transaction would take it for its own."""
+    """Whether the path belongs to git, which could run a file there, or to a transaction."""
     own = parts[1] if parts[0] == STATE and len(parts) > 1 else ""
     is_git = any(part.casefold() == ".git" for part in parts)
     return is_git or parts == (STATE,) or own == "lock" or own.startswith("transaction")

@@ -1,9 +1,9 @@
-"""A plan becomes files, all of them or none, also when the process is killed at any moment.
+"""Applies a plan as a transaction: all changes or none, even if the process is killed.
 
-How: everything new is written below ``.pykb/transaction.new``, with a copy of everything old; renaming that folder to
-``.pykb/transaction`` is the decision. From then on the changes are renamed into place one by one, and whoever comes
-next (:func:`recover`) goes on where a killed process stopped. A change that fails for another reason (no permission,
-disk full, Ctrl-C) undoes those before it. A file that someone edited in the meantime is never written over.
+All new files and copies of all old ones are written below ``.pykb/transaction.new``. Renaming that folder to
+``.pykb/transaction`` commits the transaction. Then the new files are renamed into place one by one. If the process is
+killed, the next command completes the changes (:func:`recover`). A change that fails for another reason (no permission,
+disk full, Ctrl-C) undoes those before it. A file that someone edited in the meantime is never overwritten.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ _NEW, _DECIDED, _DONE = "transaction.new", "transaction", "transaction.done"
 
 
 def apply(plan: Plan) -> Diagnostic | None:
-    """Make all changes of a plan, or none; a finding when a file changed since the plan was made.
+    """Make all changes of a plan, or none. Returns a finding when a file changed since the plan was made.
 
     Raises:
-        EnvironmentProblem: Another command writes to the project, or the system refuses; what was done is undone.
+        EnvironmentProblem: Another command writes to the project, or the system refuses a change. All changes are
+            undone.
     """
     if plan.is_empty:
         return None
@@ -69,10 +70,10 @@ def apply(plan: Plan) -> Diagnostic | None:
 
 
 def recover(root: Path) -> Diagnostic | None:
-    """Complete or undo what a killed command left; a note about it, or ``None`` when there is nothing.
+    """Complete or undo the changes of a killed command. Returns a note about it, or ``None`` when there are none.
 
     Raises:
-        EnvironmentProblem: Another command writes to the project right now, or what is there was not left by one.
+        EnvironmentProblem: Another command writes to the project now, or no command of pykb left these files.
     """
     root = root.resolve()
     state = root / STATE
@@ -99,7 +100,7 @@ def recover(root: Path) -> Diagnostic | None:
 
 
 def pending(root: Path) -> Diagnostic | None:
-    """What :func:`recover` has to do, as a note, for a command that writes nothing; ``None`` when there is nothing."""
+    """A note about the work for :func:`recover`, for commands that do not write. ``None`` when there is none."""
     root = root.resolve()
     message = "the command before was interrupted while it wrote"
     try:
@@ -113,7 +114,7 @@ def pending(root: Path) -> Diagnostic | None:
 
 
 def backups(plan: Plan) -> dict[str, str]:
-    """Where the old content of each overwritten file is kept: by its hash, so that no backup replaces another."""
+    """The backup path of each overwritten file. Names contain the hash, so backups do not replace each other."""
     kept: dict[str, str] = {}
     for change in plan.changes:
         if change.action is Action.OVERWRITE and change.snapshot.content is not None:
@@ -132,7 +133,7 @@ def _locked(state: Path) -> Iterator[None]:
 
 
 def _leftovers(state: Path) -> list[str]:
-    """Which folders of a transaction are there; each is a real one of this user's."""
+    """The existing folders of a transaction. Checks that this user owns them and that they are not links."""
     if state.is_symlink():
         return []
     names = [name for name in (_NEW, _DECIDED, _DONE) if os.path.lexists(state / name)]
@@ -165,7 +166,7 @@ def _unusable(folder: Path, error: UnusableError | OSError) -> EnvironmentProble
 
 
 def _stage(plan: Plan, folder: Path) -> list[Step]:
-    """Everything that is needed to go forward or back, on the disk."""
+    """Write everything to disk that is needed to complete or undo the plan."""
     durable.remove_tree(folder)
     folder.mkdir(mode=0o700)
     kept = backups(plan)
@@ -199,7 +200,7 @@ def _keep(path: Path, content: bytes) -> None:
 
 
 def _first_changed(plan: Plan) -> Diagnostic | None:
-    """Whether each file still is what the plan was made from."""
+    """The finding for the first file that changed since the plan was made."""
     for change in plan.changes:
         try:
             place = locate(plan.root, change.path)
@@ -223,12 +224,12 @@ def _forward_or_undo(root: Path, state: Path, steps: list[Step]) -> None:
     except (OSError, OutsideError, KeyboardInterrupt):
         _undo(root, state, steps)
         raise
-    with suppress(OSError):  # everything is in place; what is left of the transaction goes with the next command
+    with suppress(OSError):  # all changes are made; the next command removes the rest of the transaction
         _close(state)
 
 
 def _forward(root: Path, staged: Path, step: Step) -> None:
-    """Rename one new file into place, or remove one. Done already: nothing. Edited by another: an error."""
+    """Rename one new file into place, or remove one. Skips a step already done. Raises if someone edited the file."""
     target = locate(root, step.path)
     now = digest(content_of(target))
     if now == step.after:
@@ -241,13 +242,13 @@ def _forward(root: Path, staged: Path, step: Step) -> None:
         else:
             durable.unlink_below(root, target)
     except OSError as error:
-        if error.errno != errno.EXDEV:  # a folder of the project is another file system
+        if error.errno != errno.EXDEV:  # a folder of the project is on another file system
             raise
         durable.put(target, staged.read_bytes(), mode=step.mode)
 
 
 def _undo(root: Path, state: Path, steps: list[Step]) -> None:
-    """Put back what was there. The mark comes first: killed here, the next command goes on undoing."""
+    """Restore the old files. The mark is written first: if killed here, the next command continues to undo."""
     folder = state / _DECIDED
     durable.write(folder / journal.UNDO, b"")
     durable.sync(folder)
@@ -264,7 +265,7 @@ def _undo(root: Path, state: Path, steps: list[Step]) -> None:
             durable.move_below(root, beside, target)
     for step in reversed(steps):
         for made in reversed(step.made_folders):
-            with suppress(OSError):  # it is gone, or someone put a file into it
+            with suppress(OSError):  # it does not exist any more, or someone put a file into it
                 (root / made).rmdir()
     _close(state)
 
@@ -276,7 +277,7 @@ def _close(state: Path) -> None:
 
 
 def _remove_if_unused(state: Path) -> None:
-    """Take away the state folder where this run made it and nothing is left in it."""
+    """Remove the state folder if this run made it and it is empty."""
     if {entry.name for entry in state.iterdir()} <= {"lock", ".gitignore"}:
         durable.remove_tree(state)
 

@@ -1,4 +1,4 @@
-"""Writes that survive a power cut, and the lock of a project: what a transaction is made of."""
+"""The operations of a transaction: writes that survive a power cut, and the lock of a project."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 def write(path: Path, content: bytes, *, mode: int = 0o600) -> None:
-    """Write a file and force it to the disk; a link in its place is refused."""
+    """Write a file and force it to disk. Refuses a link in its place."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _NO_LINK, 0o600)
     try:
         view = memoryview(content)
@@ -25,7 +25,7 @@ def write(path: Path, content: bytes, *, mode: int = 0o600) -> None:
 
 
 def sync(folder: Path) -> None:
-    """Force the names in a folder to the disk."""
+    """Force the entries of a folder to disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -34,7 +34,7 @@ def sync(folder: Path) -> None:
 
 
 def replace(source: Path, target: Path) -> None:
-    """Rename over ``target``, and force the names to the disk."""
+    """Rename over ``target``, and force the entries to disk."""
     os.replace(source, target)  # noqa: PTH105 - the system call, by its name
     sync(target.parent)
     if source.parent != target.parent:
@@ -42,14 +42,14 @@ def replace(source: Path, target: Path) -> None:
 
 
 def put(path: Path, content: bytes, *, mode: int) -> None:
-    """Write a file beside ``path`` and rename it: whoever reads has the old one or the new one."""
+    """Replace a file atomically. Readers see either the old or the new file."""
     beside = path.with_name(f".{path.name}.pykb")
     write(beside, content, mode=mode)
     replace(beside, path)
 
 
 def move_below(root: Path, source: Path, target: Path) -> None:
-    """Rename over ``target``, somewhere below ``root``, and force the names to the disk. Its folders are made."""
+    """Rename over ``target``, below ``root``, and force the entries to disk. Makes missing folders."""
     with _parent(root, target, make=True) as handle:
         os.replace(source, target.name, dst_dir_fd=handle)
         os.fsync(handle)
@@ -57,14 +57,14 @@ def move_below(root: Path, source: Path, target: Path) -> None:
 
 
 def unlink_below(root: Path, target: Path) -> None:
-    """Remove a file somewhere below ``root``."""
+    """Remove a file below ``root``."""
     with _parent(root, target) as handle:
         os.unlink(target.name, dir_fd=handle)
 
 
 @contextmanager
 def _parent(root: Path, target: Path, *, make: bool = False) -> Iterator[int]:
-    """The folder of ``target``, opened step by step from ``root``, so that no link put there meanwhile is followed."""
+    """Open the folder of ``target`` step by step from ``root``, so that no new link on the path is followed."""
     handle = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for name in target.relative_to(root).parts[:-1]:
@@ -81,16 +81,16 @@ def _parent(root: Path, target: Path, *, make: bool = False) -> Iterator[int]:
 
 
 def remove_tree(folder: Path) -> None:
-    """Remove a folder with all that is in it; one that is gone is fine, and a link is refused."""
+    """Remove a folder with its content. Ignores a missing folder and refuses a link."""
     with suppress(FileNotFoundError):
         shutil.rmtree(folder)
 
 
 @contextmanager
 def lock(path: Path) -> Iterator[bool]:
-    """Hold the lock file; gives ``False`` at once when another process has it. Freed by the system when we die.
+    """Hold the lock file. Gives ``False`` at once when another process has it.
 
-    A link in its place is refused.
+    The system frees the lock if this process dies. Refuses a link in its place.
     """
     import fcntl
 

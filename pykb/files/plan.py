@@ -1,4 +1,4 @@
-"""A plan: every change of files that a command would make, judged in memory before one of them is made."""
+"""A plan: all file changes of a command, checked in memory before any is made."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pykb.files._workspace import OutsideError, Snapshot, snapshot
 
 
 class Action(StrEnum):
-    """What happens to a file, in the words that are shown."""
+    """What happens to a file, in the words of the output."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -26,7 +26,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file before and after; ``after`` is ``None`` for a file that goes."""
+    """One file before and after. ``after`` is ``None`` for a file to remove."""
 
     snapshot: Snapshot
     after: bytes | None
@@ -35,7 +35,7 @@ class Change:
 
     @property
     def path(self) -> str:
-        """Where, relative to the project."""
+        """The path relative to the project."""
         return self.snapshot.path
 
     @property
@@ -50,7 +50,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The changes of one command in the order in which they are made."""
+    """The changes of one command, in order."""
 
     root: Path
     changes: tuple[Change, ...]
@@ -67,7 +67,7 @@ class Plan:
 
 
 class Draft:
-    """Gathers what the files below a folder are to be. Later wishes see the result of earlier ones."""
+    """Collects changes of the files below a folder. Later changes see the result of earlier ones."""
 
     def __init__(self, root: Path, *, new_mode: int = 0o644) -> None:
         self.root = root.resolve()
@@ -77,7 +77,7 @@ class Draft:
         self._changes: dict[str, Change] = {}
 
     def read(self, path: str) -> Snapshot | None:
-        """The file at a path as it was at first; ``None``, with a finding, where no command writes to."""
+        """The file at a path before any change. Returns ``None`` and reports it when no command may write there."""
         if path not in self._seen:
             try:
                 self._seen[path] = snapshot(self.root, path)
@@ -87,14 +87,14 @@ class Draft:
         return self._seen[path]
 
     def current(self, path: str) -> bytes | None:
-        """A file as it will be; ``None`` where there is none."""
+        """The content of a file after the changes; ``None`` when it does not exist."""
         if path in self._changes:
             return self._changes[path].after
         before = self.read(path)
         return before.content if before else None
 
     def text(self, path: str) -> str | None:
-        """The text of a file as it will be; ``None`` where there is none, or, with a finding, where it is no text."""
+        """The text of a file after the changes. ``None`` when it does not exist, or, with a finding, is not text."""
         content = self.current(path)
         if content is None:
             return None
@@ -105,25 +105,25 @@ class Draft:
             return None
 
     def update(self, path: str, content: bytes | None) -> None:
-        """Give a file another content; ``None`` removes it."""
+        """Change the content of a file. ``None`` removes it."""
         before = self.read(path)
         if before is not None and content != self.current(path):
             action = Action.UPDATE if before.exists else Action.CREATE
             self.put(before, content, Action.REMOVE if content is None else action)
 
     def put(self, before: Snapshot, content: bytes | None, action: Action, *, new_mode: int | None = None) -> None:
-        """Enter a change. A file keeps its mode, and the name of the first change of it."""
+        """Add a change. A file keeps its mode and the action of its first change."""
         known = self._changes.get(before.path)
         mode = before.mode or new_mode or (known.mode if known else self._new_mode)
         self._changes[before.path] = Change(before, content, known.action if known else action, mode)
 
     def build(self) -> Plan:
-        """The plan, in the order of the wishes. To be applied only when there are no errors."""
+        """The plan, with changes in the order given. Apply it only when there are no errors."""
         return Plan(self.root, tuple(change for change in self._changes.values() if change.is_needed))
 
 
 def plan_of(root: Path, texts: Mapping[str, str | None], found: Diagnostics) -> Plan:
-    """The plan of files with these texts, by path; one with no text goes. A new one is as public as the umask says."""
+    """The plan for files with these texts, by path. ``None`` removes a file. The umask sets the mode of new files."""
     umask = os.umask(0o077)
     os.umask(umask)
     draft = Draft(root, new_mode=0o666 & ~umask)

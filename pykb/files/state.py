@@ -1,4 +1,4 @@
-"""The folder of pykb's own files in a project, ``.pykb``. It ignores itself in git, but a repository can bring one."""
+"""The folder of pykb's own files in a project, ``.pykb``. git ignores it, but a repository can still contain one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STATE = ".pykb"
 
 
 class UnusableError(Exception):
-    """Something in it that pykb must not use; says why."""
+    """Something in the folder that pykb must not use. The message says why."""
 
 
 def check_owner(path: Path, *, folder: bool = True) -> None:
@@ -29,7 +29,7 @@ def check_owner(path: Path, *, folder: bool = True) -> None:
 
 
 def state_folder(root: Path) -> Path:
-    """The folder, made if it is not there.
+    """The folder, created if it does not exist.
 
     Raises:
         EnvironmentProblem: A link or a file has its name.
@@ -45,7 +45,7 @@ def state_folder(root: Path) -> Path:
 
 
 def private_folder(root: Path, name: str) -> Path:
-    """A folder in it that only this user may look into, made if it is not there.
+    """A subfolder that only this user can read, created if it does not exist.
 
     Raises:
         EnvironmentProblem: A link or a file has its name, or it belongs to another user.

@@ -1,6 +1,6 @@
-"""CustomResourceDefinitions into typed Python packages: the generator's way back.
+"""Turns CustomResourceDefinitions into typed Python packages, the reverse of the generator.
 
 ``source`` reads manifests, ``definition`` finds the CRDs in them, ``shape`` decides which parts of a schema become
-classes, ``builtin`` recognises Kubernetes' own types, ``spelling`` writes a schema as a type, ``module`` writes a
-module, ``package`` lays out the files.
+classes, ``_builtin`` recognises Kubernetes' own types, ``_spelling`` writes a schema as a type, ``_module`` writes
+a module, ``_package`` decides on the files.
 """

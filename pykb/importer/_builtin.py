@@ -1,4 +1,4 @@
-"""Recognises Kubernetes' own types in a schema that was written out in full."""
+"""Recognises Kubernetes' own types in an expanded schema."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pykb.importer._fingerprint import Fingerprints, Schema
 from pykb.importer.naming import singular
 from pykb.importer.shape import children
 
-# Types of general use come first; where several have the same fields, the name of the field decides.
+# Types of general use come first. If several have the same fields, the name of the field decides.
 _PACKAGES = (
     *("core", "meta", "apps", "batch", "networking", "rbac", "autoscaling", "policy", "admissionregistration"),
     *("storage", "resource", "scheduling", "discovery", "certificates", "node", "coordination"),
 )
-# Types that are known by their fields alone, few as they are.
+# Types with few fields that are recognised by their fields alone.
 _TELLING = frozenset(
     [
         *("Affinity", "Condition", "LabelSelector", "NodeSelector", "ObjectMeta", "OwnerReference", "PodAffinity"),
@@ -30,11 +30,11 @@ _TELLING = frozenset(
 )
 _ENOUGH_FIELDS = 5
 _OF_EVERY_KIND = frozenset({"spec", "status"})
-"""Words that say nothing about a type: a status with conditions only is not that of a ServiceCIDR."""
+"""Words that do not identify a type. A status with only conditions is not a ServiceCIDRStatus."""
 
 
 class BuiltinTypes:
-    """The built-in types by the schema that the generator gives them."""
+    """The built-in types, by the schemas that the generator makes of them."""
 
     def __init__(self) -> None:
         self._fingerprints = Fingerprints(described=False)
@@ -47,14 +47,14 @@ class BuiltinTypes:
                 self._by_number.setdefault(number, []).append((cls, count))
 
     def is_known(self, schema: Schema) -> bool:
-        """Whether a schema is that of a built-in type, whatever the fields that lead to it are called."""
+        """Whether a schema is that of a built-in type, in any field."""
         return self._fingerprints.of_class(schema) in self._by_number
 
     def find(self, schema: Schema, path: Sequence[str]) -> type[Struct] | None:
-        """The built-in type that has exactly this schema, descriptions aside.
+        """The built-in type with exactly this schema, apart from descriptions.
 
-        A type of few fields, such as ``{name, value}``, means many things: it is only taken for a built-in one when the
-        path says so.
+        A type with few fields, such as ``{name, value}``, can have many meanings. It counts as built-in only when the
+        path matches.
 
         Args:
             schema: An object with properties.
@@ -66,16 +66,16 @@ class BuiltinTypes:
             cls.__name__ in _TELLING or count >= _ENOUGH_FIELDS or said & _words(cls.__name__) for cls, count in found
         ):
             return None
-        # Of several with one name, that of the most general group.
+        # Of several types with one name, the one in the most general group.
         general = sorted((cls for cls, _ in found), key=_rank, reverse=True)
         fitting = list({cls.__name__: cls for cls in general}.values())
         return fitting[0] if len(fitting) == 1 else _decide(fitting, schema, path[-1] if path else "")
 
 
 def _decide(fitting: Sequence[type[Struct]], schema: Schema, field: str) -> type[Struct] | None:
-    """One of several types with the same fields: the one whose own words the field and the texts mention most.
+    """Choose between types with the same fields. The field and the descriptions mention the words of one most often.
 
-    Selectors of keys in Secrets and in ConfigMaps are such a pair. Where nothing tells them apart, neither is taken.
+    SecretKeySelector and ConfigMapKeySelector are such a pair. Returns ``None`` when the words do not decide.
     """
     shared = frozenset.intersection(*(_words(cls.__name__) for cls in fitting))
     texts = [schema.get("description"), *(_description(prop) for prop in children(schema).values())]
@@ -99,7 +99,7 @@ def _words(name: str) -> frozenset[str]:
 
 @cache
 def builtin_types() -> BuiltinTypes:
-    """The built-in types; made once, which takes longer than most imports."""
+    """The built-in types, cached: making them takes longer than most imports."""
     return BuiltinTypes()
 
 

@@ -1,4 +1,4 @@
-"""Whether two CRDs say the same: the one that was imported and the one that its types generate."""
+"""Compares an imported CRD with the CRD generated from its types."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _UNLESS_SAID: Mapping[str, object] = {"deprecated": False, "subresources": {}, "
 
 
 def differences(imported: Mapping[str, Any], generated: Mapping[str, Any], is_known: IsKnown) -> Iterator[str]:
-    """What differs, as ``path: expected ..., found ...``; nothing when the two mean the same.
+    """The differences, as ``path: expected ..., found ...``. Yields nothing when the two are equivalent.
 
-    Left aside is what the API server fills in (``listKind``, ``singular``, ``subresources: {}``), the order of
-    ``required``, the three fields that every kind has, and Kubernetes' own prose in its own types.
+    Ignores what the API server fills in (``listKind``, ``singular``, ``subresources: {}``), the order of ``required``,
+    the three fields that every kind has, and the descriptions of built-in types.
 
     Args:
-        imported: The CRD that was given.
-        generated: The one that came back.
-        is_known: Whether a schema is that of a built-in type, descriptions aside.
+        imported: The imported CRD.
+        generated: The CRD generated from its types.
+        is_known: Whether a schema is that of a built-in type, apart from descriptions.
     """
     before, after = _usual(imported["spec"]), _usual(generated["spec"])
     for name, version in before["versions"].items():
@@ -57,7 +57,7 @@ def _usual(spec: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _schemas(before: Schema, after: Schema, path: str, is_known: IsKnown, *, plain: bool = False) -> Iterator[str]:
-    """Differences between schemas; in ``plain`` ones descriptions may be missing."""
+    """Differences between schemas. With ``plain``, descriptions may be missing."""
     inner_plain = plain or (bool(before.get("properties")) and is_known(before))
     for name in [*before, *(name for name in after if name not in before)]:
         one, other = before.get(name), after.get(name)

@@ -1,4 +1,4 @@
-"""Descriptions as docstrings: exactly the text that the generator reads back."""
+"""Writes descriptions as docstrings. The generator reads back exactly the same text."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pykb.markers.description import describe_docstring
 
 
 def survives(text: str) -> bool:
-    """Whether a description comes back from a docstring as it is."""
+    """Whether the generator reads a description back unchanged from a docstring."""
     return bool(text) and _is_plain(text) and describe_docstring(_padded(text)) == text
 
 
 def docstring(text: str, indent: int) -> str:
-    """A docstring with the indentation of its place; only for texts that survive it."""
+    """A docstring with the indentation of its place, for texts that :func:`survives` accepts."""
     mark = '"""'
     raw = "\\" in text
     if raw and (mark in text or text.endswith(("\\", '"'))):
@@ -19,7 +19,7 @@ def docstring(text: str, indent: int) -> str:
     if not raw:
         quotes = len(text) - len(text.rstrip('"'))
         text = text.replace(mark, '\\"\\"\\"')
-        if quotes % 3:  # those of whole marks are escaped already
+        if quotes % 3:  # complete triple quotes are already escaped
             text = text[:-1] + '\\"'
     pad = " " * indent
     lines = text.split("\n")
@@ -33,7 +33,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _padded(text: str) -> str:
-    """As it stands in a class: with an indentation, which belongs to the source."""
+    """A docstring's text as in a class, with the indentation of the source."""
     lines = text.split("\n")
     return "\n".join(
         [lines[0], *("    " + line if line else "" for line in lines[1:]), *(["    "] if lines[1:] else [])]

@@ -1,4 +1,4 @@
-"""Python expressions as trees, from which their text and their imports follow."""
+"""Python expressions as trees. Their text and imports are made from the tree."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pykb.python_source import layout
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A piece of text that is never broken."""
+    """A piece of text without line breaks."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """A name that has to be imported; ``module`` is empty for what the module itself defines."""
+    """A name to import. ``module`` is empty for names that the module itself defines."""
 
     name: str
     module: str = ""
@@ -25,7 +25,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Bracketed:
-    """Parts between brackets, behind what is called or subscripted."""
+    """Parts in brackets, after the called or subscripted expression."""
 
     head: Expression
     parts: tuple[Expression, ...]
@@ -71,7 +71,7 @@ def subscript(base: Expression, *parts: Expression) -> Bracketed:
 
 
 def optional(expression: Expression) -> Expression:
-    """``expression | None``; anything goes is None already."""
+    """``expression | None``. ``Any`` already includes ``None``."""
     if expression == ANY:
         return expression
     return Either((*(expression.parts if isinstance(expression, Either) else (expression,)), NONE))
@@ -120,13 +120,13 @@ def flat(expression: Expression) -> str:
 
 
 def laid(expression: Expression, *, indent: int, column: int, tail: int = 0) -> str:
-    """The text, broken where it does not fit: each part between brackets has a line of its own then.
+    """The text, broken if it does not fit. Each part in brackets then has its own line.
 
     Args:
-        expression: What to write.
+        expression: The expression to write.
         indent: The indentation of the line that it begins on.
-        column: Where on that line it begins.
-        tail: The length of what follows its last line.
+        column: The column at which it begins.
+        tail: The length of the text after its last line.
     """
     return layout.broken(_nodes(expression), indent=indent, column=column, tail=tail)
 
@@ -140,7 +140,7 @@ def _nodes(expression: Expression) -> layout.Nodes:
         case Either(parts):
             return tuple(node for part in parts for node in (layout.OR, *_nodes(part)))[1:]
         case Bracketed(head, parts, brackets):
-            # One part in square brackets behind a name is a subscript, where a comma would make a tuple.
+            # One part in square brackets after a name is a subscript. A trailing comma would make it a tuple.
             comma = "" if brackets == "[]" and len(parts) == 1 and head != NOTHING else ","
             return (*_nodes(head), layout.Brackets(brackets, tuple(_nodes(part) for part in parts), comma))
 

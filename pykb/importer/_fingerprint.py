@@ -1,4 +1,4 @@
-"""Equality of schemas, whole trees compared as one number."""
+"""Compares schemas for equality: one number for each whole tree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 Schema = Mapping[str, object]
 
-# What a field says about its value, whatever the value's type: it stays with the field, not with a class.
+# Keywords of any type that describe a field's value. They belong to the field and not to a class.
 OF_THE_USE = frozenset({"default", "description", "example", "externalDocs", "nullable", "title"})
 _PARTS = ("items", "additionalProperties")
 
@@ -16,7 +16,7 @@ class Fingerprints:
     """Gives equal schemas equal numbers.
 
     Args:
-        described: Whether descriptions count; they do not where built-in types are compared.
+        described: Whether descriptions count. They do not when built-in types are compared.
     """
 
     def __init__(self, *, described: bool) -> None:
@@ -25,7 +25,7 @@ class Fingerprints:
         self._own: dict[int, tuple[Schema, int]] = {}
 
     def of_class(self, schema: Schema) -> int:
-        """The number of a schema without what belongs to the field that has it."""
+        """The number of a schema without the keywords that belong to its field."""
         found = self._own.get(id(schema))
         if found is None:
             found = self._own[id(schema)] = (schema, self._number(schema, OF_THE_USE))

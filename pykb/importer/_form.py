@@ -1,4 +1,4 @@
-"""What a CustomResourceDefinition may hold where, as far as an import reads it: apiextensions.k8s.io/v1."""
+"""The form of the parts of a CustomResourceDefinition that an import reads. Source: apiextensions.k8s.io/v1."""
 
 from __future__ import annotations
 

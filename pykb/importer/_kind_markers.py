@@ -1,4 +1,4 @@
-"""What a CRD says beyond its schemas, as markers above the class of a kind."""
+"""Writes the markers above the class of a kind: everything in a CRD outside of its schemas."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pykb.meta.plural import pluralize
 
 
 def kind_markers(definition: Definition, version: Version, *, is_first: bool) -> list[str]:
-    """The comment lines above a class, in the order in which people write them.
+    """The comment lines above a class, in the usual order.
 
     Args:
         definition: The CRD.
         version: The version that the class is for.
-        is_first: Whether it is the one that carries the CRD's own annotations and labels.
+        is_first: Whether this version has the CRD's annotations and labels.
     """
     found: list[str] = []
     spec = version.spec
@@ -43,7 +43,7 @@ def kind_markers(definition: Definition, version: Version, *, is_first: bool) ->
 
 
 def quoted(text: str) -> str:
-    """A text as markers write it, by Go's rules."""
+    """A text quoted by Go's rules, as in markers."""
     if "`" not in text and text.isprintable() and ('"' in text or "\\" in text):
         return f"`{text}`"
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')

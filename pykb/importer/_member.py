@@ -1,4 +1,4 @@
-"""Properties as fields of a class: annotation, default, docstring."""
+"""Writes properties as fields of a class: annotation, default, docstring."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ class Member:
 
     @property
     def is_left_out(self) -> bool:
-        """Whether it is `None` unless it is set, and nothing else is said about it."""
+        """Whether its default is `None` and its type includes `None`."""
         return self.default == NONE and isinstance(self.annotation, Either)
 
     def made_by(self, factory: Expression) -> Member:
-        """The field with another default, never `None`."""
+        """The field with a default factory, and without `None`."""
         parts = self.annotation.parts[:-1] if isinstance(self.annotation, Either) else (self.annotation,)
         annotation = parts[0] if len(parts) == 1 else Either(parts)
         return replace(self, annotation=annotation, default=factory)
 
     def lines(self) -> list[str]:
-        """Its source."""
+        """The source lines."""
         pad = " " * _INDENT
         head = f"{pad}{self.attribute}: "
         default = "" if self.default is None else f" = {flat(self.default)}"
@@ -76,7 +76,7 @@ class Member:
         return f"{head}(\n{' ' * inner}{text}\n{pad}){default}"
 
     def names(self) -> list[Name]:
-        """What has to be imported for it."""
+        """The names to import for it."""
         found = list(names(self.annotation))
         return found + (list(names(self.default)) if self.default is not None else [])
 
@@ -86,8 +86,8 @@ def spell_member(speller: Speller, attribute: str, name: str, schema: Schema, *,
 
     Args:
         speller: Writes the type.
-        attribute: What it is called in Python.
-        name: What it is called on the wire.
+        attribute: Its name in Python.
+        name: Its name on the wire.
         schema: Its schema.
         required: Whether it must be there.
     """
@@ -105,7 +105,7 @@ def spell_member(speller: Speller, attribute: str, name: str, schema: Schema, *,
     markers: tuple[str, ...] = ()
     base = spelled.type
     if "default" in schema and required:
-        markers = ("# +required",)  # the server fills it in before it looks; in Python it can be left out
+        markers = ("# +required",)  # optional in Python: the server fills it in before validation
     if default is None and (not required or "default" in schema):
         base, default = optional(base), NONE
     elif nullable:
@@ -114,7 +114,7 @@ def spell_member(speller: Speller, attribute: str, name: str, schema: Schema, *,
 
 
 def _texts(speller: Speller, schema: Schema, metadata: list[Expression]) -> str | None:
-    """The docstring; what no docstring can carry goes into the metadata."""
+    """The docstring. Texts that a docstring cannot hold go into the metadata."""
     arguments: dict[str, Expression] = {}
     if schema.get("title"):
         arguments["title"] = literal(schema["title"])
@@ -138,7 +138,7 @@ def _texts(speller: Speller, schema: Schema, metadata: list[Expression]) -> str 
 
 
 def _python_default(schema: Schema) -> Expression | None:
-    """A default that Python has as well; ``None`` where only the server can fill it in."""
+    """The default in Python; ``None`` when only the server can fill it in."""
     value = schema.get("default")
     if schema.get("x-kubernetes-int-or-string"):
         if schema.get("pattern") == QUANTITY_PATTERN:

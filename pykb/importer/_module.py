@@ -1,4 +1,4 @@
-"""A module of types: all kinds of one group and version."""
+"""Writes a module of types: all kinds of one group and version."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Class:
         return out
 
     def names(self) -> list[Name]:
-        """What has to be imported for it."""
+        """The names to import for it."""
         found = [name for expression in self.annotations for name in names(expression)]
         found += [name for member in self.members for name in member.names()]
         return found + ([api("annotate")] if self.annotations else [])
@@ -133,7 +133,7 @@ def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
 
 
 def _status(member: Member, speller: Speller, schema: Mapping[str, Any]) -> Member:
-    """A status that can be made with nothing is there from the start: ``obj.status.phase = ...`` type-checks."""
+    """Give a status without required fields a default, so that ``obj.status.phase = ...`` type-checks."""
     status = schema.get("properties", {}).get("status")
     if member.attribute != "status" or status is None or not member.is_left_out:
         return member
@@ -150,4 +150,6 @@ def _imports(needed: Iterable[Name]) -> str:
 
 
 _SHORTEST = 79
-"""Imports up to it stand on one line in any project; longer ones are laid out so that no sorter joins them."""
+"""The length up to which imports stay on one line in any project. Longer ones are
+written so that no sorter joins them.
+"""

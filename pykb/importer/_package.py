@@ -1,4 +1,4 @@
-"""The files of an import: one module for each version of each API group, and what marks them as ours."""
+"""The files of an import: one module per version of an API group, with a mark that pykb wrote them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _GROUP = re.compile(r'^GROUP_VERSION = GroupVersion\("(?P<group>[^"]*)"', re.MUL
 _KIND = re.compile(
     r'^class (?P<name>\w+)\(CustomResource, group_version=GROUP_VERSION(?:, kind="(?P<kind>\w+)")?\):$', re.MULTILINE
 )
-# Imported texts are as their authors wrote them.
+# Imported texts stay as their authors wrote them.
 _LENIENT = "# ruff: noqa: RUF100, D101, D205, D301, D403, D405, D410, D411, D412, D415, D416, RUF001, RUF002, RUF003\n"
 
 
@@ -75,12 +75,12 @@ def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -
 
 
 def sealed(text: str) -> str:
-    """The text with a line that tells later whether somebody edited it."""
+    """The text with a checksum line that later shows whether somebody edited it."""
     return f"{_header(_sum(text))}{text}"
 
 
 def is_untouched(text: str) -> bool:
-    """Whether a module is as an import wrote it."""
+    """Whether a module is unchanged since an import wrote it."""
     found = _CHECKSUM.match(text)
     return found is not None and text.startswith(_header(found["sum"])) and found["sum"] == _sum(_body(text))
 
@@ -119,7 +119,7 @@ def _sum(body: str) -> str:
 
 def needed_inits(output: str, files: Iterable[ModuleFile]) -> Mapping[str, str]:
     """The ``__init__.py`` files of the packages, by path."""
-    # The working directory itself is no package.
+    # The working directory itself is not a package.
     own = [] if output == "." else [output]
     folders = dict.fromkeys([*own, *(f"{output}/{file.path.rpartition('/')[0]}" for file in files)])
     return {f"{folder}/__init__.py": package_init(folder.removeprefix(output)) for folder in folders}

@@ -1,4 +1,4 @@
-"""Strings, numbers and int-or-string as Python types."""
+"""Writes strings, numbers and int-or-string as Python types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INTEGERS = {"int32": "Int32", "int64": "Int64"}
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """A type, what ``Annotated`` adds to it, and the keywords that the generator makes of both."""
+    """A type, its metadata in ``Annotated``, and the keywords that the generator makes of both."""
 
     type: Expression
     metadata: Metadata = ()
@@ -32,7 +32,7 @@ def api(name: str) -> Name:
 
 
 def annotated(base: Expression, *metadata: Expression) -> Expression:
-    """``Annotated[base, ...]``; the base alone when nothing is added."""
+    """``Annotated[base, ...]``; only the base when there is no metadata."""
     return subscript(Name("Annotated", "typing"), base, *metadata) if metadata else base
 
 
@@ -58,7 +58,7 @@ def _string(schema: Schema) -> Spelled:
     produces: dict[str, object] = {"type": "string"}
     values = schema.get("enum")
     if isinstance(values, list):
-        texts = [value for value in values if value is not None]  # null is one of them in a nullable choice
+        texts = [value for value in values if value is not None]  # a nullable enum contains null
         if texts and all(isinstance(value, str) for value in texts):
             constraints = _textual(schema, produces)
             return Spelled(_choice(texts), constraints, {**produces, "enum": texts})
@@ -101,7 +101,7 @@ def _textual(schema: Schema, produces: dict[str, object]) -> Metadata:
     keywords: dict[str, Expression] = {}
     for name, argument in _TEXTUAL.items():
         value = schema.get(name)
-        if value is not None and not (name == "minLength" and value == 0):  # which the generator leaves out
+        if value is not None and not (name == "minLength" and value == 0):  # the generator leaves out minLength 0
             keywords[argument] = literal(value)
             produces[name] = value
     return (call(api("Field"), **keywords),) if keywords else ()

@@ -1,4 +1,4 @@
-"""Schemas as Python types with all that they say."""
+"""Writes schemas as Python types with all their keywords."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Speller:
     shapes: Shapes
 
     def value(self, schema: Schema) -> Spelled:
-        """The type of a value, without what belongs to the field that has it."""
+        """The type of a value, without the keywords that belong to its field."""
         found = self._named(schema) or spell_scalar(schema) or self._container(schema)
         if found is None:
             return _raw(schema)
@@ -38,8 +38,8 @@ class Speller:
         shape = self.shapes.of(schema) if is_struct(schema) else None
         own = {k: v for k, v in schema.items() if k in OF_THE_USE - {"nullable"}}
         if self.shapes.builtin(schema) or (shape is not None and own.get("description") == shape.doc):
-            own.pop("description", None)  # none of Kubernetes' prose is carried along
-        if isinstance(own.get("description"), str):  # an element has no docstring
+            own.pop("description", None)  # descriptions of built-in types are not copied
+        if isinstance(own.get("description"), str):  # an element cannot have a docstring
             metadata = (*metadata, call(api("Field"), description=literal(own.pop("description"))))
         if own:
             metadata = (*metadata, call(api("SchemaPatch"), literal(own)))
@@ -50,11 +50,11 @@ class Speller:
         return annotated(base, *metadata)
 
     def class_annotations(self, schema: Schema, patch: Mapping[str, object] | None = None) -> tuple[Expression, ...]:
-        """What `annotate` says about a class.
+        """The arguments of `annotate` for a class.
 
         Args:
-            schema: The object that the class stands for.
-            patch: What else differs from the schema of the class.
+            schema: The object schema of the class.
+            patch: Other differences from the schema of the class.
         """
         patched = dict(patch or {})
         required = schema.get("required")
@@ -65,7 +65,7 @@ class Speller:
     def _named(self, schema: Schema) -> Spelled | None:
         if not is_struct(schema):
             return None
-        # All keywords of a class are said on the class; a built-in type was found because they are all equal.
+        # The class itself has all its keywords. A built-in type was chosen because all keywords are equal.
         everything = {k: v for k, v in schema.items() if k not in _PARTS | OF_THE_USE}
         known = self.shapes.builtin(schema)
         if known is not None:
@@ -86,7 +86,7 @@ class Speller:
         text = Name("str")
         if isinstance(values, Mapping):
             element = self.element(values)
-            if element == ANY:  # `dict[str, Any]` is an object whose fields are kept
+            if element == ANY:  # `dict[str, Any]` is an object that keeps unknown fields
                 element = annotated(element, call(api("PreserveUnknown")))
             return Spelled(subscript(Name("dict"), text, element), (), {"type": "object"})
         anything = subscript(Name("dict"), text, ANY)
@@ -97,7 +97,7 @@ class Speller:
 
 
 def _with_the_rest(schema: Schema, found: Spelled, patch: Mapping[str, object] | None = None) -> Spelled:
-    """The type with annotations for every keyword that does not follow from it yet."""
+    """Add annotations for every keyword that the type does not give yet."""
     produces = dict(found.produces)
     metadata = list(found.metadata)
     metadata += _rules(schema, produces)
@@ -149,7 +149,7 @@ def _topology(schema: Schema, produces: dict[str, object]) -> Iterable[Expressio
 
 def _sizes(schema: Schema, produces: dict[str, object]) -> Iterable[Expression]:
     if schema.get("properties"):
-        return []  # the length of a class means nothing to Python
+        return []  # Python ignores the length of a class
     sizes = _SIZES.get(str(schema.get("type")))
     if sizes is None:
         return []

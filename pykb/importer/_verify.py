@@ -1,4 +1,4 @@
-"""The proof of an import: the types that it made are given to the generator, and the CRDs compared."""
+"""Verifies an import: generates CRDs from the new types and compares them with the imported ones."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _SHOWN = 5
 
 
 def verify(definitions: Iterable[Definition], files: Iterable[ModuleFile], diagnostics: Diagnostics) -> None:
-    """Say, CRD by CRD, what the types would not give back.
+    """Report the details of each CRD that the types do not reproduce.
 
     Args:
-        definitions: What was imported.
-        files: The modules made of it.
+        definitions: The imported CRDs.
+        files: The modules made from them.
         diagnostics: Gets one warning for each detail.
     """
     generated = regenerate(files, diagnostics)
@@ -59,7 +59,7 @@ def regenerate(files: Iterable[ModuleFile], diagnostics: Diagnostics) -> dict[st
             (root / path).write_text(text, encoding="utf-8", newline="\n")
         options = GenerateOptions(root, ("crd",), (_PACKAGE,), allow_dangerous_types=True)
         result = generate(options)
-    # The server that has the CRD may be more lenient than our generator: that is no reason to have no types.
+    # The CRD's API server may be more lenient than pykb's generator. The types are still useful.
     refused = [found for found in result.diagnostics if found.severity is Severity.ERROR]
     diagnostics.extend(replace(found, severity=Severity.WARNING, span=None, labels=()) for found in refused)
     documents = [document for artifact in result.artifacts.get("crd", ()) for document in artifact.documents]

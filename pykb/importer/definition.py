@@ -1,4 +1,4 @@
-"""A CustomResourceDefinition as far as an import needs it, and what must be true of it."""
+"""Reads and checks the parts of a CustomResourceDefinition that an import needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pykb.importer._form import DEFINITION
 from pykb.importer.source import Document
 
 KIND = "CustomResourceDefinition"
-# Written by tools, never by people; the next tool writes them again.
+# Tools write these, and write them again after the import.
 _TOOLS = ("controller-gen.kubebuilder.io/version", "kubectl.kubernetes.io/last-applied-configuration")
 _EMPTY_IS_NOTHING = frozenset({"properties", "required", "description"})
 _FLAGS = frozenset(
@@ -25,7 +25,7 @@ _FLAGS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One version of a kind, as it stands in the manifest."""
+    """One version of a kind, as in the manifest."""
 
     name: str
     schema: Mapping[str, Any]
@@ -50,7 +50,7 @@ class Definition:
 
 
 def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) -> list[Definition]:
-    """The CRDs among documents, by name; other objects are left out, with a finding where nothing else is there."""
+    """Find the CRDs among documents, sorted by name. Reports documents without any CRD."""
     found: dict[str, Definition] = {}
     others: dict[str, list[str]] = {}
     seen: set[str] = set()
@@ -88,12 +88,12 @@ def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) ->
 
 
 def _objects(content: object) -> list[Mapping[str, Any]]:
-    """The object of a document, or those of a list."""
+    """The object of a document, or the items of a list."""
     if not isinstance(content, Mapping):
         return [{}]
     items = content.get("items")
     if str(content.get("kind") or "").endswith("List") and isinstance(items, list):
-        # In the API server's own lists the items have no kind.
+        # Items in the API server's lists have no kind.
         kind = str(content["kind"]).removesuffix("List")
         own = {} if kind == "" else {"kind": kind, "apiVersion": content.get("apiVersion")}
         return [{**own, **item} if isinstance(item, Mapping) else {} for item in items]
@@ -157,7 +157,7 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
 
 
 def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema without keywords that say nothing, and that the API server drops: null, empty and false ones."""
+    """A schema without null, empty and false keywords. They have no effect, and the API server drops them."""
     out: dict[str, Any] = {}
     for name, value in schema.items():
         if name == "default":

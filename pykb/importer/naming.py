@@ -1,4 +1,4 @@
-"""Names for Python: attributes from wire names, classes from the paths of fields, folders from API groups."""
+"""Chooses Python names: attributes from wire names, classes from paths of fields, folders from API groups."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from functools import cache
 from pykb.api.names import to_camel, to_snake, words
 from pykb.meta.plural import pluralize
 
-# Names that an annotation of the same class body may mention.
+# Names that annotations in the same class body may use.
 _IN_ANNOTATIONS = frozenset({"bool", "bytes", "date", "datetime", "dict", "float", "int", "list", "str"})
 _UNCHANGED = frozenset({"data", "https", "kubernetes", "media", "news", "series", "species"})
 _IRREGULAR = {"caches": "cache", "children": "child", "indices": "index", "people": "person", "vertices": "vertex"}
 
 
 def attribute_name(wire_name: str, taken: Iterable[str] = ()) -> str:
-    """The attribute for a wire name, unlike all that a ``Struct`` has already.
+    """The attribute for a wire name. Avoids the names that every ``Struct`` has.
 
     >>> attribute_name("hostIP"), attribute_name("from"), attribute_name("copy"), attribute_name("$ref")
     ('host_ip', 'from_', 'copy_', 'ref')
@@ -38,7 +38,7 @@ def attribute_name(wire_name: str, taken: Iterable[str] = ()) -> str:
 
 
 def needs_wire(attribute: str, wire_name: str) -> bool:
-    """Whether the attribute's wire name has to be said."""
+    """Whether the attribute needs an explicit wire name."""
     return to_camel(attribute) != wire_name
 
 
@@ -50,7 +50,7 @@ def _reserved() -> frozenset[str]:
 
 
 def singular(word: str) -> str:
-    """The singular of a plural; other words as they are.
+    """The singular of a plural. Other words are unchanged.
 
     >>> [singular(w) for w in ("containers", "policies", "addresses", "databases", "status", "IPs", "matches")]
     ['container', 'policy', 'address', 'database', 'status', 'IP', 'match']
@@ -95,14 +95,14 @@ def version_module(version: str) -> str:
 
 
 def choose_names(paths: Sequence[Sequence[str]], reserved: Iterable[str]) -> list[str]:
-    """A name for each class: the shortest end of its path that no other class has.
+    """Choose a name for each class: the shortest unique end of its path.
 
     Args:
-        paths: For each class the words from the kind down to the field; the kind's own name is the first.
+        paths: For each class, the words from the kind's name down to the field.
         reserved: Names that are taken.
     """
     taken = {*reserved, *dir(builtins)}
-    lengths = [2 if len(path) == 2 else 1 for path in paths]  # `Kind.spec` is KindSpec, never Spec
+    lengths = [2 if len(path) == 2 else 1 for path in paths]  # `Kind.spec` becomes KindSpec and not Spec
 
     def candidate(index: int) -> str:
         return "".join(paths[index][-lengths[index] :])

@@ -1,4 +1,4 @@
-"""An import as a plan: what would be written, and what stands in the way."""
+"""Plans an import: the files to write, and what prevents it."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def plan_import(
     force: bool,
     diagnostics: Diagnostics,
 ) -> Plan | None:
-    """The plan of an import; ``None`` when something is wrong, which is then said.
+    """Plan an import. Returns ``None`` and reports it when something is wrong.
 
-    A module that an earlier import made is replaced; one that somebody edited since only with ``force``.
+    Replaces a module of an earlier import. If somebody has edited it, this needs ``force``.
 
     Args:
         definitions: The CRDs.
-        root: The project, or the working directory where there is none.
+        root: The project, or the working directory outside of a project.
         output: The folder of the package, relative to it.
-        force: Whether edited files are written over (a copy is kept).
+        force: Whether to overwrite edited files. A copy is kept.
         diagnostics: Gets the findings.
     """
     name = PurePosixPath(output).name
@@ -81,13 +81,13 @@ def plan_import(
 
 
 def _package(root: Path) -> PurePosixPath:
-    """The package of the project; a name for one where there is none."""
+    """The package of the project, or a default name outside of a project."""
     package = next((path.parent.name for path in sorted(root.glob("*/__init__.py")) if path.parent.name != "tests"), "")
     return PurePosixPath(package or "vendor")
 
 
 def _check_replaced(path: str, old: str, file: ModuleFile, diagnostics: Diagnostics) -> bool:
-    """Whether an import may replace a module, as far as its kinds are concerned."""
+    """Whether the kinds of a module allow an import to replace it."""
     group = group_of(old)
     if group is not None and group != file.group:
         diagnostics.add(

@@ -1,4 +1,4 @@
-"""Which parts of a schema become classes, which of them are one, and what they are called."""
+"""Decides which parts of a schema become classes, which share a class, and the names of the classes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Recognise = Callable[[Schema, Sequence[str]], type[Struct] | None]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One field on the way from a kind to a part of its schema."""
+    """One field on the path from a kind to a part of its schema."""
 
     name: str
     one_of_many: bool = False
@@ -35,25 +35,25 @@ class Occurrence:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What its class would be called: after its field, and after its kind where it is a part of one."""
+        """The words of its class name: from its field, and from its kind for a direct part of one."""
         steps = self.path if len(self.path) == 2 else self.path[-1:]
         return tuple(word for step in steps for word in words(class_word(step.name, one_of_many=step.one_of_many)))
 
     def ends_as(self, other: Occurrence) -> bool:
-        """Whether its name ends with that of another, or it is what a kind has under the same name."""
+        """Whether its name ends with the other's. The reverse also counts if the other is a direct part of a kind."""
         mine, theirs = self.words, other.words
         return mine[-len(theirs) :] == theirs or (len(other.path) == 2 and theirs[-len(mine) :] == mine)
 
 
 @dataclass(slots=True)
 class Shape:
-    """A class to be: one part of a schema, wherever it occurs.
+    """A class to write: one part of a schema with all its occurrences.
 
     Attributes:
         schema: Its first occurrence.
-        path: The way to the occurrence that it is named after.
-        field_texts: What fields of this type say about it.
-        inner_texts: What it says where it is an element of a list or map, with no field of its own.
+        path: The path to the occurrence that gives it its name.
+        field_texts: The descriptions in fields of this type.
+        inner_texts: The descriptions in elements of lists or maps, which are not fields.
         name: The name of the class.
         doc: Its docstring.
     """
@@ -67,21 +67,21 @@ class Shape:
 
 
 def kind_class(kind: str) -> str:
-    """The class of a kind: its name, capitalised as Python's are, and unlike what a module of types imports."""
+    """The class name of a kind, in Python's spelling and different from all imported names."""
     name = kind[:1].upper() + kind[1:]
     return f"{name}Kind" if name in reserved_names() else name
 
 
 @cache
 def reserved_names() -> frozenset[str]:
-    """Names that a module of types imports or finds in every module."""
+    """Names that a module of types imports, and Python's built-in names."""
     from pykb import api
 
     return frozenset([*api.__all__, *dir(builtins), "Annotated", "Any", "GROUP_VERSION", "Literal", "ObjectMeta"])
 
 
 def is_struct(schema: Schema) -> bool:
-    """Whether a schema becomes a class: an object with fields, or one without any content."""
+    """Whether a schema becomes a class: an object with fields, or an empty object."""
     if schema.get("type") != "object" or "additionalProperties" in schema:
         return False
     return bool(schema.get("properties")) or not schema.get("x-kubernetes-preserve-unknown-fields")
@@ -104,11 +104,11 @@ class Shapes:
         self._count = 0
         self._shapes: dict[int, Shape] = {}
         self._builtin: dict[int, type[Struct]] = {}
-        self._modules: dict[str, str] = {}  # of built-in types in use, by their names
+        self._modules: dict[str, str] = {}  # modules of the built-in types in use, by type name
         self.ordered: list[Shape] = []
 
     def add_kind(self, kind: str, schema: Schema) -> None:
-        """Gather the classes of a kind."""
+        """Collect the classes of a kind."""
         for name, prop in children(schema).items():
             if name not in {"apiVersion", "kind", "metadata"}:
                 self._visit(prop, (Step(kind), Step(name)), of_field=True)
@@ -122,7 +122,7 @@ class Shapes:
         return self._builtin.get(id(schema))
 
     def finish(self) -> None:
-        """Decide classes, names and docstrings, when all kinds are there."""
+        """Decide on classes, names and docstrings. Call it after all kinds were added."""
         made = [found for alike in self._found.values() for found in self._classes(alike)]
         self.ordered = [shape for _, shape in sorted(made, key=lambda each: each[0])]
         paths = [[class_word(s.name, one_of_many=s.one_of_many) for s in shape.path] for shape in self.ordered]
@@ -150,10 +150,10 @@ class Shapes:
         self._count += 1
 
     def _classes(self, alike: Sequence[Occurrence]) -> Iterator[tuple[int, Shape]]:
-        """The classes of parts with one schema, each with its place among all.
+        """The classes for parts with the same schema, each with its position among all.
 
-        Parts are of one class where the name of one ends with the name of the other: `proxy` and `httpProxy`. A class
-        that is named after a field means that field to whoever reads it, so `tlas` are no `ExtVar`.
+        Parts share a class when the name of one ends with the name of the other, like `proxy` and `httpProxy`. Readers
+        expect a class named after a field to be about that field, so `tlas` do not become `ExtVar`.
         """
         made: list[tuple[Occurrence, Shape]] = []
         for found in sorted(alike, key=lambda each: (len(each.path) > 2, len(each.words), each.number)):
@@ -171,7 +171,7 @@ class Shapes:
             texts.append(text if isinstance(text, str) else None)
         for _, shape in made:
             first = firsts[id(shape)]
-            shape.schema = first.schema  # what it is made of stands above it
+            shape.schema = first.schema  # classes that it uses are written above it
             yield first.number, shape
 
     def _is_builtin(self, schema: Schema, path: tuple[Step, ...]) -> bool:
@@ -179,13 +179,13 @@ class Shapes:
         if known is None or known.__name__ in self._kinds:
             return False
         if self._modules.setdefault(known.__name__, known.__module__) != known.__module__:
-            return False  # another type of this name is in use already
+            return False  # another type with this name is already in use
         self._builtin[id(schema)] = known
         return True
 
 
 def _docstring(shape: Shape) -> str | None:
-    """The description that holds wherever no field says another one."""
+    """The description for all places where no field has its own."""
     texts = [*shape.inner_texts, *shape.field_texts]
     if None in texts:
         return None

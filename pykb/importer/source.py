@@ -1,4 +1,4 @@
-"""Where CRDs come from: files, folders, standard input, a cluster."""
+"""Reads CRDs from files, folders, standard input or a cluster."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLUSTER = "cluster://"
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document, and where it begins."""
+    """One YAML document, and where it begins."""
 
     content: object
     origin: str
@@ -36,12 +36,12 @@ class Document:
 def read_sources(
     sources: Iterable[str], *, stdin: str, kubectl: Kubectl | None, diagnostics: Diagnostics
 ) -> list[Document]:
-    """All documents of all sources.
+    """Read all documents of all sources.
 
     Args:
         sources: Paths, ``-``, ``cluster://NAME``.
-        stdin: What ``-`` stands for.
-        kubectl: The way to the cluster, when a source names it.
+        stdin: The content of ``-``.
+        kubectl: Runs kubectl, for sources in a cluster.
         diagnostics: Gets what cannot be read.
 
     Raises:
@@ -60,7 +60,7 @@ def read_sources(
 
 
 def parse(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
-    """The documents of a YAML stream; empty ones are left out."""
+    """Parse the documents of a YAML stream, without empty ones."""
     documents: list[Document] = []
     try:
         documents.extend(
@@ -80,7 +80,7 @@ def _from_path(path: Path, diagnostics: Diagnostics) -> list[Document]:
         if not files:
             diagnostics.add(SOURCE_MISSING.at(None, f"the folder `{path}` has no YAML and no JSON files"))
         documents = [document for file in files for document in _read(file, diagnostics)]
-        # A folder of manifests has other objects, too; they are none of ours.
+        # A folder of manifests also has other objects, which are ignored.
         crds = list(_with_crds(documents))
         return crds or documents
     return _read(path, diagnostics)
@@ -112,7 +112,7 @@ def _read(path: Path, diagnostics: Diagnostics) -> list[Document]:
 
 
 def _documents(text: str, origin: str, diagnostics: Diagnostics) -> list[Document]:
-    """The documents of a source that must have some."""
+    """Parse the documents of a source that must not be empty."""
     own = Diagnostics()
     documents = parse(text, origin, own)
     if not documents and not own.has_errors:
@@ -122,7 +122,7 @@ def _documents(text: str, origin: str, diagnostics: Diagnostics) -> list[Documen
 
 
 def _from_cluster(name: str, kubectl: Kubectl, diagnostics: Diagnostics) -> list[Document]:
-    """CRDs that the cluster has: one by its name, all of a group, or all."""
+    """Read CRDs from the cluster: one by name, all of a group, or all."""
     answer = kubectl.attempt("get", "customresourcedefinitions", "--output=json", "--request-timeout=1m")
     if not answer.ok:
         diagnostics.add(_unanswered(name, answer, kubectl))
@@ -147,7 +147,7 @@ def _from_cluster(name: str, kubectl: Kubectl, diagnostics: Diagnostics) -> list
 
 
 def _unanswered(name: str, answer: Finished, kubectl: Kubectl) -> Diagnostic:
-    """Why there are no CRDs: kubectl's last line, without its log of attempts."""
+    """The finding for a failed kubectl: its last line, without its log of attempts."""
     said = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
     reason = (
         said[-1].removeprefix("error: ").removeprefix("Error in configuration: ") if said else "kubectl says no more"

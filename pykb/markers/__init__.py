@@ -1,1 +1,1 @@
-"""The annotation language: comments such as ``# +kubebuilder:default=1``, read without importing user code."""
+"""Reads markers, comments such as ``# +kubebuilder:default=1``, without importing user code."""

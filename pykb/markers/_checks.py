@@ -1,4 +1,4 @@
-"""Whether a value that was read is one that its argument allows."""
+"""Checks whether an argument allows a value."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pykb.markers.definition import ArgumentDefinition, ValueKind
 
 
 def check_value(argument: ArgumentDefinition, value: object, text: str, start: int, end: int) -> Problem | None:
-    """The first thing that is wrong with a value of the right type, or ``None``.
+    """Find the first problem of a value of the right type, or ``None``.
 
     Args:
-        argument: What the marker takes there.
-        value: What was read.
+        argument: The argument's definition.
+        value: The value that was read.
         text: The text of the marker.
         start: Offset of the value in it.
         end: Offset after the value.

@@ -1,8 +1,8 @@
-"""The comments of a Python file: blocks of comment lines, and those at the ends of lines of code.
+"""Finds the comments of a Python file: blocks of comment lines, and comments after code.
 
-One pass of a regular expression over strings and comments, several times faster than ``tokenize``: it must run over
-whole source trees for every RBAC marker. Where f-strings nest quotes in ways that it cannot follow (Python 3.12), the
-caller checks the few comments that matter with :func:`is_comment`.
+One pass of a regular expression finds strings and comments. It is several times faster than ``tokenize``, which
+matters because the search for RBAC markers covers whole source trees. It cannot follow all nested quotes in f-strings
+(Python 3.12). The caller checks the few comments that matter with :func:`is_comment`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 MARKER_LIKE = re.compile(r"#:?[ \t]*(?:\+[ \t]*\w|(?:kubebuilder|k8s):\w)")
-"""Found in every file that can have a marker: the cheap test that most files of a tree fail."""
+"""A text that every file with a marker contains. Most files of a tree fail this cheap test."""
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _STRING_OR_COMMENT = re.compile(
@@ -31,7 +31,7 @@ _STRING_OR_COMMENT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """One comment: its 1-based place (of the ``#``) and its text after the ``#``."""
+    """A comment: the 1-based place of its ``#``, and the text after it."""
 
     line: int
     column: int
@@ -40,14 +40,14 @@ class Comment:
 
     @property
     def marker_offset(self) -> int | None:
-        """How many characters after the ``#`` a plus sign stands, if it is the first thing there."""
+        """The offset of the plus sign after the ``#``, if no other text is before it."""
         stripped = self.text.lstrip()
         return len(self.text) - len(stripped) if stripped.startswith("+") else None
 
 
 @dataclass(frozen=True, slots=True)
 class CommentBlock:
-    """Comment lines directly below each other, in the same column."""
+    """Consecutive comment lines in the same column."""
 
     comments: tuple[Comment, ...]
 
@@ -81,7 +81,7 @@ class Comments:
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines as Python counts them: ``str.splitlines`` also breaks at characters that end no line of source."""
+    """Split a text into Python's source lines. ``str.splitlines`` also splits at other characters."""
     return _LINE_END.split(text)
 
 
@@ -114,7 +114,7 @@ def _blocks(comments: list[Comment]) -> tuple[CommentBlock, ...]:
 
 
 def is_comment(text: str, comment: Comment) -> bool:
-    """Whether Python's own tokenizer sees a comment there; for the rare lines where it is worth its price."""
+    """Whether Python's tokenizer finds a comment there. Slow, so only for lines where it matters."""
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT and token.start == (comment.line, comment.column - 1):

@@ -1,4 +1,4 @@
-"""The declarations of a Python file that markers can describe, out of its syntax tree."""
+"""Finds the declarations in a Python file's syntax tree that markers can describe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Columns:
-    """Turns the columns of ``ast`` (UTF-8 bytes from 0) into those of spans (characters from 1)."""
+    """Converts columns of ``ast`` (UTF-8 bytes from 0) to those of spans (characters from 1)."""
 
     def __init__(self, text: str, path: str) -> None:
         self._path = path
@@ -43,14 +43,14 @@ class Columns:
         )
 
     def name_span(self, node: ast.ClassDef) -> Span:
-        """The span of the name of a class: ``ast`` has none, but it follows the keyword."""
+        """The span of a class's name. ``ast`` does not have it, but the name follows the keyword."""
         column = self.column(node.lineno, node.col_offset) + len("class ")
         return Span(self._path, node.lineno, column, node.lineno, column + len(node.name))
 
 
 @dataclass(slots=True)
 class FieldNode:
-    """An annotated attribute: where it starts, its docstring, and the number of the statements it stands among."""
+    """An annotated attribute: where it starts, its docstring, and the number of its block of statements."""
 
     name: str
     line: int
@@ -81,7 +81,7 @@ class TypeNode:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The lines of a class or function, for messages about comments that stand on nothing."""
+    """The lines of a class or function, for messages about comments that describe nothing."""
 
     first_line: int
     last_line: int
@@ -218,7 +218,7 @@ def _alias_of(node: ast.stmt) -> tuple[ast.Name, ast.expr, TypeKind] | None:
         return None
     name, value = getattr(node, "name", None), getattr(node, "value", None)
     if type(node).__name__ == "TypeAlias" and isinstance(name, ast.Name) and isinstance(value, ast.expr):
-        return name, value, TypeKind.ALIAS  # `type X = ...`, whose node class Python 3.11 does not have
+        return name, value, TypeKind.ALIAS  # `type X = ...`; Python 3.11 does not have its node class
     return None
 
 
@@ -231,7 +231,7 @@ def _looks_like_types(node: ast.expr) -> bool:
 
 
 def _field_keywords(node: ast.AnnAssign) -> Iterator[ast.keyword]:
-    """The keyword arguments of ``Field(...)``: of the one assigned, then of those in ``Annotated``."""
+    """The keyword arguments of ``Field(...)``: first of the assigned one, then of those in ``Annotated``."""
     annotation = node.annotation
     calls: list[ast.expr | None] = [node.value]
     if isinstance(annotation, ast.Subscript) and _last_name(annotation.value) == "Annotated":
@@ -254,7 +254,7 @@ def _docstring(node: ast.stmt) -> str | None:
 
 
 def _blocks(node: ast.stmt) -> Iterator[Sequence[ast.stmt]]:
-    """The statement lists inside a compound statement that opens no scope of its own."""
+    """The statement lists inside a compound statement that does not open a scope."""
     if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         return
     for attribute in ("body", "orelse", "finalbody"):

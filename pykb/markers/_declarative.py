@@ -1,4 +1,4 @@
-"""The grammar of ``+k8s:`` tags: ``name(arguments)=value  # comment``, values may be tags themselves.
+"""The grammar of ``+k8s:`` tags: ``name(arguments)=value  # comment``. A value may be a tag.
 
 Grammar: ``name ["(" [value | name ":" value {"," name ":" value}] ")"] ["=" value | "=+" tag] ["#" comment]``. Values
 are names, quoted strings, integers (decimal, hexadecimal, octal, binary) and booleans.
@@ -26,20 +26,20 @@ _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?
 _COMMENT = re.compile(r"\s*(#.*)?$", re.DOTALL)
 
 NestedTag = Callable[[int], tuple[object, int]]
-"""Reads the tag at an offset; gives the marker (``None`` when it is wrong, after reporting) and where it ends."""
+"""Reads the tag at an offset. Returns the marker (``None`` when it is wrong and was reported) and where it ends."""
 
 
 def parse_tag(definition: MarkerDefinition, text: str, start: int, nested: NestedTag) -> tuple[ParsedArguments, int]:
     """Read the arguments and the value of a tag.
 
     Args:
-        definition: What the tag is.
+        definition: The tag's definition.
         text: The marker's text.
         start: Offset after the tag's name.
-        nested: Reads a tag that is the value.
+        nested: Reads the tag that is the value.
 
     Returns:
-        What was read, and the offset after the tag's last character (without a trailing comment).
+        The arguments, and the offset after the tag's last character (without a trailing comment).
     """
     parsed = ParsedArguments()
     reader = _TagReader(definition, text, start, parsed)
@@ -198,7 +198,7 @@ class _TagReader:
         return value if kind in fits else str(value)
 
     def _raw_value(self) -> object:
-        """A value of whatever type it looks like; a comment after it is no part of it."""
+        """A value of the type that it looks like, without a comment after it."""
         start = self.position
         try:
             return self._scalar()
@@ -294,7 +294,7 @@ class _TagReader:
 
 
 def shifted(problem: Problem, offset: int) -> Problem:
-    """The same problem in a text that has ``offset`` more characters before it."""
+    """The same problem, moved by ``offset`` characters."""
     return replace(problem, start=problem.start + offset, end=problem.end + offset)
 
 

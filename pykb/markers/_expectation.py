@@ -1,4 +1,4 @@
-"""What a reader of values says when something else stands there than it expected."""
+"""The errors for text that is not the expected value."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pykb.markers._lexer import Lexer, Token, TokenKind
 from pykb.markers._problem import MarkerSyntaxError, Problem
 
 DELIMITERS = {"", ",", ";", "}"}
-"""What ends a bare value; the empty string is the end of the marker."""
+"""The characters that end a bare value. The empty string is the end of the marker."""
 
 
 def require_sound(token: Token) -> None:
-    """Raise what is wrong with a token, if anything is.
+    """Raise an error if a token is malformed.
 
     Raises:
-        MarkerSyntaxError: A quote is not closed, or a number not well-formed.
+        MarkerSyntaxError: A quote is not closed, or a number is malformed.
     """
     if token.flaw:
         raise MarkerSyntaxError(
@@ -23,7 +23,7 @@ def require_sound(token: Token) -> None:
 
 
 def expected(what: str, lexer: Lexer, start: int, token: Token) -> MarkerSyntaxError:
-    """An error that shows the whole word that stands where something else was expected."""
+    """An error that shows the whole word found in place of the expected value."""
     if token.kind is TokenKind.END:
         return MarkerSyntaxError(
             Problem(

@@ -1,4 +1,4 @@
-"""The type of a value that has none declared, guessed from its looks as controller-gen guesses."""
+"""Guesses the type of a value without a declared type, as controller-gen does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pykb.markers.definition import BOOLEAN, INTEGER, NUMBER, OBJECT, STRING, Va
 
 
 def guess_type(lexer: Lexer, *, lists: bool) -> ValueType:
-    """What a value without a declared type looks like; looks ahead without consuming anything."""
+    """Guess the type of the next value. Does not consume it."""
     if lists:
         item = guess_type(lexer, lists=False)
         ahead = lexer.fork()

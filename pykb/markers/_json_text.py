@@ -1,4 +1,4 @@
-"""JSON as the value of a marker: one text up to the end of the line."""
+"""Reads JSON as a marker's value: all text up to the end of the line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pykb.markers.definition import ValueType
 
 
 def read_json(lexer: Lexer, _: ValueType) -> object:
-    """Read all that is left as strict JSON."""
+    """Read the rest of the marker as strict JSON."""
     start, text = lexer.position, lexer.rest
     lexer.position = len(lexer.text)
     if text.strip().startswith("ref("):
@@ -30,7 +30,7 @@ def read_json(lexer: Lexer, _: ValueType) -> object:
             parse_float=_json_number,
             object_pairs_hook=_json_object,
         )
-        json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is JSON, but no text
+        json.dumps(value, ensure_ascii=False).encode()  # JSON allows half a surrogate pair, UTF-8 does not
     except (ValueError, RecursionError) as error:
         offset = error.pos if isinstance(error, json.JSONDecodeError) else 0
         where = start + min(offset, max(0, len(text) - 1))

@@ -1,7 +1,7 @@
-"""Marker text into tokens, by the rules of Go's ``text/scanner`` as controller-gen sets it up.
+"""Splits marker text into tokens, by the rules of Go's ``text/scanner`` with controller-gen's settings.
 
 Identifiers, integers, floats, ``"strings"`` and raw ``` `strings` ```; any other character is a token of its own.
-Comments and single-quoted text mean nothing: their characters are tokens like all others.
+Comments and single-quoted text have no special meaning. Their characters are ordinary tokens.
 Source of the rules: https://pkg.go.dev/text/scanner and https://go.dev/ref/spec#Lexical_elements
 """
 
@@ -31,7 +31,7 @@ _INTEGER = re.compile(r"0[xX][0-9a-fA-F_]*|0[oObB][0-9_]*|[0-9][0-9_]*")
 
 
 class TokenKind(Enum):
-    """What a token is."""
+    """The kind of a token."""
 
     END = "the end of the marker"
     IDENTIFIER = "a name"
@@ -43,7 +43,7 @@ class TokenKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token and where it stands in the text; ``flaw`` says what is wrong with it, if anything is."""
+    """A token and its place in the text. ``flaw`` says what is wrong with it, if anything is."""
 
     kind: TokenKind
     text: str
@@ -57,7 +57,7 @@ class Token:
 
 
 class Lexer:
-    """Reads tokens one by one; a copy at another position is how callers look ahead."""
+    """Reads tokens one by one. Callers look ahead with a copy (:meth:`fork`)."""
 
     __slots__ = ("position", "text")
 
@@ -74,18 +74,18 @@ class Lexer:
         return self.text[self.position : self.position + 1]
 
     def peek_past_blanks(self) -> str:
-        """Skip blanks and give the next character; empty at the end."""
+        """Skip blanks and return the next character; empty at the end."""
         while self.position < len(self.text) and self.text[self.position] in _BLANK:
             self.position += 1
         return self.peek()
 
     @property
     def rest(self) -> str:
-        """What has not been read yet."""
+        """The text that has not been read yet."""
         return self.text[self.position :]
 
     def next(self, *, numbers: bool = True) -> Token:
-        """Read one token; without ``numbers`` digits and dots are single characters, as inside bare words."""
+        """Read one token. Without ``numbers``, digits and dots are single characters, as in bare words."""
         char = self.peek_past_blanks()
         start = self.position
         if not char:

@@ -1,4 +1,4 @@
-"""What is wrong with a comment that starts like a marker and names none: a misspelling, another tool's, or prose."""
+"""Judges comments that look like unknown markers: misspellings, markers of other tools, or prose."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _VALIDATION = "kubebuilder:validation:"
 _NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
 _BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
 _PROSE = re.compile(r"\+(?:$|\s|[-+=|*]|\d(?![^\s:=]*[:=]))")
-"""What is never taken for a marker: bullets, banners and boxes (``+---+``), ``+1``."""
+"""Text that is never a marker: bullets, banners and boxes (``+---+``), ``+1``."""
 
 
 class Misspellings:
-    """Reports comments that name no marker."""
+    """Reports comments that look like a marker and do not name one."""
 
     def __init__(self, registry: MarkerRegistry, diagnostics: Diagnostics) -> None:
         self._registry = registry
         self._diagnostics = diagnostics
 
     def report(self, comment: MarkerComment, place: Place) -> None:
-        """Say what is wrong with a comment that names no marker, or nothing if it is prose."""
+        """Report a comment that does not name a marker, unless it is prose."""
         text = comment.text
         if match := _BLANK_AFTER_PLUS.match(text):
             self._blank_after_plus(comment, match.end())
@@ -58,9 +58,9 @@ class Misspellings:
 
     def _suggest(self, word: str, target: MarkerTarget | None, *, namespaced: bool) -> str | None:
         for length in range(len(word.split(":")), 0, -1):
-            # `kubebuilder:validation:XValidatoin:rule` names an argument at its end: try without it, too.
+            # The end of `kubebuilder:validation:XValidatoin:rule` is an argument: also try without it.
             name = ":".join(word.split(":")[:length])
-            if f"{name}:" == _VALIDATION:  # a family of markers and none of them: what is near is near by chance
+            if f"{name}:" == _VALIDATION:  # only the family's name: a similar marker would be similar by chance
                 return None
             found = self._registry.suggest(name, target=target)
             if found is None or (not namespaced and edit_distance(name.lower(), found.lower(), limit=2) > 2):
@@ -71,7 +71,7 @@ class Misspellings:
         return None
 
     def _synonym(self, word: str, target: MarkerTarget | None) -> str | None:
-        """The marker that another schema language calls by this name: the one that is for fewer kinds of target."""
+        """The marker that has this name in another schema language. Of two, the one with fewer kinds of target."""
         rest = word.removeprefix(_VALIDATION)
         items = "items:" * rest.count("items:")
         name = rest.removeprefix(items).split(":")[0].casefold()
@@ -90,7 +90,7 @@ class Misspellings:
         self._add_shape(comment, 0, start, "expected the name directly after `+`, found a blank", f"write `{joined}`")
 
     def _misspelt_shape(self, comment: MarkerComment) -> bool:
-        """Whether the name is right and the characters around it are not; says so."""
+        """Report a known name with wrong characters around it. Returns whether it was one."""
         found = next(self._shapes(comment.text), None)
         if found is not None:
             self._add_shape(comment, *found)
@@ -127,7 +127,7 @@ class Misspellings:
         self._diagnostics.add(MARKER_SYNTAX.at(comment.span(start, end), message, label="here", help=(help_,)))
 
     def _foreign(self, comment: MarkerComment, place: Place) -> None:
-        """A warning for what may be a marker of another tool; nothing where no marker could stand."""
+        """Warn of a possible marker of another tool. Does nothing where markers cannot be."""
         if not place.targets:
             return
         self._diagnostics.add(
@@ -141,7 +141,7 @@ class Misspellings:
 
 
 def _in_namespace(word: str) -> bool:
-    """Whether a name belongs to a family of markers, or nearly: ``kubebulder:...`` was meant to."""
+    """Whether a name belongs to a family of markers, or almost does (``kubebulder:...``)."""
     first, colon, _ = word.lower().partition(":")
     if not colon:
         return False

@@ -1,4 +1,4 @@
-"""Numbers of markers, as controller-gen reads and JSON holds them."""
+"""Reads numbers in markers as controller-gen does, and writes them as JSON does."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_number(lexer: Lexer, _: ValueType) -> object:
 
 
 def read_bare_number(lexer: Lexer, kind: ValueType) -> object:
-    """Read a number that is the whole value of a marker: blanks around it and a sign are fine."""
+    """Read a number that is the whole value of a marker: blanks around it and a sign are allowed."""
     match = _BARE_NUMBER.match(lexer.text, lexer.position)
     integer = kind.kind is ValueKind.INTEGER
     if match is None or (integer and not _DECIMAL_INTEGER.fullmatch(match[1].removeprefix("+"))):
@@ -68,7 +68,7 @@ def _finite(text: str, start: int, end: int) -> int | float:
 
 
 def to_number(text: str) -> int | float:
-    """A number as controller-gen writes it: an integer if it is integral and fits into 64 bits."""
+    """A number as controller-gen writes it: an integer if it is integral and fits in 64 bits."""
     if _DECIMAL_INTEGER.fullmatch(text.removeprefix("+")) and -INT64 <= int(text) < INT64:
         return int(text)
     value = float(text)
@@ -76,9 +76,9 @@ def to_number(text: str) -> int | float:
         return value
     if abs(value) <= _EXACT:
         return int(value)
-    from decimal import Decimal  # costs 4 ms of start-up, and nobody writes such numbers
+    from decimal import Decimal  # the import takes 4 ms, and such numbers are rare
 
-    # By way of the shortest text, as Go writes it: `int(value)` would show digits that nobody wrote.
+    # From the shortest text, as in Go. `int(value)` would add digits that nobody wrote.
     return int(Decimal(repr(value)))
 
 

@@ -1,4 +1,4 @@
-"""A marker comment, and what it stands on."""
+"""A marker comment, and what it describes."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ class MarkerComment:
     column: int
 
     def span(self, start: int = 0, end: int | None = None) -> Span:
-        """A piece of it, by offsets from the plus sign."""
+        """The span of a part, by offsets from the plus sign."""
         end = len(self.text) if end is None else max(end, start + 1)
         return Span(self.path, self.line, self.column + start, self.line, self.column + end)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What the comment stands on.
+    """What a marker comment describes.
 
     Attributes:
-        targets: What a marker there may describe, the most likely first; empty where it describes nothing.
-        description: The words for messages: ``the field `cpu```.
+        targets: The possible targets of a marker there, the most likely first; empty when there is none.
+        description: The name in messages: ``the field `cpu```.
         span: The declaration.
-        reason: Where nothing is described: why.
-        help: Where nothing is described: what to do.
+        reason: Why a marker there describes nothing.
+        help: What to do when a marker there describes nothing.
     """
 
     targets: tuple[MarkerTarget, ...]

@@ -1,4 +1,4 @@
-"""What the grammar finds wrong with the text of one marker, by offsets into that text; places in files come later."""
+"""Problems in the text of one marker, with offsets into that text. The caller adds the place in the file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pykb.diagnostics import Code
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One mistake in a marker.
+    """A mistake in a marker.
 
     Attributes:
         code: Its kind.
@@ -31,7 +31,7 @@ class Problem:
 
 
 class MarkerSyntaxError(Exception):
-    """Ends the reading of one marker; carries the problem. Never leaves ``pykb.markers``."""
+    """A problem that ends the reading of one marker. Never leaves ``pykb.markers``."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.message)

@@ -1,4 +1,4 @@
-"""Strings of markers: quoted as in Go, or bare words up to the next delimiter."""
+"""Reads strings in markers: quoted as in Go, or bare words up to the next delimiter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v"
 
 
 def read_string(lexer: Lexer, *, in_map: bool = False) -> str:
-    """Read a quoted string, or a bare one that runs to the next delimiter (in a map also to a colon)."""
+    """Read a quoted string, or a bare one up to the next delimiter (in a map also up to a colon)."""
     token = lexer.next(numbers=False)
     if token.kind is TokenKind.STRING:
         return unquote(token)
@@ -30,11 +30,11 @@ def read_string(lexer: Lexer, *, in_map: bool = False) -> str:
 
 
 def unquote(token: Token, *, scan_only: bool = False) -> str:
-    """The text that a quoted token stands for, by Go's rules of escaping.
+    """The text of a quoted token, by Go's rules for escapes.
 
     Args:
         token: A quoted string.
-        scan_only: Whether only the shape of the escapes counts: the token is a piece of a bare string.
+        scan_only: Whether to check only the shape of the escapes, for a token inside a bare string.
     """
     require_sound(token)
     if token.text.startswith("`"):

@@ -1,4 +1,4 @@
-"""One marker comment into a :class:`~pykb.markers.model.Marker`, or into diagnostics: the way every marker comes in."""
+"""Reads a marker comment as a :class:`~pykb.markers.model.Marker`, or reports it. All markers are read here."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ANCHORS = ("+kubebuilder:scaffold:", "+pykb:scaffold:", "+kubebuilder:docs-gen:
 
 
 class MarkerReader:
-    """Reads the marker comments of a run against one registry, into one collection of findings."""
+    """Reads the marker comments of a run with one registry and one collection of findings."""
 
     def __init__(self, registry: MarkerRegistry, diagnostics: Diagnostics) -> None:
         self._registry = registry
@@ -30,7 +30,7 @@ class MarkerReader:
         self._misspellings = Misspellings(registry, diagnostics)
 
     def read(self, comment: MarkerComment, place: Place) -> Marker | None:
-        """The marker in a comment; ``None`` when it is an anchor, prose, or wrong (then it was reported)."""
+        """Read the marker in a comment. Returns ``None`` for an anchor, prose, or a wrong marker, which it reports."""
         text = comment.text
         if text.startswith(_ANCHORS):
             return None
@@ -54,14 +54,14 @@ class MarkerReader:
         if parsed.problems:
             return None
         if not definition.go_only:
-            # The same few texts stand above thousands of fields; what was right and without a word to say stays known.
+            # Thousands of fields have the same few marker texts. Results without findings are cached.
             self._registry.readings[text] = (definition, parsed)
         return _marker(definition, parsed, comment, target)
 
     def _tag(
         self, definition: MarkerDefinition, comment: MarkerComment, target: MarkerTarget, name_end: int, start: int = 0
     ) -> tuple[Marker | None, int]:
-        """A declarative tag from an offset on, and where it ends."""
+        """Read the declarative tag at an offset. Returns it and where it ends."""
         parsed, end = parse_tag(definition, comment.text, name_end, lambda at: self._nested(comment, target, at))
         self._report(parsed.problems, comment)
         if parsed.problems or ("" in parsed.values and parsed.values[""] is None):
@@ -69,7 +69,7 @@ class MarkerReader:
         return _marker(definition, parsed, comment, target, start, end), end
 
     def _nested(self, comment: MarkerComment, target: MarkerTarget, at: int) -> tuple[object, int]:
-        """The tag that is the value of another tag."""
+        """Read a tag that is the value of another tag."""
         match = TAG_NAME.match(comment.text, at)
         definition = self._registry.get(match[1]) if match else None
         if match is None or definition is None or definition.grammar is not Grammar.DECLARATIVE:

@@ -1,4 +1,4 @@
-"""Names that are declared twice: Python keeps one declaration, so that the markers of the other would be lost."""
+"""Finds names declared twice. Python keeps one declaration, and the markers of the other would be lost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pykb.markers.source import FieldDeclaration, TypeDeclaration
 
 
 def check_types(found: Sequence[TypeDeclaration], diagnostics: Diagnostics) -> None:
-    """Report types of one name, where markers depend on which of them Python keeps."""
+    """Report types with the same name, if markers depend on which of them Python keeps."""
     first: dict[str, TypeDeclaration] = {}
     for declaration in found:
         other = first.setdefault(declaration.qualname, declaration)
@@ -26,10 +26,10 @@ def check_types(found: Sequence[TypeDeclaration], diagnostics: Diagnostics) -> N
 
 
 def check_fields(found: Sequence[tuple[FieldDeclaration, int]], diagnostics: Diagnostics) -> None:
-    """Report fields of one name in one class.
+    """Report fields with the same name in one class.
 
     Args:
-        found: The fields, each with the number of its block: the branches of an ``if`` are blocks of their own.
+        found: The fields, each with the number of its block: each branch of an ``if`` is a block of its own.
         diagnostics: Gets the findings.
     """
     first: dict[str, tuple[FieldDeclaration, int]] = {}

@@ -1,8 +1,8 @@
-"""Typed values of marker arguments, read as controller-gen reads them.
+"""Reads typed values of marker arguments as controller-gen does.
 
-Every reader takes a :class:`~pykb.markers._lexer.Lexer`, consumes the value, and returns plain Python data. The rules,
-with their odd corners (``a;b`` and ``{a, b}`` are lists, ``-`` counts only directly before its digits, bare words run
-to the next ``,`` ``;`` or ``}``), are those of controller-tools v0.23; the differential tests hold them.
+Every reader takes a :class:`~pykb.markers._lexer.Lexer`, consumes the value, and returns plain Python data. The rules
+are those of controller-tools v0.23, and the differential tests check them. ``a;b`` and ``{a, b}`` are lists, ``-`` must
+be directly before its digits, and bare words end at the next ``,`` ``;`` or ``}``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def read_value(lexer: Lexer, kind: ValueType, *, in_list: bool = False) -> objec
     """Read one value of the given type.
 
     Raises:
-        MarkerSyntaxError: What stands there is no such value.
+        MarkerSyntaxError: The text is not a value of this type.
     """
     if kind.kind is ValueKind.ANY:
         return read_value(lexer, guess_type(lexer, lists=not in_list), in_list=in_list)

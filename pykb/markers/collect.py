@@ -1,8 +1,8 @@
-"""Source text -> declarations with their markers and descriptions; every marker that belongs nowhere is reported.
+"""Collects the declarations in source text, with markers and descriptions. Reports markers without a declaration.
 
-A marker describes the class, alias or annotated attribute that its comment block stands directly above (decorators may
-follow), or that only blank lines separate it from. Blocks at module level that describe no type are the package's.
-RBAC and webhook markers count wherever they stand.
+A marker describes the class, alias or annotated attribute below its comment block. Only decorators and blank lines may
+be between them. Blocks at module level that do not describe a type belong to the package. RBAC and webhook markers
+count anywhere.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _IN_DOCSTRING = re.compile(
 
 
 def scan(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diagnostics) -> SourceFile | None:
-    """Like :func:`collect`, for whole trees: ``None`` at next to no cost where no comment looks like a marker.
+    """Like :func:`collect`, for whole trees. Returns ``None`` quickly when no comment looks like a marker.
 
-    Files that other tools own may not parse (templates, Python 2); they matter only when they have markers.
+    Files of other tools may not parse (templates, Python 2). They matter only when they have markers.
     """
     if MARKER_LIKE.search(text) is None:
         return None
@@ -49,12 +49,12 @@ def collect(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diag
 
     Args:
         text: The source.
-        path: Its path, as spans and messages shall show it.
-        registry: The markers to know.
-        diagnostics: Takes what is wrong, all of it, each once.
+        path: Its path, for spans and messages.
+        registry: The known markers.
+        diagnostics: Gets all findings, each once.
 
     Returns:
-        The declarations; a file that does not parse gives an empty one and a diagnostic.
+        The declarations. A file that does not parse gives an empty result and a diagnostic.
     """
     text = text.removeprefix("\ufeff")
     try:
@@ -84,7 +84,7 @@ def syntax_error(error: SyntaxError, path: str) -> Diagnostic:
 
 
 class _Attachment:
-    """Gives each comment block of one file to the declaration that it describes."""
+    """Assigns each comment block of a file to the declaration that it describes."""
 
     def __init__(
         self,
@@ -159,14 +159,14 @@ class _Attachment:
         return FieldDeclaration(node.name, node.span, node.annotation_span, description, tuple(own), node.arguments)
 
     def _blocks_above(self, line: int, column: int) -> tuple[CommentBlock | None, CommentBlock | None]:
-        """The block directly above a line, and the next one that only blank lines separate from it."""
+        """The block directly above a line, and the next one above it across blank lines."""
         above = self._take(line - 1, column)
         top = above.first_line if above else line
         previous = top - 1
         while previous > 0 and not self._lines[previous - 1].strip():
             previous -= 1
         if previous == top - 1:
-            return above, None  # code, or a block in another column, stands directly above
+            return above, None  # code, or a block in another column, is directly above
         return above, self._take(previous, column)
 
     def _take(self, last_line: int, column: int) -> CommentBlock | None:
@@ -196,7 +196,7 @@ class _Attachment:
         return self._reader.read(MarkerComment(text, self._path, comment.line, comment.column + 1 + offset), place)
 
     def _own(self, markers: list[Marker]) -> list[Marker]:
-        """Those of the declaration itself; the package's go to the package."""
+        """The markers of the declaration itself. Package markers are moved to the package."""
         self._package += [m for m in markers if m.target is MarkerTarget.PACKAGE]
         return [m for m in markers if m.target is not MarkerTarget.PACKAGE]
 
@@ -237,7 +237,7 @@ class _Attachment:
             )
 
     def _near_misses(self) -> None:
-        """Comments that are text, and that whoever wrote them meant to count."""
+        """Report markers that have no effect and that the author probably meant to have one."""
         for comment in [*(c for b in self._comments.blocks for c in b.comments), *self._comments.trailing]:
             if comment.text.startswith(":"):
                 self._documentation(comment)
@@ -258,7 +258,7 @@ class _Attachment:
         )
 
     def _documentation(self, comment: Comment) -> None:
-        """Markers in comments for Sphinx (``#: text``)."""
+        """Report markers in comments for Sphinx (``#: text``)."""
         text = comment.text[1:].strip()
         known = text.startswith(_NAMESPACES) or (text.startswith("+") and self._registry.resolve(text)[0] is not None)
         if not known or (not comment.own_line and not is_comment(self._text, comment)):
@@ -273,7 +273,7 @@ class _Attachment:
         )
 
     def _docstrings(self) -> None:
-        """Markers inside docstrings are text; whoever wrote one there meant it to count."""
+        """Report markers inside docstrings, where they are only text."""
         for match in _IN_DOCSTRING.finditer(self._text):
             line = self._text.count("\n", 0, match.start(1)) + 1
             if any(line in lines for lines in self._declarations.docstring_lines):

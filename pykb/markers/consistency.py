@@ -1,4 +1,4 @@
-"""Whether the markers of one declaration fit together: repeated single values and contradictory pairs."""
+"""Checks that the markers of one declaration fit together. Finds repeated and contradictory markers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> No
 
 
 def _said(marker: Marker) -> object:
-    """What a marker sets: a keyword at a depth of elements. Those that set none are known by their name."""
+    """What a marker sets: a keyword at a depth of elements, or its name when it does not set a keyword."""
     effect = marker.definition.effect
     if isinstance(effect, Sets):
         return effect.keyword, marker.definition.items_depth
@@ -73,7 +73,7 @@ def _repeated(earlier: Marker, marker: Marker, diagnostics: Diagnostics) -> None
 
 
 def check_presence(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
-    """Report markers that call the same field, or all fields of one package, optional and required."""
+    """Report markers that make a field, or all fields of a package, both optional and required."""
     optional = next((m for m in markers if m.definition.required is False), None)
     required = next((m for m in markers if m.definition.required), None)
     if optional is None or required is None:

@@ -1,4 +1,4 @@
-"""What a marker is: its name, where it may stand, which arguments it takes, and what ``pykb explain`` says about it."""
+"""The definition of a marker: its name, targets, arguments, effect, and the text for ``pykb explain``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MarkerTarget(StrEnum):
 
 
 class ValueKind(StrEnum):
-    """The types of argument that the grammar knows."""
+    """The types of arguments."""
 
     STRING = "string"
     INTEGER = "integer"
@@ -36,17 +36,17 @@ class ValueKind(StrEnum):
 
 
 class Grammar(Enum):
-    """How the text after the name is read."""
+    """The grammar of the text after the name."""
 
     KUBEBUILDER = "kubebuilder"
-    """``+a:b:c=v,d=w`` and ``+a:b=v``, with Go's tokens; everything up to the end of the line counts."""
+    """``+a:b:c=v,d=w`` and ``+a:b=v``, with Go's tokens, up to the end of the line."""
     DECLARATIVE = "declarative"
     """``+k8s:name(arguments)=value # comment``, the tags of Kubernetes' declarative validation (KEP-5073)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """The type of an argument; ``item`` is the type of the elements of a list or the values of a map."""
+    """The type of an argument. ``item`` is the type of a list's elements or a map's values."""
 
     kind: ValueKind
     item: ValueType | None = None
@@ -78,16 +78,16 @@ class ArgumentDefinition:
 
     Attributes:
         name: The name before ``=``; empty for the value that follows the marker's own name.
-        type: What its value is read as.
+        type: The type of its value.
         summary: One line for people.
         optional: Whether the marker may leave it out.
-        choices: The only values it may have, where the Kubernetes API fixes them.
-        folded: Whether upper and lower case are alike among ``choices``.
-        minimum: The least number it may be.
-        maximum: The greatest number it may be.
-        positional: In the declarative grammar: stands in the parentheses without a name.
-        textual: Whether a value whose type is guessed must turn out to be a string.
-        bare: Whether blanks may stand around a number (so controller-gen v0.23 reads some).
+        choices: The allowed values, if the Kubernetes API fixes them.
+        folded: Whether ``choices`` ignore case.
+        minimum: The smallest allowed number.
+        maximum: The largest allowed number.
+        positional: Whether it is in the parentheses without a name, in the declarative grammar.
+        textual: Whether a value of a guessed type must be a string.
+        bare: Whether blanks are allowed around a number, as controller-gen v0.23 allows for some.
     """
 
     name: str
@@ -104,7 +104,7 @@ class ArgumentDefinition:
 
     @property
     def spelling(self) -> str:
-        """How messages name it."""
+        """The name in messages."""
         return f"`{self.name}`" if self.name else "the value"
 
 
@@ -114,25 +114,25 @@ class MarkerDefinition:
 
     Attributes:
         name: The full name, without the plus sign.
-        targets: The declarations that it may describe.
-        arguments: What it takes, in the order of the reference.
+        targets: The kinds of declaration that it may describe.
+        arguments: Its arguments, in the order of the reference.
         summary: One line for people: what it does.
-        example: A marker line as one would write it, without the comment sign.
-        category: The heading of the reference that it stands under.
-        priority: Order of application among markers of one declaration, lower first (controller-gen's numbers).
-        generators: Who reads it: ``crd``, ``rbac``, ``webhook``.
-        go_only: Whether it only means something to Go code generators; accepted with a note.
-        repeatable: Whether several on one declaration add up; otherwise a second one is an error.
-        anywhere: Whether it counts wherever it stands in a file.
-        grammar: How its arguments are written.
-        items_depth: For ``validation:items:`` variants, how many levels of list elements down it applies.
+        example: An example line, without the comment sign.
+        category: Its heading in the reference.
+        priority: The order among markers of one declaration, lower first (controller-gen's numbers).
+        generators: The generators that read it: ``crd``, ``rbac``, ``webhook``.
+        go_only: Whether it is only for Go code generators. It is accepted with a note.
+        repeatable: Whether a declaration may have several. If not, a second one is an error.
+        anywhere: Whether it counts anywhere in a file.
+        grammar: The grammar of its arguments.
+        items_depth: For ``validation:items:`` variants, the depth of the list elements that it applies to.
         base_name: The name of the marker without the ``items:`` steps; gen applies it by this name.
         alias_of: The marker that this is another spelling of, if any.
-        open_arguments: Whether arguments that are not listed are taken too (as strings).
-        effect: What it does to the schema that it stands on.
-        member: What it does to the object around the field that it stands on.
-        required: Whether it says that the field must be there, or may be left out; ``None`` when it says neither.
-        synonyms: What other schema languages call it, in small letters.
+        open_arguments: Whether unlisted arguments are accepted too, as strings.
+        effect: Its effect on the schema of its declaration.
+        member: Its effect on the object around its field.
+        required: Whether it makes a field required or optional; ``None`` when it does neither.
+        synonyms: Its names in other schema languages, in lower case.
     """
 
     name: str
@@ -162,7 +162,7 @@ class MarkerDefinition:
 
     @property
     def value(self) -> ArgumentDefinition | None:
-        """The argument that follows the name directly, if it takes one."""
+        """The argument directly after the name, if it takes one."""
         return next((a for a in self.arguments if not a.name), None)
 
     def argument(self, name: str) -> ArgumentDefinition | None:

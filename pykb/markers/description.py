@@ -1,4 +1,4 @@
-"""Descriptions out of docstrings and comments, by controller-gen's rules ."""
+"""Takes descriptions from docstrings and comments, by controller-gen's rules."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def describe_docstring(docstring: str) -> str | None:
 
 
 def describe_comment(lines: Iterable[str]) -> str | None:
-    """The description in the lines of a comment block, each without its ``#``; markers and directives are left out."""
+    """The description in a comment block, without markers and directives. The lines come without their ``#``."""
     kept = [
         line.removeprefix(":").removeprefix(" ")
         for line in lines
@@ -28,7 +28,7 @@ def describe_comment(lines: Iterable[str]) -> str | None:
 
 
 def _clean(lines: list[str]) -> str | None:
-    """Collapse blank lines, drop ``TODO`` lines, end at a ``---`` line; nothing of it inside code fences."""
+    """Collapse blank lines, drop ``TODO`` lines, end at a ``---`` line. Code fences are left unchanged."""
     out: list[str] = []
     fenced = False
     for line in _collapse(line.rstrip() for line in lines):
@@ -40,7 +40,7 @@ def _clean(lines: list[str]) -> str | None:
             if line.startswith("---"):
                 break
         out.append(line)
-    # A blank line before a dropped one stays at the end, as in controller-gen: the bytes of the CRD depend on it.
+    # A blank line before a dropped line stays at the end. The CRD must have the same bytes as from controller-gen.
     return "\n".join(out) or None
 
 

@@ -1,4 +1,7 @@
-"""What a marker does, as functions on a small view of a schema: a marker's definition has one, ``pykb.gen`` runs it."""
+"""The effects of markers, as functions on a small view of a schema.
+
+A marker's definition has an effect, and ``pykb.gen`` runs it.
+"""
 
 from __future__ import annotations
 
@@ -11,72 +14,72 @@ NUMBERS = ("integer", "number")
 TEXTS = ("string",)
 LISTS = ("array",)
 IMMUTABLE = ("self == oldSelf", "field is immutable")
-"""The rule of what never changes, and its message."""
+"""The CEL rule of an immutable value, and its message."""
 
 
 class Value(Protocol):
-    """A value that a marker is about: one with a schema, or one that only a rule can name, as the keys of a map."""
+    """A value that a marker constrains. It has a schema, or only rules can refer to it, like the keys of a map."""
 
     @property
     def it(self) -> str:
-        """How a rule names it: ``self``."""
+        """Its expression in rules, such as ``self``."""
 
     def argument(self, name: str = "") -> object:
-        """What the marker says: the value after its name, or an argument."""
+        """The value after the marker's name, or an argument."""
 
     def get(self, keyword: str, *, here: bool = False) -> object:
-        """The value of a keyword, ``None`` when nobody says it; ``here``: what its type says does not count."""
+        """The value of a keyword; ``None`` when it is not set. With ``here``, keywords of the type do not count."""
 
     def put(self, keyword: str, value: object) -> None:
         """Set a keyword."""
 
     def fill(self, keyword: str, value: object, *, implied: bool = False) -> None:
-        """Set a keyword that nobody has set; ``implied`` when a rule says it as well."""
+        """Set a keyword if it is not set. ``implied`` says that a rule checks it as well."""
 
     def rule(self, rule: str, message: object = None, **parts: object) -> None:
         """Add a CEL rule."""
 
 
 class Subject(Value, Protocol):
-    """The schema that a marker stands on."""
+    """The schema that a marker is applied to."""
 
     @property
     def type(self) -> str | None:
-        """The JSON type; ``None`` where it is not known."""
+        """The JSON type; ``None`` when it is not known."""
 
     @property
     def inner(self) -> str:
         """The name of the tag that is the marker's value; empty when there is none."""
 
     def named(self) -> dict[str, object]:
-        """The arguments that have a name."""
+        """The named arguments."""
 
     def beside(self, keyword: str) -> list[str]:
-        """What markers of the same declaration say of a keyword."""
+        """The values of a keyword in the other markers of the declaration."""
 
     def reorder(self, keyword: str, values: list[object]) -> None:
         """Put the values of a keyword into another order."""
 
     def drop(self, keyword: str) -> None:
-        """Take a keyword away."""
+        """Remove a keyword."""
 
     def fields(self, relation: str) -> None:
-        """Add the rule of a group of fields, which the marker lists: ``at most``, ``exactly`` or ``at least`` one."""
+        """Add the rule for the group of fields in the marker: ``at most``, ``exactly`` or ``at least`` one is set."""
 
     def refuse(self, message: str, *help_: str) -> None:
-        """Report that the marker does not fit: what it does, and ``{}`` for what it stands on."""
+        """Report that the marker does not fit. The message says what it does, with ``{}`` for the declaration."""
 
     def inexpressible(self) -> None:
-        """Report that the tag that is the marker's value cannot be said there."""
+        """Report that a CRD cannot express the tag in the marker's value."""
 
     def each_value(self) -> None:
-        """Apply the tag that is the marker's value to the elements of a list or the values of a map."""
+        """Apply the tag in the marker's value to the elements of a list or the values of a map."""
 
     def each_key(self) -> None:
-        """Apply it to the keys of a map."""
+        """Apply the tag in the marker's value to the keys of a map."""
 
     def field(self, name: str, *, forbids: bool) -> None:
-        """Apply it to a field; ``forbids`` when it says that there must be none."""
+        """Apply the tag in the marker's value to a field. ``forbids`` says that the tag forbids the field."""
 
 
 class Holder(Protocol):
@@ -88,56 +91,56 @@ class Holder(Protocol):
 
     @property
     def at(self) -> str:
-        """How a rule of the object names the field: ``self.name``."""
+        """The field's expression in rules of the object: ``self.name``."""
 
     @property
     def before(self) -> str:
-        """How it names what the field was: ``oldSelf.name``."""
+        """The expression of the field's old value: ``oldSelf.name``."""
 
     @property
     def inner(self) -> str:
         """The name of the tag that is the marker's value; empty when there is none."""
 
     def argument(self, name: str = "") -> object:
-        """What the marker says."""
+        """An argument of the marker."""
 
     def beside(self, name: str) -> str | None:
-        """How a rule names another field; ``None`` after reporting that there is none."""
+        """The expression of another field. Returns ``None`` and reports it when the field does not exist."""
 
     def rule(self, rule: str, message: str) -> None:
         """Add a CEL rule to the object."""
 
     def keep(self) -> None:
-        """Forbid to remove the field, if it can be."""
+        """Forbid removing the field, if it is optional."""
 
     def join(self, *, may_be_none: bool) -> None:
-        """Make the field a member of a union: one of them is set, or at most one."""
+        """Make the field a member of a union. Exactly one member is set, or at most one."""
 
     def discriminate(self) -> None:
-        """Make the field the one that says which member of the union is set."""
+        """Make the field the discriminator of the union."""
 
     def decide(self, group: str) -> None:
-        """Make the field the one that :meth:`while_decided` goes by."""
+        """Make the field the deciding field for :meth:`while_decided`."""
 
     def while_decided(self, group: str, value: str, by: str, *, forbids: bool) -> None:
-        """Apply the tag that is the marker's value while the field that decides in a group has a value.
+        """Apply the tag in the marker's value while the deciding field of a group has a certain value.
 
         Args:
             group: The argument that names the group.
-            value: The argument that has the value, where it is not in the parentheses.
-            by: The marker of the field that decides.
-            forbids: Whether the tag says that there must be no such field.
+            value: The argument with the value, if it is not in the parentheses.
+            by: The marker of the deciding field.
+            forbids: Whether the tag forbids the field.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """The marker's value is that of a keyword; without arguments, the keyword is a flag.
+    """The effect that sets a keyword to the marker's value. Without arguments, the keyword is a flag.
 
     Attributes:
-        keyword: Its name. Two markers of one declaration that set it must agree.
-        drops: Keywords that make no sense beside it.
-        adds: Whether the value is one more of a list.
+        keyword: Its name. Two markers of one declaration must set it to the same value.
+        drops: Keywords to remove, since they make no sense with it.
+        adds: Whether the value is added to a list.
     """
 
     keyword: str
@@ -147,7 +150,7 @@ class Sets:
 
 @dataclass(frozen=True, slots=True)
 class Does:
-    """What takes more than one keyword.
+    """An effect beyond setting one keyword.
 
     Attributes:
         say: Says it.
@@ -160,7 +163,7 @@ class Does:
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """What holds for a value wherever it is, so that another tag can ask it of keys, or of a field under a condition.
+    """An effect on a value in any place. Another tag can apply it to map keys or to a conditional field.
 
     Attributes:
         say: Says it.
@@ -172,14 +175,14 @@ class Holds:
 
 
 class Whole(Enum):
-    """What a marker does before all others are looked at."""
+    """An effect that runs before all others."""
 
     EMPTIES = auto()
     """Only the other markers of the field count."""
     OPENS = auto()
     """The validations of the field's type do not count."""
     WRAPS = auto()
-    """The tag that is its value stands there in its place."""
+    """The tag in its value replaces it."""
 
 
 Effect = Sets | Does | Holds | Whole

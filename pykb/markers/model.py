@@ -1,4 +1,4 @@
-"""A marker as found in a source file: typed values, each with its place."""
+"""A marker in a source file: typed values, each with its place."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Marker:
 
     Attributes:
         name: The full registered name, for example ``kubebuilder:validation:MinLength``.
-        arguments: The typed values; the one that follows the name directly is under the empty string. A value that is
-            itself a marker (``+k8s:eachVal=+k8s:minLength=1``) is a :class:`Marker`.
+        arguments: The typed values. The value directly after the name has the empty string as its key. A value
+                    that is itself a marker (``+k8s:eachVal=+k8s:minLength=1``) is a :class:`Marker`.
         span: From the plus sign to the end of the marker's text.
-        argument_spans: Where each value stands.
+        argument_spans: The place of each value.
         target: What it describes.
-        definition: What is known about markers of this name.
+        definition: The definition of its name.
         text: The marker as written, from the plus sign on.
     """
 
@@ -38,15 +38,15 @@ class Marker:
 
     @property
     def value(self) -> object:
-        """The value that follows the name directly, ``None`` when the marker has none."""
+        """The value directly after the name; ``None`` when there is none."""
         return self.arguments.get("")
 
     def span_of(self, argument: str = "") -> Span:
-        """Where an argument stands; the whole marker when it was left out."""
+        """The place of an argument, or the whole marker when it was left out."""
         return self.argument_spans.get(argument, self.span)
 
     def span_of_element(self, argument: str, element: str) -> Span:
-        """Where one element of a list argument stands; the whole argument when it cannot be told."""
+        """The place of one element of a list argument, or the whole argument when that is not known."""
         whole = self.span_of(argument)
         if whole.line != self.span.line or whole is self.span or not element:
             return whole
@@ -60,7 +60,7 @@ class Marker:
 
 
 def unwrap(markers: Iterable[Marker]) -> Iterator[Marker]:
-    """The markers, with those inside of others that only wrap them in their place."""
+    """The markers, with wrapping markers replaced by the markers inside them."""
     for marker in markers:
         inner = marker.value
         if marker.definition.effect is Whole.WRAPS and isinstance(inner, Marker):

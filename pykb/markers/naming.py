@@ -11,10 +11,10 @@ TAG_NAME = re.compile(r"\+?([A-Za-z_][\w.:-]*)")
 
 @dataclass(frozen=True, slots=True)
 class SplitName:
-    """A marker's text cut at its first ``=``.
+    """A marker's text, split at its first ``=``.
 
     Attributes:
-        whole: All before the ``=``, without the plus sign.
+        whole: The text before the ``=``, without the plus sign.
         short: The same without its last ``:segment``.
         value_start: Offset of the text after the ``=``; the length of the text when there is none.
         has_value: Whether there is an ``=``.
@@ -27,7 +27,7 @@ class SplitName:
 
 
 def split_name(text: str) -> SplitName:
-    """Cut ``+a:b:c=v`` into its names and the start of its value."""
+    """Split ``+a:b:c=v`` into its names and the start of its value."""
     left, equals, _ = text[1:].partition("=")
     if not equals:
         return SplitName(left, left, len(text), has_value=False)

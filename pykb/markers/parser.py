@@ -1,4 +1,4 @@
-"""The text of one marker into typed arguments, each with its offsets; both grammars start here."""
+"""Parses the text of one marker into typed arguments with offsets. Both grammars start here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 @dataclass(slots=True)
 class ParsedArguments:
-    """What was read: values and their offsets by argument name, and what is wrong."""
+    """The result: values and offsets by argument name, and the problems found."""
 
     values: dict[str, object] = field(default_factory=dict)
     places: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class ParsedArguments:
 
 
 def parse_arguments(definition: MarkerDefinition, text: str) -> ParsedArguments:
-    """Read the arguments of a marker of the common grammar (``+a:b:c=v,d=w``, ``+a:b=v``, ``+a:b``)."""
+    """Read the arguments of a marker in the common grammar (``+a:b:c=v,d=w``, ``+a:b=v``, ``+a:b``)."""
     split = split_name(text)
     parsed = ParsedArguments()
     if definition.value is not None:
@@ -189,7 +189,7 @@ def _skip(lexer: Lexer) -> object:
 
 
 def unknown_argument(definition: MarkerDefinition, name: str, start: int) -> Problem:
-    """The problem of an argument that the marker does not have, with the nearest that it has."""
+    """The problem of an unknown argument, with the most similar known one."""
     names = [a.name for a in definition.arguments if a.name]
     nearest = closest(name, names)
     return Problem(

@@ -1,4 +1,4 @@
-"""The vocabulary as text: one marker for ``pykb explain``, all of them for ``docs/reference/markers.md``."""
+"""Renders the markers as text: one for ``pykb explain``, all for ``docs/reference/markers.md``."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def _meaning(argument: ArgumentDefinition) -> str:
 
 
 def describe_targets(definition: MarkerDefinition) -> str:
-    """The kinds of declaration that it may stand on, in words."""
+    """The kinds of declaration that a marker may describe, in words."""
     words = {MarkerTarget.PACKAGE: "packages", MarkerTarget.TYPE: "types", MarkerTarget.FIELD: "fields"}
     return _joined(words[t] for t in MarkerTarget if t in definition.targets)
 
@@ -138,7 +138,7 @@ def _joined(words: Iterable[str]) -> str:
 
 
 def explain_marker(definition: MarkerDefinition) -> str:
-    """What ``pykb explain +<marker>`` prints: summary, where it may stand, arguments, an example."""
+    """The output of ``pykb explain +<marker>``: summary, targets, arguments, an example."""
     lines = [f"+{definition.name}", "", definition.summary]
     lines += [f"On {describe_targets(definition)}{_remarks(definition)}.", "", f"    # {definition.example}"]
     if definition.arguments:
@@ -154,7 +154,7 @@ def explain_marker(definition: MarkerDefinition) -> str:
 
 
 def list_markers(registry: MarkerRegistry) -> str:
-    """One line a marker, for ``pykb explain markers``."""
+    """One line per marker, for ``pykb explain markers``."""
     shown = [d for d in registry if not d.items_depth]
     width = max(len(d.name) for d in shown) + 1
     return "".join(f"{'+' + d.name:<{width}}  {d.summary}\n" for d in shown)

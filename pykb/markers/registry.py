@@ -1,4 +1,4 @@
-"""The markers that a run knows, by name."""
+"""The known markers of a run, by name."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class MarkerRegistry:
     """Definitions by full name. Iterates over them in alphabetical order.
 
     Attributes:
-        readings: Markers read before, by their text; kept by the reader, and never changed.
+        readings: The reader's cache of markers by their text. Entries never change.
     """
 
     def __init__(self, definitions: Iterable[MarkerDefinition] = ()) -> None:
@@ -35,7 +35,7 @@ class MarkerRegistry:
         """Add a definition.
 
         Raises:
-            ValueError: A marker of this name is defined already.
+            ValueError: A marker of this name is already defined.
         """
         if definition.name in self._by_name:
             raise ValueError(f"marker {definition.name} is defined twice")
@@ -49,7 +49,7 @@ class MarkerRegistry:
         return len(self._by_name)
 
     def get(self, name: str) -> MarkerDefinition | None:
-        """The marker of exactly this name; ``items:`` variants of schema markers exist at any depth."""
+        """The marker of exactly this name; schema markers have ``items:`` variants at any depth."""
         if found := self._by_name.get(name):
             return found
         match = _ITEMS.fullmatch(name)
@@ -63,9 +63,9 @@ class MarkerRegistry:
         return self._by_items[name]
 
     def look_up(self, whole: str, short: str) -> MarkerDefinition | None:
-        """The definition for a marker cut at its ``=``: the whole name first, then without its last segment.
+        """The definition for a split marker. Tries the whole name, then the name without its last segment.
 
-        The short form is right for markers with named arguments, whose first one is the last segment.
+        The short name is for markers with named arguments, where the last segment is the first argument.
         """
         if found := self.get(whole):
             return found
@@ -87,7 +87,7 @@ class MarkerRegistry:
         return None, 0
 
     def suggest(self, name: str, *, target: MarkerTarget | None = None) -> str | None:
-        """The known name nearest to ``name``; those that fit the target come first."""
+        """The known name most similar to ``name``. Names that fit the target come first."""
         fitting = [d.name for d in self._by_name.values() if target is None or target in d.targets or d.anywhere]
         found = _nearest(name, fitting)
         if found is None and len(fitting) < len(self._by_name):
@@ -96,9 +96,10 @@ class MarkerRegistry:
 
 
 def _nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate whose last segment is nearest, then the one with the most of its other segments.
+    """The candidate with the most similar last segment, then with the most other segments in common.
 
-    The way to the last segment is often wrong as a whole (``kubebuilder:MinLength``), the last segment only by letters.
+    The segments before the last one are often wrong as a whole (``kubebuilder:MinLength``). The last one usually has
+    only wrong letters.
     """
     segments = name.casefold().split(":")
     limit = max(1, len(segments[-1]) // 3)
@@ -121,7 +122,7 @@ def _nearest(name: str, candidates: Iterable[str]) -> str | None:
 
 @cache
 def builtin_registry() -> MarkerRegistry:
-    """All markers of pykb. Shared: do not define into it."""
+    """All built-in markers. The registry is shared: do not add definitions to it."""
     from pykb.markers.builtin import definitions
 
     return MarkerRegistry(definitions())

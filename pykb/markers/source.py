@@ -1,4 +1,4 @@
-"""What a source file declares, with its markers and descriptions: read from its text, nothing is imported."""
+"""The declarations of a source file with markers and descriptions, read from its text without an import."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FieldDeclaration:
         annotation_span: Its annotation.
         description: From its attribute docstring, else from the comment directly above; ``None`` without either.
         markers: In the order of the source.
-        arguments: The keyword arguments of its ``Field(...)``, where they stand.
+        arguments: The places of the keyword arguments of its ``Field(...)``.
     """
 
     name: str
@@ -69,8 +69,8 @@ class SourceFile:
     """One source file.
 
     Attributes:
-        path: As given by the caller; spans carry it.
-        package_markers: Those of the package, and RBAC and webhook markers wherever they stand, in order.
+        path: The path as given by the caller. Spans contain it.
+        package_markers: The markers of the package, and all RBAC and webhook markers of the file, in order.
         types: By qualified name.
         description: The module's docstring.
     """

@@ -1,4 +1,7 @@
-"""The markers of pykb, one module a family. Sources: controller-tools v0.23 and Kubernetes' declarative validation."""
+"""The built-in markers, one module per family.
+
+Sources: controller-tools v0.23 and Kubernetes' declarative validation.
+"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ _PACKAGE = frozenset({MarkerTarget.PACKAGE})
 def _go(
     name: str, summary: str, kind: ValueType | None = RAW, *, targets: frozenset[MarkerTarget] = _ALL
 ) -> MarkerDefinition:
-    # Those that controller-gen registers have their places and need their value, as there.
+    # Markers that controller-gen registers have the same targets and required values as there.
     arguments = (ArgumentDefinition("", kind, optional=targets is _ALL),) if kind else ()
     return MarkerDefinition(
         name,

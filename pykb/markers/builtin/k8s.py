@@ -1,8 +1,8 @@
 """The ``+k8s:`` tags of Kubernetes' declarative validation (KEP-5073, code-generator v0.37) about one value.
 
-controller-gen understands ten of the tags and drops the others without a word; pykb knows all. Tags that only steer Go
-code generation are accepted with a note. ``k8s_fields`` has those about the
-object around a field.
+controller-gen supports ten of the tags and ignores the others silently. pykb supports all. Tags that only steer Go
+code generation are accepted with a note. ``k8s_fields`` has those about the object
+around a field.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def tag(
     priority: int = 20,
     open_arguments: bool = False,
 ) -> MarkerDefinition:
-    """A tag; those that set more than a keyword see what the markers of kubebuilder set."""
+    """Define a tag. Tags that set more than a keyword run after kubebuilder's markers and see their keywords."""
     return MarkerDefinition(
         f"k8s:{name}",
         targets,
@@ -69,7 +69,7 @@ def tag(
 
 
 def _spelling(name: str, of: str, *arguments: ArgumentDefinition, example: str = "") -> MarkerDefinition:
-    """A tag that is another name of a marker."""
+    """Define a tag that is another name for a marker."""
     original = _ORIGINALS[of]
     return replace(
         original,
@@ -85,12 +85,12 @@ def _spelling(name: str, of: str, *arguments: ArgumentDefinition, example: str =
 
 
 def positional(name: str, summary: str) -> ArgumentDefinition:
-    """An argument that stands in the parentheses without a name."""
+    """An argument in the parentheses without a name."""
     return ArgumentDefinition(name, STRING, summary, positional=True)
 
 
 def _present(schema: Subject) -> None:
-    """For the declarative validation of Kubernetes an empty value is a missing one."""
+    """Require a value that is not empty. Kubernetes' declarative validation treats an empty value as missing."""
     least = {"string": "minLength", "array": "minItems", "object": "minProperties"}.get(schema.type or "")
     if least is not None:
         schema.fill(least, 1)
@@ -112,7 +112,7 @@ def _differs(value: Value) -> None:
 
 
 def _literal(raw: object) -> str:
-    """The CEL literal of a tag's raw value: a quoted text, a number or a truth value."""
+    """The CEL literal of a tag's raw value: a quoted text, a number or a boolean."""
     text = str(raw).strip()
     try:
         value = json_text.loads(text)
@@ -133,7 +133,7 @@ def _unique(schema: Subject) -> None:
         schema.rule("self.all(x, self.exists_one(y, x == y))", "elements must be unique")
         return
     keys = schema.beside(topology.LIST_MAP_KEYS)
-    schema.drop(topology.LIST_MAP_KEYS)  # they are for this tag alone
+    schema.drop(topology.LIST_MAP_KEYS)  # only this tag sets them
     if not keys:
         schema.refuse("needs the keys of the elements", "+k8s:listMapKey=name")
         return
@@ -150,7 +150,7 @@ _CHANGES = {
 
 def _update(schema: Subject) -> None:
     rule = _CHANGES.get(str(schema.argument()))
-    if rule is not None:  # the others are rules of the object around it
+    if rule is not None:  # the others become rules of the object around the field
         schema.rule(*rule)
 
 

@@ -23,7 +23,7 @@ def _depends(holder: Holder, sign: str, word: str) -> None:
 
 
 def _decision(name: str, group: str) -> MarkerDefinition:
-    """A field by whose value others are judged."""
+    """Define a tag for a field whose value decides about other fields."""
     return tag(
         name,
         "The field decides which other fields may be set.",
@@ -34,7 +34,7 @@ def _decision(name: str, group: str) -> MarkerDefinition:
 
 
 def _while(name: str, by: str, group: str, value: str) -> MarkerDefinition:
-    """A tag that holds while the field that decides has a value."""
+    """Define a tag that applies while the deciding field has a certain value."""
     summary = "The value of the discriminator."
     return tag(
         name,

@@ -1,4 +1,4 @@
-"""What the formats of ``+k8s:format`` mean."""
+"""The formats of ``+k8s:format``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _QUALIFIED = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 
 @dataclass(frozen=True, slots=True)
 class _Format:
-    """What a format means.
+    """The meaning of a format.
 
     Attributes:
-        pattern: A regular expression for the whole text; empty where ``rule`` says it all.
-        longest: The greatest number of characters.
+        pattern: A regular expression for the whole text; empty when ``rule`` covers everything.
+        longest: The maximum number of characters.
         rule: A CEL expression about ``{0}``.
     """
 
@@ -26,7 +26,7 @@ class _Format:
     rule: str = ""
 
 
-# Source: k8s.io/apimachinery/pkg/api/validate/content, which the formats are defined by.
+# Source: k8s.io/apimachinery/pkg/api/validate/content, which defines the formats.
 FORMATS = {
     "k8s-extended-resource-name": _Format(
         rf"^{_DNS}/{_QUALIFIED}$", 317, "!{0}.startsWith('requests.') && !{0}.split('/')[0].endsWith('kubernetes.io')"

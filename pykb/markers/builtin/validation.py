@@ -1,4 +1,4 @@
-"""Markers that constrain, default or describe a schema, on types and fields; also those for the elements of lists."""
+"""Markers that constrain, default or describe a schema, for types, fields and elements of lists."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _schema(
     priority: int = 10,
     synonyms: str = "",
 ) -> MarkerDefinition:
-    """A marker of fields and types; if nothing else is said, it sets the keyword of its name."""
+    """Define a marker for fields and types. By default it sets the keyword of the same name."""
     return MarkerDefinition(
         _PREFIX + name,
         _BOTH,
