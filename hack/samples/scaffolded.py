@@ -11,7 +11,7 @@ CONDITIONS = '''
     # +listType=map
     # +listMapKey=type
     conditions: list[Condition] | None = None
-    """The current state in conditions, one of a type."""
+    """Current conditions, at most one per type."""
 '''
 MANAGER = """
     manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID))

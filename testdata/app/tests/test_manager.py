@@ -20,5 +20,5 @@ from app_operator.__main__ import register
 
 
 def test_every_controller_registers() -> None:
-    """The manager takes every controller: there are no two of one name."""
+    """Every controller registers with the manager. Their names are unique."""
     register(Manager())

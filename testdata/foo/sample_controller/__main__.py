@@ -26,13 +26,13 @@ LEADER_ELECTION_ID = "sample-controller.k8s.io"
 
 
 def register(manager: Manager) -> None:
-    """Give the manager every controller that it is to run."""
+    """Register every controller with the manager."""
     FooReconciler(manager.client).setup(manager)
     # +pykb:scaffold:builder
 
 
 def main() -> None:
-    """Run until told to stop; `--help` lists the flags."""
+    """Run the manager until a signal stops it. `--help` lists the flags."""
     cache = CacheOptions(default=InformerOptions(resync=timedelta(seconds=30)))
     manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID, cache=cache))
     register(manager)

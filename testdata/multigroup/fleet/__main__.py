@@ -32,7 +32,7 @@ LEADER_ELECTION_ID = "fleet.example.com"
 
 
 def register(manager: Manager) -> None:
-    """Give the manager every controller that it is to run."""
+    """Register every controller with the manager."""
     CaptainReconciler(manager.client).setup(manager)
     CaptainBackupReconciler(manager.client).setup(manager)
     FrigateReconciler(manager.client).setup(manager)
@@ -45,7 +45,7 @@ def register(manager: Manager) -> None:
 
 
 def main() -> None:
-    """Run until told to stop; `--help` lists the flags."""
+    """Run the manager until a signal stops it. `--help` lists the flags."""
     manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID))
     register(manager)
     manager.run()

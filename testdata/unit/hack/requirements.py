@@ -1,4 +1,4 @@
-"""Print the requirements that pyproject.toml declares, one a line: for pip, uv and the Dockerfile alike.
+"""Print the requirements that pyproject.toml declares, one per line. pip, uv and the Dockerfile use them.
 
 Usage: python hack/requirements.py [GROUP]...
 The dependencies of the project come first, then those of each named dependency group (PEP 735).

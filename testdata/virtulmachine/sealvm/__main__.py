@@ -26,14 +26,14 @@ LEADER_ELECTION_ID = "sealvm.sealyun.com"
 
 
 def register(manager: Manager) -> None:
-    """Give the manager every controller that it is to run."""
+    """Register every controller with the manager."""
     VirtulMachineReconciler(manager.client, Hypervisor(cpus=4)).setup(manager)
     setup_virtulmachine_webhook(manager)
     # +pykb:scaffold:builder
 
 
 def main() -> None:
-    """Run until told to stop; `--help` lists the flags."""
+    """Run the manager until a signal stops it. `--help` lists the flags."""
     manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID))
     register(manager)
     manager.run()

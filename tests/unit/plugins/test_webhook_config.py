@@ -201,7 +201,7 @@ def test_the_installer_says_that_it_needs_cert_manager(root: Path, control_plane
     """`kubectl apply` goes on after a kind that it does not find: webhooks without a certificate refuse every object."""
     shown = make(root, control_plane, "build-installer")
     first, *_ = (root / "dist/install.yaml").read_text(encoding="utf-8").splitlines()
-    assert first.startswith("# Needs cert-manager in the cluster first")
+    assert first.startswith("# Install cert-manager in the cluster first")
     assert f"note: dist/install.yaml: {first.removeprefix('# ')}" in shown
     kinds = [each["kind"] for each in yaml.safe_load_all((root / "dist/install.yaml").read_text(encoding="utf-8"))]
     assert kinds[-2:] == ["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"]

@@ -10,5 +10,5 @@ from {{ cookiecutter.package }}.__main__ import register
 
 
 def test_every_controller_registers() -> None:
-    """The manager takes every controller: there are no two of one name."""
+    """Every controller registers with the manager. Their names are unique."""
     register(Manager())

@@ -12,12 +12,12 @@ LEADER_ELECTION_ID = "{{ cookiecutter.project_name }}.{{ cookiecutter.domain }}"
 
 
 def register(manager: Manager) -> None:
-    """Give the manager every controller that it is to run."""
+    """Register every controller with the manager."""
     # +pykb:scaffold:builder
 
 
 def main() -> None:
-    """Run until told to stop; `--help` lists the flags."""
+    """Run the manager until a signal stops it. `--help` lists the flags."""
     manager = Manager(ManagerOptions.from_args(leader_election_id=LEADER_ELECTION_ID))
     register(manager)
     manager.run()

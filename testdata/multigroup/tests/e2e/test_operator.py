@@ -29,7 +29,8 @@ PREFIX = "fleet"
 NAMESPACE = f"{PREFIX}-system"
 MANAGER = f"deployment/{PREFIX}-controller-manager"
 
-# Runs in the manager's container: the image has Python, so no other image is needed. The token comes by stdin: arguments are logged.
+# Runs in the manager's container. The image has Python, so the test needs no other image.
+# The token comes through stdin because arguments are logged.
 SCRAPE = """
 import ssl, sys, urllib.request
 token = sys.stdin.read().strip()
@@ -52,7 +53,7 @@ def kubectl(*arguments: str, check: bool = True, text: str | None = None) -> str
 
 
 def in_time(check: Callable[[], object]) -> None:
-    """Try until it succeeds: the network learns of a pod, and the API server of a certificate, a little later."""
+    """Retry until it succeeds. The network and the API server need a moment to see a new pod or certificate."""
     for _ in range(60):
         try:
             check()
@@ -65,7 +66,7 @@ def in_time(check: Callable[[], object]) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def operator(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Deploy to a namespace that admits only pods of the standard "restricted"; tell what happened when a test fails."""
+    """Deploy to a namespace that enforces the Pod Security Standard "restricted". Print logs and events after a failure."""
     namespace = kubectl("create", "namespace", NAMESPACE, "--dry-run=client", "--output=yaml")
     kubectl("apply", "--server-side", "--filename=-", text=namespace)
     kubectl("label", "--overwrite", "namespace", NAMESPACE, "pod-security.kubernetes.io/enforce=restricted")
@@ -81,19 +82,19 @@ def operator(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def metrics() -> str:
-    """Scrape the manager with the token of its own ServiceAccount, which may read the metrics meanwhile."""
+    """Scrape the manager with the token of its own ServiceAccount. The test lets it read the metrics."""
     account = f"{PREFIX}-controller-manager"
     token = kubectl("--namespace", NAMESPACE, "create", "token", account)
     return kubectl("--namespace", NAMESPACE, "exec", "--stdin", MANAGER, "--", "python", "-c", SCRAPE, text=token)
 
 
 def test_manager_gets_ready() -> None:
-    """The Deployment becomes available: the image runs, and its probes answer."""
+    """The Deployment becomes available. The image runs, and its probes succeed."""
     kubectl("--namespace", NAMESPACE, "rollout", "status", MANAGER, "--timeout=180s")
 
 
 def test_metrics_are_served_to_those_who_may_read_them() -> None:
-    """Whoever is bound to the role metrics-reader gets the metrics."""
+    """A ServiceAccount with the role metrics-reader can read the metrics."""
     binding = f"{PREFIX}-metrics-e2e"
     account = f"--serviceaccount={NAMESPACE}:{PREFIX}-controller-manager"
     kubectl("delete", "clusterrolebinding", binding, "--ignore-not-found")
@@ -105,7 +106,7 @@ def test_metrics_are_served_to_those_who_may_read_them() -> None:
 
 
 def authorities() -> str:
-    """One line for each object that cert-manager injects into: its name, then whom the API server trusts."""
+    """One line for each object that cert-manager injects a CA into: its name, then the CA bundle."""
     kinds = "mutatingwebhookconfigurations,validatingwebhookconfigurations,customresourcedefinitions"
     wanted = r"{.metadata.annotations.cert-manager\.io/inject-ca-from}"
     given = "{.webhooks[*].clientConfig.caBundle}{.spec.conversion.webhook.clientConfig.caBundle}"
@@ -115,12 +116,12 @@ def authorities() -> str:
 
 
 def test_webhooks_are_trusted() -> None:
-    """cert-manager has told the API server whom to trust, wherever it is asked to."""
+    """cert-manager has injected the CA bundle wherever an annotation asks for it."""
     in_time(lambda: [pytest.fail(f"{line}: none") for line in authorities().splitlines() if len(line.split()) < 2])
 
 
 def test_samples_are_accepted() -> None:
-    """The API server takes every sample."""
+    """The API server accepts every sample."""
     if not (PROJECT / "config/samples/kustomization.yaml").exists():
         return  # before the first `pykb create api`
     in_time(lambda: kubectl("apply", "--kustomize=config/samples"))

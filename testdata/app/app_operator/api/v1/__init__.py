@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Version v1 of the API group appcontroller.k8s.io: its kinds are imported from here."""
+"""Version v1 of the API group appcontroller.k8s.io. Import its kinds from here."""
 
 from app_operator.api.v1.app_types import App as App
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The App API. After a change here, `make` writes the CRD."""
+"""The App API. Run `make` after a change here to update the CRD."""
 
 from typing import Annotated
 
@@ -58,7 +58,7 @@ class AppStatus(Struct):
     # +listType=map
     # +listMapKey=type
     conditions: list[Condition] | None = None
-    """The current state in conditions, one of a type."""
+    """Current conditions, at most one per type."""
 
     available_replicas: Int32 = 0
     """How many replicas of the Deployment are available."""

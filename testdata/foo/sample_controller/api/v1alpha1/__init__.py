@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Version v1alpha1 of the API group samplecontroller.k8s.io: its kinds are imported from here."""
+"""Version v1alpha1 of the API group samplecontroller.k8s.io. Import its kinds from here."""
 
 from sample_controller.api.v1alpha1.foo_types import Foo as Foo
 

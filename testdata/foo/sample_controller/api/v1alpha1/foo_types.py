@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The Foo API. After a change here, `make` writes the CRD."""
+"""The Foo API. Run `make` after a change here to update the CRD."""
 
 from typing import Annotated
 

@@ -19,7 +19,7 @@ from pykb.runtime import ControllerBuilder, Manager, Reconciler, Request, Result
 
 
 class DeploymentReconciler(Reconciler):
-    """Moves the cluster towards what each Deployment asks for."""
+    """Reconciles the cluster with the spec of each Deployment."""
 
     # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update;patch;delete
     # +kubebuilder:rbac:groups=apps,resources=deployments/status,verbs=get;update;patch
@@ -27,7 +27,7 @@ class DeploymentReconciler(Reconciler):
     async def reconcile(self, request: Request) -> Result:
         """Compare one Deployment with the cluster, and change what differs.
 
-        It runs after every change of the object, and again, with a growing delay, after an exception.
+        The controller calls it after every change of the object. After an exception it retries with a growing delay.
         """
         resource = await self.client.find(Deployment, request)
         if resource is None:
@@ -37,6 +37,6 @@ class DeploymentReconciler(Reconciler):
         return Result()
 
     def setup(self, manager: Manager) -> None:
-        """Register with the manager."""
+        """Register the controller with the manager."""
         builder = ControllerBuilder(manager).for_(Deployment)
         builder.named("apps-deployment").complete(self)

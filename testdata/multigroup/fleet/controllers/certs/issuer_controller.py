@@ -20,7 +20,7 @@ from fleet.external.issuers import Issuer
 
 
 class IssuerReconciler(Reconciler):
-    """Moves the cluster towards what each Issuer asks for."""
+    """Reconciles the cluster with the spec of each Issuer."""
 
     # +kubebuilder:rbac:groups=certs.example.org,resources=issuers,verbs=get;list;watch;create;update;patch;delete
     # +kubebuilder:rbac:groups=certs.example.org,resources=issuers/status,verbs=get;update;patch
@@ -28,7 +28,7 @@ class IssuerReconciler(Reconciler):
     async def reconcile(self, request: Request) -> Result:
         """Compare one Issuer with the cluster, and change what differs.
 
-        It runs after every change of the object, and again, with a growing delay, after an exception.
+        The controller calls it after every change of the object. After an exception it retries with a growing delay.
         """
         resource = await self.client.find(Issuer, request)
         if resource is None:
@@ -38,6 +38,6 @@ class IssuerReconciler(Reconciler):
         return Result()
 
     def setup(self, manager: Manager) -> None:
-        """Register with the manager."""
+        """Register the controller with the manager."""
         builder = ControllerBuilder(manager).for_(Issuer)
         builder.named("certs-issuer").complete(self)

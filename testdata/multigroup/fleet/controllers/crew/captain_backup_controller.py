@@ -20,7 +20,7 @@ from fleet.api.crew.v1 import Captain
 
 
 class CaptainBackupReconciler(Reconciler):
-    """Moves the cluster towards what each Captain asks for."""
+    """Reconciles the cluster with the spec of each Captain."""
 
     # +kubebuilder:rbac:groups=crew.example.com,resources=captains,verbs=get;list;watch;create;update;patch;delete
     # +kubebuilder:rbac:groups=crew.example.com,resources=captains/status,verbs=get;update;patch
@@ -28,7 +28,7 @@ class CaptainBackupReconciler(Reconciler):
     async def reconcile(self, request: Request) -> Result:
         """Compare one Captain with the cluster, and change what differs.
 
-        It runs after every change of the object, and again, with a growing delay, after an exception.
+        The controller calls it after every change of the object. After an exception it retries with a growing delay.
         """
         resource = await self.client.find(Captain, request)
         if resource is None:
@@ -38,6 +38,6 @@ class CaptainBackupReconciler(Reconciler):
         return Result()
 
     def setup(self, manager: Manager) -> None:
-        """Register with the manager."""
+        """Register the controller with the manager."""
         builder = ControllerBuilder(manager).for_(Captain)
         builder.named("crew-captain-backup").complete(self)

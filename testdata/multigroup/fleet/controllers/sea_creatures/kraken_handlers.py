@@ -19,26 +19,26 @@ import kopf
 from fleet.api.sea_creatures.v1alpha1 import Kraken
 
 RESOURCE = ("sea-creatures.example.com", "v1alpha1", "kraken")
-"""The group, the version and the plural that the handlers are for."""
+"""The group, version and plural of the kind that the handlers watch."""
 
 
 # +kubebuilder:rbac:groups=sea-creatures.example.com,resources=kraken,verbs=get;list;watch;create;update;patch;delete
 # +kubebuilder:rbac:groups=sea-creatures.example.com,resources=kraken/status,verbs=get;update;patch
 # +kubebuilder:rbac:groups=sea-creatures.example.com,resources=kraken/finalizers,verbs=update
-# kopf itself records events, and watches which kinds there are.
+# kopf itself records events and watches CRDs.
 # +kubebuilder:rbac:groups="",resources=events,verbs=create
 # +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=list;watch
 @kopf.on.resume(*RESOURCE)
 @kopf.on.create(*RESOURCE)
 @kopf.on.update(*RESOURCE)
 async def reconcile(body: kopf.Body, logger: kopf.Logger, **_: object) -> None:
-    """Bring the cluster to what the object asks for: when it appears, when it changes, when the manager starts."""
+    """Reconcile an object. Runs when it is created, when it changes, and when the manager starts."""
     resource = Kraken.from_wire(body)
     logger.info("reconciling %s", resource.metadata.name)
 
 
 @kopf.on.delete(*RESOURCE)
 async def delete(body: kopf.Body, logger: kopf.Logger, **_: object) -> None:
-    """Clean up before the object goes: kopf's finalizer holds it until this returns."""
+    """Clean up before the object is deleted. kopf's finalizer keeps it until this returns."""
     resource = Kraken.from_wire(body)
     logger.info("deleting %s", resource.metadata.name)

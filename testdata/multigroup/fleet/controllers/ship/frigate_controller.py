@@ -20,7 +20,7 @@ from fleet.api.ship.v1 import Frigate
 
 
 class FrigateReconciler(Reconciler):
-    """Moves the cluster towards what each Frigate asks for."""
+    """Reconciles the cluster with the spec of each Frigate."""
 
     # +kubebuilder:rbac:groups=ship.example.com,resources=frigates,verbs=get;list;watch;create;update;patch;delete
     # +kubebuilder:rbac:groups=ship.example.com,resources=frigates/status,verbs=get;update;patch
@@ -28,7 +28,7 @@ class FrigateReconciler(Reconciler):
     async def reconcile(self, request: Request) -> Result:
         """Compare one Frigate with the cluster, and change what differs.
 
-        It runs after every change of the object, and again, with a growing delay, after an exception.
+        The controller calls it after every change of the object. After an exception it retries with a growing delay.
         """
         resource = await self.client.find(Frigate, request)
         if resource is None:
@@ -38,6 +38,6 @@ class FrigateReconciler(Reconciler):
         return Result()
 
     def setup(self, manager: Manager) -> None:
-        """Register with the manager."""
+        """Register the controller with the manager."""
         builder = ControllerBuilder(manager).for_(Frigate)
         builder.named("ship-frigate").complete(self)

@@ -20,7 +20,7 @@ from fleet.api.ship.v1 import Harbour
 
 
 class HarbourReconciler(Reconciler):
-    """Moves the cluster towards what each Harbour asks for."""
+    """Reconciles the cluster with the spec of each Harbour."""
 
     # +kubebuilder:rbac:groups=ship.example.com,resources=harbours,verbs=get;list;watch;create;update;patch;delete
     # +kubebuilder:rbac:groups=ship.example.com,resources=harbours/status,verbs=get;update;patch
@@ -28,7 +28,7 @@ class HarbourReconciler(Reconciler):
     async def reconcile(self, request: Request) -> Result:
         """Compare one Harbour with the cluster, and change what differs.
 
-        It runs after every change of the object, and again, with a growing delay, after an exception.
+        The controller calls it after every change of the object. After an exception it retries with a growing delay.
         """
         resource = await self.client.find(Harbour, request)
         if resource is None:
@@ -38,6 +38,6 @@ class HarbourReconciler(Reconciler):
         return Result()
 
     def setup(self, manager: Manager) -> None:
-        """Register with the manager."""
+        """Register the controller with the manager."""
         builder = ControllerBuilder(manager).for_(Harbour)
         builder.named("ship-harbour").complete(self)

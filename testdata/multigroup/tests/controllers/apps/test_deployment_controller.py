@@ -20,7 +20,7 @@ from fleet.controllers.apps.deployment_controller import DeploymentReconciler
 
 
 async def test_leaves_an_absent_object_alone(client: Client, namespace: str) -> None:
-    """A request may outlive its object: that is no error."""
+    """Reconciling a deleted object is not an error."""
     reconciler = DeploymentReconciler(client)
     request = Request(namespace, "absent")
     await reconciler.reconcile(request)

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("crds")
 
 
 async def test_leaves_an_absent_object_alone(client: Client, namespace: str) -> None:
-    """A request may outlive its object: that is no error."""
+    """Reconciling a deleted object is not an error."""
     reconciler = CaptainBackupReconciler(client)
     request = Request(namespace, "absent")
     await reconciler.reconcile(request)

@@ -37,7 +37,7 @@ async def test_reconciles_the_sample(client: Client, namespace: str, pytestconfi
 
 
 async def test_leaves_an_absent_object_alone(client: Client, namespace: str) -> None:
-    """A request may outlive its object: that is no error."""
+    """Reconciling a deleted object is not an error."""
     reconciler = CaptainReconciler(client)
     request = Request(namespace, "absent")
     await reconciler.reconcile(request)

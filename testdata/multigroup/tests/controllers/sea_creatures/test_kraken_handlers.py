@@ -29,7 +29,7 @@ SAMPLE = "config/samples/sea-creatures_v1alpha1_kraken.yaml"
 async def test_handle_the_sample(
     client: Client, namespace: str, run_manager: RunManager, pytestconfig: pytest.Config
 ) -> None:
-    """The handlers see the sample come and go; until they have seen it go, kopf's finalizer holds it."""
+    """The handlers run when the sample is created and deleted. kopf's finalizer keeps it until they are done."""
     sample = yaml.safe_load((pytestconfig.rootpath / SAMPLE).read_text(encoding="utf-8"))
     resource = Kraken.from_wire(sample)
     resource.metadata.namespace = namespace

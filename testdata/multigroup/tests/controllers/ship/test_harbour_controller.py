@@ -29,7 +29,7 @@ async def test_reconciles_the_sample(client: Client, namespace: str, pytestconfi
     """The API server accepts the sample, and reconciling it raises no error."""
     sample = yaml.safe_load((pytestconfig.rootpath / SAMPLE).read_text(encoding="utf-8"))
     resource = Harbour.from_wire(sample)
-    resource.metadata.name = namespace  # one of its own: no namespace keeps the tests apart
+    resource.metadata.name = namespace  # cluster-scoped: a unique name keeps the tests apart
     await client.create(resource)
     reconciler = HarbourReconciler(client)
     request = Request("", namespace)
@@ -37,7 +37,7 @@ async def test_reconciles_the_sample(client: Client, namespace: str, pytestconfi
 
 
 async def test_leaves_an_absent_object_alone(client: Client) -> None:
-    """A request may outlive its object: that is no error."""
+    """Reconciling a deleted object is not an error."""
     reconciler = HarbourReconciler(client)
     request = Request("", "absent")
     await reconciler.reconcile(request)

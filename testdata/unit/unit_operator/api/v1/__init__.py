@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Version v1 of the API group custom.example.com: its kinds are imported from here."""
+"""Version v1 of the API group custom.example.com. Import its kinds from here."""
 
 from unit_operator.api.v1.unit_types import Unit as Unit
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The Unit API. After a change here, `make` writes the CRD."""
+"""The Unit API. Run `make` after a change here to update the CRD."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -96,7 +96,7 @@ class UnitStatus(Struct):
     # +listType=map
     # +listMapKey=type
     conditions: list[Condition] | None = None
-    """The current state in conditions, one of a type."""
+    """Current conditions, at most one per type."""
 
 
 # +kubebuilder:subresource:status

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Version v1 of the API group infra.sealyun.com: its kinds are imported from here."""
+"""Version v1 of the API group infra.sealyun.com. Import its kinds from here."""
 
 from sealvm.api.v1.virtulmachine_types import VirtulMachine as VirtulMachine
 

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The VirtulMachine API. After a change here, `make` writes the CRD."""
+"""The VirtulMachine API. Run `make` after a change here to update the CRD."""
 
 from datetime import timedelta
 
@@ -44,7 +44,7 @@ class VirtulMachineStatus(Struct):
     # +listType=map
     # +listMapKey=type
     conditions: list[Condition] | None = None
-    """The current state in conditions, one of a type."""
+    """Current conditions, at most one per type."""
 
 
 # +kubebuilder:printcolumn:name=Status,type=string,JSONPath=`.status.status`

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Version v1 of the API group crew.example.com: its kinds are imported from here."""
+"""Version v1 of the API group crew.example.com. Import its kinds from here."""
 
 from fleet.api.crew.v1.captain_types import Captain as Captain
 

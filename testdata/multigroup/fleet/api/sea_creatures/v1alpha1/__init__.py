@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Version v1alpha1 of the API group sea-creatures.example.com: its kinds are imported from here."""
+"""Version v1alpha1 of the API group sea-creatures.example.com. Import its kinds from here."""
 
 from fleet.api.sea_creatures.v1alpha1.kraken_types import Kraken as Kraken
 

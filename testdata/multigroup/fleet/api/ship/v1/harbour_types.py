@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The Harbour API. After a change here, `make` writes the CRD."""
+"""The Harbour API. Run `make` after a change here to update the CRD."""
 
 from pykb.api import CustomResource, Field, Struct
 from pykb.api.meta.v1 import Condition
@@ -33,7 +33,7 @@ class HarbourStatus(Struct):
     # +listType=map
     # +listMapKey=type
     conditions: list[Condition] | None = None
-    """The current state in conditions, one of a type."""
+    """Current conditions, at most one per type."""
 
 
 # +kubebuilder:resource:scope=Cluster

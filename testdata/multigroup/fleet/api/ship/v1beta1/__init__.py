@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Version v1beta1 of the API group ship.example.com: its kinds are imported from here."""
+"""Version v1beta1 of the API group ship.example.com. Import its kinds from here."""
 
 from fleet.api.ship.v1beta1.frigate_types import Frigate as Frigate
 

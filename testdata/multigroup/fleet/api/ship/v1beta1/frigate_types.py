@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The Frigate API. After a change here, `make` writes the CRD."""
+"""The Frigate API. Run `make` after a change here to update the CRD."""
 
 from pykb.api import CustomResource, Field, Int32, Struct
 from pykb.api.meta.v1 import Condition
@@ -36,7 +36,7 @@ class FrigateStatus(Struct):
     # +listType=map
     # +listMapKey=type
     conditions: list[Condition] | None = None
-    """The current state in conditions, one of a type."""
+    """Current conditions, at most one per type."""
 
 
 # +kubebuilder:subresource:status

@@ -21,14 +21,14 @@ from fleet.api.crew.v1 import Captain
 
 # +kubebuilder:webhook:path=/default-captains,mutating=true,failurePolicy=fail,sideEffects=None,groups=crew.example.com,resources=captains,verbs=create;update,versions=v1,name=mcaptain-v1.kb.io,admissionReviewVersions=v1
 class CaptainDefaulter(Defaulter[Captain]):
-    """Fills in what a Captain leaves open."""
+    """Sets defaults on Captain objects."""
 
     async def default(self, obj: Captain) -> None:
-        """Change the object before it is validated and stored; it may be called twice for one request."""
+        """Change the object before it is validated and stored. It may be called twice for one request."""
 
 
 def setup_captain_webhook(manager: Manager) -> None:
-    """Register with the manager."""
+    """Register the webhooks with the manager."""
     builder = WebhookBuilder(manager).for_(Captain)
     builder.with_defaulter(CaptainDefaulter(), path="/default-captains")
     builder.complete()

@@ -22,23 +22,23 @@ from fleet.api.ship.v1beta1.frigate_conversion import FrigateConverter
 
 # +kubebuilder:webhook:path=/validate-ship-example-com-v1-frigate,mutating=false,failurePolicy=fail,sideEffects=None,groups=ship.example.com,resources=frigates,verbs=create;update,versions=v1,name=vfrigate-v1.kb.io,admissionReviewVersions=v1
 class FrigateValidator(Validator[Frigate]):
-    """Refuses what a Frigate must not be, where its schema cannot."""
+    """Validates Frigate objects where the schema cannot."""
 
     async def validate_create(self, obj: Frigate) -> Warnings:
-        """Raise Denied to refuse a new object; what is returned are warnings to the user."""
+        """Raise Denied to reject a new object. Return warnings for the user, or None."""
         return None
 
     async def validate_update(self, old: Frigate, new: Frigate) -> Warnings:
-        """Raise Denied to refuse a change; what was accepted once should be let pass while it stays as it is."""
+        """Raise Denied to reject a change. Accept updates that leave the spec unchanged."""
         return None
 
     async def validate_delete(self, obj: Frigate) -> Warnings:
-        """Raise Denied to keep an object. Nobody asks before `delete` is among the verbs of the marker."""
+        """Raise Denied to prevent deletion. To enable this, add `delete` to the verbs of the marker."""
         return None
 
 
 def setup_frigate_webhook(manager: Manager) -> None:
-    """Register with the manager."""
+    """Register the webhooks with the manager."""
     builder = WebhookBuilder(manager).for_(Frigate)
     builder.with_converter(FrigateConverter())
     builder.with_validator(FrigateValidator())

@@ -29,7 +29,7 @@ SAMPLE = "config/samples/crew_v1_captain.yaml"
 async def test_the_sample_is_admitted(
     client: Client, namespace: str, run_manager: RunManager, pytestconfig: pytest.Config
 ) -> None:
-    """The API server asks the webhooks, and they take the sample."""
+    """The API server calls the webhooks, and they accept the sample."""
     sample = yaml.safe_load((pytestconfig.rootpath / SAMPLE).read_text(encoding="utf-8"))
     resource = Captain.from_wire(sample)
     resource.metadata.namespace = namespace
