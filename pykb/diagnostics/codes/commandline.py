@@ -6,7 +6,7 @@ from pykb.diagnostics.model import Code, Severity
 
 COMMAND_LINE = Code(
     "generate-command-line",
-    "a word of a controller-gen command line that means nothing",
+    "a word of a controller-gen command line is not understood",
     "`pykb generate` understands controller-gen's command line: generators with their options (`crd`, "
     "`rbac:roleName=x`, `webhook`), `paths=./...`, and output rules "
     "(`output:dir=D`, `output:crd:artifacts:config=D`, `output:stdout`). "
@@ -15,7 +15,7 @@ COMMAND_LINE = Code(
 COMMAND_LINE_GO = Code(
     "generate-go-only",
     "a generator of Go code",
-    "controller-gen's `object` and `applyconfiguration` generate Go code, which Python needs nothing for: the words "
-    "are accepted, so that a Makefile can be moved as it is.",
+    "controller-gen's `object` and `applyconfiguration` generate Go code, which Python does not need. pykb accepts "
+    "and ignores them, so that you can move a Makefile unchanged.",
     Severity.NOTE,
 )

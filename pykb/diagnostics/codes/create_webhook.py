@@ -6,62 +6,61 @@ from pykb.diagnostics.model import Code, Severity
 
 API_MISSING = Code(
     "api-missing",
-    "the kind that the webhook would be for is not there",
-    "A webhook is for a kind of the project (`pykb create api` makes one), for a kind of Kubernetes itself "
-    "(`--group apps --version v1 --kind Deployment`), or for one whose class another package has "
-    "(`--external-api-path`).",
+    "the kind of the webhook does not exist",
+    "A webhook is for a kind of the project (`pykb create api` creates one), a kind of Kubernetes itself (`--group "
+    "apps --version v1 --kind Deployment`), or a kind whose class is in another package (`--external-api-path`).",
 )
 
 WEBHOOK_EXISTS = Code(
     "webhook-exists",
     "the kind already has this webhook",
-    "PROJECT lists the webhook. Another type of webhook, or another version to convert, is added to the file that is "
-    "there. `--force` writes the files anew and keeps the old ones in `.pykb/backup`.",
+    "PROJECT already lists the webhook. Another type of webhook, or another version to convert, is added to the "
+    "existing file. `--force` writes the files again and keeps the old ones in `.pykb/backup`.",
 )
 
 SERVED_PATH = Code(
     "served-path",
     "a webhook cannot be served at this path",
-    "`--defaulting-path` and `--validation-path` replace the paths that kubebuilder's webhooks have. A path begins "
-    "with `/`, its parts have lower case letters, digits, hyphens and dots, and each webhook of the manager has its "
-    "own; `/convert` belongs to the conversion of all kinds.",
+    "`--defaulting-path` and `--validation-path` replace kubebuilder's default paths. A path begins with `/`. Its "
+    "parts contain lower-case letters, digits, hyphens and dots. Each webhook of the manager has its own path. "
+    "`/convert` is reserved for the conversion of all kinds.",
 )
 
 CONVERSION_SPOKE = Code(
     "conversion-spoke",
     "the version cannot be converted to the hub and back",
-    "A conversion webhook has one hub, the version of `--version`, in which objects are stored, and a converter for "
-    "each other version, its spokes. All are versions of one kind in this project.",
+    "A conversion webhook has one hub: the version given by `--version`, in which objects are stored. Each other "
+    "version is a spoke and has a converter. All versions belong to one kind in this project.",
 )
 
 WEBHOOK_MODULE = Code(
     "webhook-module",
-    "a module of webhooks has a form that nothing can be added to",
-    "A webhook that joins others goes into their module: a class, and a line in the function "
-    "`setup_<kind>_webhook` before the builder's `complete()`. Where that is no longer there, the message carries the "
-    "lines to paste; once they are in the module, the command goes on.",
+    "pykb cannot add to a module of webhooks",
+    "A new webhook of a kind goes into the existing module. pykb adds a class, and a line in the function "
+    "`setup_<kind>_webhook` before the builder's `complete()`. If that function or call is missing, the message shows "
+    "the lines to paste. After that, run the command again.",
 )
 
 KUSTOMIZATION_FORM = Code(
     "kustomization-form",
-    "a kustomization has a form that nothing can be added to",
-    "Members are added below the last one of a list whose members stand on lines of their own. A list in brackets, or "
-    "something that is no list, is left alone; the message carries the lines to paste.",
+    "pykb cannot add to a kustomization",
+    "pykb adds entries to a list that has each entry on a line of its own. It does not change a list in brackets, or "
+    "a value that is not a list. The message shows the lines to paste.",
 )
 
 CORE_WEBHOOK = Code(
     "core-webhook",
-    "a webhook for a kind that the cluster itself needs",
-    "A webhook with `failurePolicy=fail` stops every change of its kind while nobody answers. For a kind that the "
-    "manager itself needs in order to run (Pods, Deployments, Secrets and the like) nobody would answer ever again: "
-    "the manager waits for its own webhook.",
+    "a webhook is for a kind that the cluster itself needs",
+    "A webhook with `failurePolicy=fail` blocks every change of its kind while the webhook does not answer. If the "
+    "manager needs this kind in order to run (Pods, Deployments, Secrets and so on), it may never start again: it "
+    "waits for its own webhook.",
     Severity.WARNING,
 )
 
 CONVERTER_MISSING = Code(
     "converter-missing",
     "a version of a converted kind has no converter",
-    "The API server sends objects of every version to the conversion webhook, which answers with an error where it has "
-    "no converter.",
+    "The API server sends objects of every version to the conversion webhook. The webhook returns an error for a "
+    "version without a converter.",
     Severity.WARNING,
 )

@@ -8,103 +8,102 @@ TOOL_MISSING = Code(
     "tool-missing",
     "A program that pykb calls is not installed",
     "pykb calls kubectl, kustomize and, to build a control plane, go. It looks in the cache that `pykb envtest use` "
-    "fills and on PATH. Install the program, or let `pykb envtest use` bring kubectl along.",
+    "fills and on PATH. Install the program. For kubectl you can run `pykb envtest use` instead.",
 )
 
 COMMAND_FAILED = Code(
     "command-failed",
     "A program that pykb called failed",
-    "The program ran and ended with an error; its last lines are quoted. What it says is about its own input, "
-    "so the remedy is in its words.",
+    "The program ended with an error. The message quotes its last lines, which describe the cause.",
 )
 
 ASSETS_MISSING = Code(
     "envtest-assets-missing",
-    "The binaries of a control plane are nowhere to be had",
+    "The binaries of a control plane cannot be found",
     "A local control plane needs etcd and kube-apiserver. pykb looks in the folder of KUBEBUILDER_ASSETS, then in its "
-    "cache, then downloads the official envtest archive, then builds the programs from their Go modules. Each source "
-    "that was tried is named with the reason it did not serve.",
+    "cache. Then it downloads the official envtest archive, or else builds the programs from their Go modules. The "
+    "message lists each source that was tried and why it failed.",
 )
 
 ASSETS_INCOMPLETE = Code(
     "envtest-assets-incomplete",
-    "KUBEBUILDER_ASSETS names a folder that lacks a program",
-    "When KUBEBUILDER_ASSETS is set, pykb uses that folder and no other, so that nobody tests against a version they "
-    "did not choose. It must hold etcd and kube-apiserver.",
+    "A program is missing in the folder of KUBEBUILDER_ASSETS",
+    "If KUBEBUILDER_ASSETS is set, pykb uses only that folder, so that tests never run against another version. The "
+    "folder must contain etcd and kube-apiserver.",
 )
 
 ASSETS_CHECKSUM = Code(
     "envtest-checksum",
-    "A downloaded archive is not what its publisher says it is",
-    "pykb knows the SHA-512 of the official archives. For those that are newer than itself it takes the index's. The "
-    "download had another one, was thrown away, and nothing of it was run.",
+    "A downloaded archive has the wrong checksum",
+    "pykb knows the SHA-512 checksums of the official archives. For archives newer than pykb it uses the checksum in "
+    "the index. The download had another checksum. It was deleted, and nothing in it was run.",
 )
 
 ASSETS_VERSION = Code(
     "envtest-version",
-    "Not a Kubernetes version",
-    "Versions are `1.36.1` or `v1.36.1`; a minor such as `1.36` stands for its newest known patch.",
+    "The version is not a Kubernetes version",
+    "Versions are written `1.36.1` or `v1.36.1`. A minor version such as `1.36` means its newest known patch.",
 )
 
 CONTROLLER_MANAGER_MISSING = Code(
     "controller-manager-missing",
     "The control plane runs without kube-controller-manager",
-    "Without it owned objects are not garbage-collected, Deployments make no ReplicaSets, deleted namespaces stay "
-    "Terminating and namespaces get no default ServiceAccount. Everything else works. The official envtest archives "
-    "lack the program; pykb builds it from its Go module.",
+    "Without kube-controller-manager, owned objects are not garbage-collected, Deployments create no ReplicaSets, "
+    "deleted namespaces stay Terminating, and namespaces get no default ServiceAccount. Everything else works. The "
+    "official envtest archives do not contain the program. pykb builds it from its Go module.",
 )
 
 CONTROL_PLANE_START = Code(
     "control-plane-start",
     "A part of the control plane did not start",
-    "etcd or kube-apiserver ended or did not become ready in time. The last lines of its log are quoted; the whole log "
-    "is in the file named.",
+    "etcd or kube-apiserver exited, or did not become ready in time. The message quotes the last lines of its log and "
+    "names the file with the whole log.",
 )
 
 CONTROL_PLANE_PORT = Code(
     "control-plane-port",
-    "The port for the control plane is taken",
-    "Another program listens on the port that was asked for. Leave the port out to get a free one.",
+    "The port for the control plane is in use",
+    "Another program listens on the requested port. Omit the port to get a free one.",
 )
 
 KUBECONFIG_UNUSABLE = Code(
     "kubeconfig-unusable",
     "There is no kubeconfig to use",
-    "A real cluster was asked for, by USE_EXISTING_CLUSTER or --kubeconfig, but no kubeconfig was found: neither "
-    "KUBECONFIG nor ~/.kube/config names a file that exists.",
+    "USE_EXISTING_CLUSTER or --kubeconfig asks for a real cluster, but no kubeconfig was found. Neither KUBECONFIG "
+    "nor ~/.kube/config names an existing file.",
 )
 
 CRD_REFUSED = Code(
     "crd-refused",
-    "The API server refused a CustomResourceDefinition",
-    "The manifest was sent and turned down; the reason is the server's own. Manifests that `pykb generate` wrote are "
-    "accepted, so look for an edit by hand, or generate again.",
+    "The API server rejected a CustomResourceDefinition",
+    "The message quotes the reason that the API server gave. Manifests written by `pykb generate` are accepted, so "
+    "look for a manual edit, or generate the manifests again.",
 )
 
 CRD_NOT_ESTABLISHED = Code(
     "crd-not-established",
     "A CustomResourceDefinition was accepted but is not served",
-    "The API server took the definition and did not establish it, usually because its names clash with another "
-    "resource's. The conditions of the definition say why.",
+    "The API server stored the definition but did not establish it, usually because its names conflict with another "
+    "resource. The conditions of the definition give the reason.",
 )
 
 DEV_RUNNING = Code(
     "dev-running",
-    "`pykb dev` runs in this project already",
-    "Each loop with a control plane of its own leaves the way to it in `.pykb/dev/kubeconfig`, and writes the "
-    "manifests. Two of them would take both away from each other.",
+    "`pykb dev` already runs in this project",
+    "`pykb dev` writes the manifests and the kubeconfig `.pykb/dev/kubeconfig`. A second `pykb dev` would overwrite "
+    "both.",
 )
 
 CLUSTER_NAME = Code(
     "cluster-name",
-    "A name that a local control plane cannot have",
-    "The name becomes the name of a folder: lower-case letters, digits and `-`, a letter or digit first and last, at "
-    "most 63 characters.",
+    "A local control plane cannot have this name",
+    "The name is also the name of a folder. It contains lower-case letters, digits and `-`, begins and ends with a "
+    "letter or digit, and has at most 63 characters.",
 )
 
 CLUSTER_STATE = Code(
     "cluster-state",
     "The state of the local control plane cannot be used",
-    "The file that says which processes belong to the control plane is broken, or it names processes that are not "
-    "ours. pykb never ends a process that it did not start.",
+    "A file records which processes belong to the control plane. It is broken, or it names processes that pykb did "
+    "not start. pykb never ends a process that it did not start.",
 )

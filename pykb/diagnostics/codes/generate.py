@@ -6,23 +6,22 @@ from pykb.diagnostics.model import Code, Severity
 
 PATH_NOT_FOUND = Code(
     "generate-path",
-    "A path given to `pykb generate` has nothing to read",
-    "`--paths` names a Python file, a package directory, or a directory tree (`./...` as in Go, or `DIR/...`). "
-    "Without it the whole project is read: every package that has an `api` folder, and all files for RBAC and webhook "
+    "A path for `pykb generate` has no files to read",
+    "`--paths` takes a Python file, a package directory, or a directory tree (`./...` as in Go, or `DIR/...`). "
+    "Without it, pykb reads the whole project: every package with an `api` folder, and all files for RBAC and webhook "
     "markers.",
 )
 PATH_OUTSIDE = Code(
     "generate-path-outside",
-    "A path leaves the project",
-    "Only files below the project directory are read and imported, so that the same project gives the same output "
+    "A path is outside the project",
+    "pykb reads and imports only files below the project directory, so that the same project gives the same output "
     "everywhere.",
 )
 IMPORT_FAILED = Code(
     "import-failed",
     "An API module cannot be imported",
-    "Schemas come from the real types, so the modules of the `api` packages are imported. The place shown is the "
-    "line of "
-    "your code that raised.",
+    "pykb generates schemas from the Python types, so it imports the modules of the `api` packages. The place shown "
+    "is the line of your code that raised the exception.",
 )
 NO_GROUP = Code(
     "no-group-version",
@@ -34,67 +33,67 @@ NO_GROUP = Code(
 DUPLICATE_KIND = Code(
     "duplicate-kind",
     "A kind is declared twice, or two kinds share a name",
-    "Within a group, each kind and each plural belongs to one CRD; within a version, a kind is declared once.",
+    "Within a group, each kind and each plural belongs to one CRD. Within a version, a kind is declared only once.",
 )
 OUT_OF_DATE = Code(
     "out-of-date",
-    "A generated file differs from what the types say",
+    "A generated file is out of date",
     "`pykb generate --check` compares without writing. Run `pykb generate` and commit the result.",
 )
 KIND_GONE = Code(
     "kind-gone",
-    "A CRD has no kind any more",
-    "The class of a kind was removed or renamed, so its CRD is not generated and its file is removed. Nothing changes "
-    "in a cluster until its CRD is deleted there. Tools that delete what a repository no longer has do that, and all "
-    "objects of the kind go with it. A kind cannot be renamed: a class with another name is another kind, without "
-    "objects. To move, make the new kind beside the old one, copy the objects, and remove the old one last. Its roles, "
-    "samples and tests and its entries in kustomizations and in PROJECT are yours to remove: the message names the "
-    "files.",
+    "The kind of a CRD no longer exists",
+    "The class of a kind was removed or renamed. Its CRD is no longer generated, and the file is removed. A cluster "
+    "does not change until the CRD is deleted there. Tools that delete what a repository no longer contains do that, "
+    "and then all objects of the kind are deleted as well.\n\n"
+    "A kind cannot be renamed: a class with another name is another kind, without objects. To move, create the new "
+    "kind beside the old one, copy the objects, and then remove the old kind. Remove its roles, samples and tests and "
+    "its entries in kustomizations and in PROJECT yourself. The message lists the files.",
     Severity.WARNING,
 )
 MARKERS_GONE = Code(
     "markers-gone",
-    "A manifest has no markers any more",
-    "The last marker for a manifest was removed. Roles and webhook configurations are emptied and not deleted: "
-    "kustomizations and bindings name them, and a cluster goes by what was applied last. A role of rules that nobody "
-    "asks for any more would go on to allow all of them, and a webhook that nobody serves would refuse requests.",
+    "A manifest no longer has markers",
+    "The last marker for a manifest was removed. Roles and webhook configurations are emptied, not deleted, because "
+    "kustomizations and bindings refer to them, and a cluster keeps what was applied last. A role with obsolete rules "
+    "would still grant them, and a webhook without a server would fail requests.",
     Severity.WARNING,
 )
 HEADER_FILE = Code(
     "header-file",
     "The header file cannot be read",
-    "`--header-file` names a text file that is put before the first document of each generated file; ` YEAR` in it is "
-    "replaced by the value of `--year`.",
+    "`--header-file` names a text file. pykb writes the text before the first document of each generated file and "
+    "replaces ` YEAR` in it by the value of `--year`.",
 )
 OPTION = Code(
     "generate-option",
-    "An option of the generator has no such value",
+    "An option of the generator has an invalid value",
     "Options come from the command line, from `[tool.pykb.generate]` in pyproject.toml, or from a command line in "
     "controller-gen's form.",
 )
 OPENAPI_FILE = Code(
     "openapi-file",
     "The descriptions of built-in types cannot be read",
-    "`--builtin-descriptions` takes a file with the OpenAPI of a cluster (`kubectl get --raw /openapi/v2`), or "
-    "`cluster`, which reads it from the cluster of the kubeconfig and keeps it in `.pykb/openapi.json`.",
+    "`--builtin-descriptions` takes a file with the OpenAPI document of a cluster (`kubectl get --raw /openapi/v2`), "
+    "or `cluster`, which reads it from the cluster of the kubeconfig and keeps it in `.pykb/openapi.json`.",
 )
 BREAKING_CHANGE = Code(
     "breaking-change",
-    "A CRD does not take what the one before took",
-    "Definitions change while objects stay. The API server keeps what it stored, but drops fields that the new schema "
-    "does not know, and refuses changes of what it does not allow. An operator cannot read an object without a field "
-    "that its type requires, unless the object is being deleted. So `pykb generate` compares a CRD, before it replaces "
-    "it, with the one that was committed last; without git, with the file. It says nothing of a kind that nobody has "
-    "committed, or that still has the example field. `--allow-breaking` silences the warnings, for a project also "
-    "`allow-breaking = true` in `[tool.pykb.generate]`. `--check-compat REV` compares with any revision of git, writes "
-    "nothing, and ends with 1 when something breaks.",
+    "A change of a CRD breaks stored objects or clients",
+    "A CRD can change while its objects remain. The API server keeps stored objects, but drops fields that the new "
+    "schema does not know, and rejects changes that the new schema does not allow. An operator cannot read an object "
+    "that lacks a required field, unless the object is being deleted.\n\n"
+    "Before `pykb generate` replaces a CRD, it compares it with the last committed one, or without git with the file. "
+    "It does not warn about a kind that was never committed, or that still has the example field. `--allow-breaking` "
+    "turns the warnings off. For the whole project, set `allow-breaking = true` in `[tool.pykb.generate]`. "
+    "`--check-compat REV` compares with any git revision, writes nothing, and exits with 1 if something breaks.",
     Severity.WARNING,
 )
 REVISION = Code(
     "git-revision",
-    "A revision of git cannot be read",
-    "`--check-compat` takes whatever git takes for a commit: a branch, a tag, an abbreviated hash, `HEAD~3`. It needs "
-    "git, and the history: a shallow clone in CI has to fetch the commit first.",
+    "A git revision cannot be read",
+    "`--check-compat` takes any git name of a commit: a branch, a tag, an abbreviated hash, `HEAD~3`. It needs git "
+    "and the history. With a shallow clone in CI, fetch the commit first.",
 )
 NOTHING_FOUND = Code(
     "nothing-to-generate",

@@ -7,98 +7,97 @@ from pykb.diagnostics.model import Code, Severity
 MARKER_UNKNOWN = Code(
     "marker-unknown",
     "a marker that pykb does not know",
-    "a comment starts like a marker (`# +name...`), but no marker has this name. controller-gen drops such a line "
-    "without a word, so that a typo silently weakens the schema; pykb stops.\n\n"
-    "Names are case-sensitive: `+kubebuilder:validation:MaxLength` is a marker, `...:Maxlength` and "
-    "`...:maxLength` are not. All names are in docs/reference/markers.md. A comment that is no marker at all "
-    "should not start with a plus sign.",
+    "A comment has the form of a marker (`# +name...`), but no marker has this name. controller-gen silently ignores "
+    "such a line, so a typo weakens the schema. pykb reports an error.\n\n"
+    "Names are case-sensitive: `+kubebuilder:validation:MaxLength` is a marker, `...:Maxlength` and `...:maxLength` "
+    "are not. docs/reference/markers.md lists all names. Do not start other comments with a plus sign.",
 )
 MARKER_SYNTAX = Code(
     "marker-syntax",
-    "a marker that is not written as markers are",
-    "The shape of the line is wrong: a blank after the plus sign or around `=`, `:=` where the marker has named "
-    "arguments, a trailing comment that became a part of the value.\n\n"
-    "a marker is one comment line: `# +name`, `# +name=value`, or `# +name:argument=value,argument=value`. Only "
-    "the `+k8s:` family takes a trailing `# comment`.",
+    "a marker has a syntax error",
+    "The form of the line is wrong. Examples are a blank after the plus sign or around `=`, `:=` in a marker with "
+    "named arguments, or a trailing comment that became part of the value.\n\n"
+    "A marker is one comment line: `# +name`, `# +name=value`, or `# +name:argument=value,argument=value`. Only the "
+    "`+k8s:` family allows a trailing `# comment`.",
 )
 DECLARED_TWICE = Code(
     "declared-twice",
-    "a name that is declared twice in one scope",
-    "Python keeps the later of two declarations, or that of the branch which ran; the source does not say which. "
-    "Markers of the other one would be lost without a word. Choose between values, not between declarations: an alias "
-    "or a default can depend on a condition.",
+    "a name is declared twice in one scope",
+    "Python keeps the later of two declarations, or the one in the branch that ran. The source does not show which. "
+    "Markers of the other declaration would be silently lost. Make the value depend on a condition, not the "
+    "declaration: an alias or a default can.",
 )
 MARKER_TARGET = Code(
     "marker-target",
-    "a marker on a declaration that it does not apply to",
-    "Every marker describes a package, a type (a class or an alias), a field, or several of them. This one stands "
-    "on another kind of declaration, where controller-gen would ignore it.\n\n"
+    "a marker does not apply to this declaration",
+    "Every marker describes a package, a type (a class or an alias), a field, or several of them. This marker is on "
+    "another kind of declaration, where controller-gen would ignore it.\n\n"
     "Put field markers directly above the annotated attribute, type markers directly above the class (or its "
-    "decorators), package markers in a comment block of their own at the top of the module.",
+    "decorators), and package markers in a separate comment block at the top of the module.",
 )
 MARKER_ARGUMENT = Code(
     "marker-argument",
-    "an argument of a marker that cannot be read or is out of range",
-    "The value does not have the type that the argument takes, or not one of the values that it allows.\n\n"
-    "Strings are written bare, in double quotes (with Go's escapes), or in back-ticks (nothing is escaped: best "
-    "for patterns and CEL). Lists are `a;b;c` or `{a, b, c}`, maps `{key: value}`, booleans `true` and `false`. A "
-    "bare string ends at `,`, `;` and `}`. Single quotes are no quotes: they would become a part of the value.",
+    "an argument of a marker has an invalid value",
+    "The value does not have the type of the argument, or is not one of the allowed values.\n\n"
+    "A string is bare, in double quotes (with Go's escapes), or in back-ticks (without escapes, best for patterns and "
+    "CEL). A list is `a;b;c` or `{a, b, c}`, a map `{key: value}`, a boolean `true` or `false`. A bare string ends at "
+    "`,`, `;` and `}`. Single quotes are not quotes. They would become part of the value.",
 )
 MARKER_ARGUMENT_UNKNOWN = Code(
     "marker-argument-unknown",
-    "a marker is given an argument that it does not have",
-    "The marker is known, the argument is not. Argument names are case-sensitive and follow controller-gen, which "
+    "a marker does not have this argument",
+    "The marker exists, but the argument does not. Argument names are case-sensitive and follow controller-gen, which "
     "is not consistent: `printcolumn` takes `JSONPath`, the scale subresource `specpath`.",
 )
 MARKER_ARGUMENT_MISSING = Code(
     "marker-argument-missing",
-    "a marker lacks an argument that it needs",
-    "The marker makes no sense without this argument. `pykb explain +<marker>` shows all arguments with an example.",
+    "a marker lacks a required argument",
+    "The marker needs this argument. `pykb explain +<marker>` shows all arguments with an example.",
 )
 MARKER_REPEATED = Code(
     "marker-repeated",
-    "a marker with a single value stands twice on one declaration",
-    "Only one of the values can count, and controller-gen silently takes the last. Remove one of the two.\n\n"
+    "a marker with a single value is repeated on one declaration",
+    "Only one of the values can apply. controller-gen silently takes the last. Remove one of the two.\n\n"
     "Markers that add up, such as `printcolumn`, `XValidation`, `listMapKey` or `rbac`, may be repeated.",
 )
 MARKER_CONFLICT = Code(
     "marker-conflict",
     "two markers on one declaration contradict each other",
-    "For example `+optional` with `+required`, a minimum above the maximum, or a second spelling of the same "
-    "constraint with another value. controller-gen picks one by an order of its own; pykb asks.",
+    "Examples are `+optional` with `+required`, a minimum above the maximum, or two spellings of one constraint with "
+    "different values. controller-gen silently picks one. pykb reports an error.",
 )
 MARKER_DETACHED = Code(
     "marker-detached",
-    "a marker that belongs to no declaration",
-    "The marker stands where it describes nothing: at the end of a line of code, inside a function, at the end of "
-    "a class, or too far above a declaration. controller-gen drops such markers without a word.\n\n"
-    "Markers count in the comment block directly above a class, an alias or an annotated attribute (also above "
-    "its decorators), and in the next block above, if only blank lines separate the two. RBAC and webhook markers "
-    "count anywhere in a file, on a line of their own.",
+    "a marker does not belong to a declaration",
+    "The marker is in a place where it describes nothing: at the end of a line of code, inside a function, at the end "
+    "of a class, or too far above a declaration. controller-gen silently ignores such markers.\n\n"
+    "A marker applies in the comment block directly above a class, an alias or an annotated attribute (also above its "
+    "decorators), and in the next block above if only blank lines separate the two. RBAC and webhook markers apply "
+    "anywhere in a file, on a line of their own.",
 )
 MARKER_GO_ONLY = Code(
     "marker-go-only",
-    "a marker that only means something to Go code generators",
-    "Ported files may keep markers such as `+kubebuilder:object:generate=true` or `+genclient`. They have no "
-    "effect in Python: Pydantic models need no generated deep copies, clients or apply configurations.",
+    "a marker affects only Go code generators",
+    "Ported files may keep markers such as `+kubebuilder:object:generate=true` or `+genclient`. They have no effect "
+    "in Python, because Pydantic models need no generated deep copies, clients or apply configurations.",
     Severity.NOTE,
 )
 MARKER_FOREIGN = Code(
     "marker-foreign",
     "a comment that looks like a marker of another tool",
-    "The comment starts with a plus sign and a word, stands on a declaration, and no marker of pykb has a similar "
-    "name. It has no effect. If it is prose, start it with another character.",
+    "The comment starts with a plus sign and a word, is on a declaration, and is not similar to any marker of pykb. "
+    "It has no effect. If it is ordinary text, start it with another character.",
     Severity.WARNING,
 )
 SOURCE_SYNTAX = Code(
     "source-syntax",
-    "a Python file that does not parse",
-    "Markers and descriptions are read from the syntax tree of the file, so it must be valid Python of the "
+    "a Python file does not parse",
+    "pykb reads markers and descriptions from the syntax tree of the file. The file must be valid Python for the "
     "version that runs pykb. Nothing is generated from a file that does not parse.",
 )
 SOURCE_UNREADABLE = Code(
     "source-unreadable",
-    "A source file that is no text",
-    "Python source is UTF-8 unless its first lines declare another encoding. This file has bytes that cannot be "
+    "A source file is not text",
+    "Python source is UTF-8, unless its first lines declare another encoding. This file contains bytes that cannot be "
     "decoded.",
 )

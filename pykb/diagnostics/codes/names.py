@@ -6,110 +6,111 @@ from pykb.diagnostics.model import Code
 
 DOMAIN_NAME = Code(
     "domain-name",
-    "the domain is no DNS name",
-    "The domain is the end of every API group of the project (`infra` and `example.com` make "
-    "`infra.example.com`), and a group is a DNS-1123 subdomain: lower case letters, digits, hyphens and dots, "
-    "each part beginning and ending with a letter or digit.",
+    "the domain is not a DNS name",
+    "The domain is the end of every API group of the project: `infra` and `example.com` make `infra.example.com`. A "
+    "group is a DNS-1123 subdomain. It contains lower-case letters, digits, hyphens and dots, and each part begins "
+    "and ends with a letter or digit.",
 )
 
 PROJECT_NAME = Code(
     "project-name",
     "the name of the project cannot be used",
-    "The name of the project is the prefix of every object that it deploys "
-    "(`<name>-controller-manager-metrics-service` must be a name of a Service: at most 63 characters, a letter "
-    "first) and, with underscores for hyphens, the name of its Python package.",
+    "The project name is the prefix of every deployed object. `<name>-controller-manager-metrics-service` must be a "
+    "valid Service name, with at most 63 characters and a letter first. With underscores in place of hyphens, it is "
+    "also the name of the Python package.",
 )
 
 PACKAGE_NAME = Code(
     "package-name",
     "the Python package of the project would hide another",
-    "The project's package is named after the project. A package that has the name of a module of Python or of a "
-    "library that an operator uses would be imported in its place.",
+    "The project's package is named after the project. If it has the name of a Python module or of a library that an "
+    "operator uses, Python would import it instead of that module.",
 )
 
 GROUP_NAME = Code(
     "group-name",
-    "the API group is no DNS name",
-    "An API group, with the domain behind it, is a DNS-1123 subdomain with at least one dot.",
+    "the API group is not a DNS name",
+    "An API group, including the domain, is a DNS-1123 subdomain with at least one dot.",
 )
 
 GROUP_DOMAIN = Code(
     "group-domain",
-    "the domain stands in the API group twice",
+    "the API group contains the domain twice",
     "`--group` is the part in front of the project's domain: with the domain `example.com`, the group `infra` "
     "gives `infra.example.com`.",
 )
 
 VERSION_NAME = Code(
     "version-name",
-    "the API version has no form that Kubernetes can order",
-    "An API version is `v` and a number, and before it is stable `alpha` or `beta` and a number: `v1alpha1`, "
-    "`v1beta2`, `v1`. Kubernetes orders versions by this form and picks the one that clients see first.",
+    "the API version does not have the form of a Kubernetes version",
+    "An API version is `v` and a number. Before it is stable, `alpha` or `beta` and a number follow: `v1alpha1`, "
+    "`v1beta2`, `v1`. Kubernetes uses this form to order versions and to select the preferred one.",
 )
 
 KIND_NAME = Code(
     "kind-name",
     "the kind is not in PascalCase",
-    "A kind is a class name: letters and digits, the first an upper case letter, at most 63 characters.",
+    "A kind is a class name. It has letters and digits, begins with an upper-case letter, and has at most 63 "
+    "characters.",
 )
 
 KIND_TAKEN = Code(
     "kind-taken",
-    "the kind has the name of something else",
-    "The kind becomes a Python class in files that also import names of pykb, next to Python's own names. A class"
-    " of the same name would hide one of them.",
+    "the kind has a name that is already used",
+    "The kind becomes a Python class in files that also use names of pykb and of Python. A class with the same name "
+    "would hide one of them.",
 )
 
 PLURAL_NAME = Code(
     "plural-name",
     "the plural cannot be used",
-    "The plural stands in URLs, RBAC rules and the name of the CRD: lower case letters, digits and hyphens, a "
-    "letter first, at most 63 characters. It can never be changed. The default is controller-gen's, which repeats "
-    "some acronyms that are not in capitals (`Dns` gives `dnsdnses`): for those, say `--plural`.",
+    "The plural is part of URLs, RBAC rules and the name of the CRD. It has lower-case letters, digits and hyphens, a "
+    "letter first, and at most 63 characters. It can never be changed. The default is the same as in controller-gen, "
+    "which repeats some acronyms that are not in capitals (`Dns` gives `dnsdnses`). Set `--plural` for those.",
 )
 
 CONTROLLER_NAME = Code(
     "controller-name",
     "the name of the controller cannot be used",
-    "A controller's name is a DNS label with a letter first. It names the controller in logs and metrics, and "
-    "with underscores its module. Two controllers of a project may not have the same name, nor names that give "
-    "the same class.",
+    "A controller's name is a DNS label that begins with a letter. It names the controller in logs and metrics and, "
+    "with underscores, its module. Two controllers of a project must not have the same name, or names that give the "
+    "same class.",
 )
 
 OWNER_NAME = Code(
     "owner-name",
     "the owner does not fit on one line",
-    "The owner stands in the licence header at the top of every Python file, in a comment of one line.",
+    "The owner is part of the licence header at the top of every Python file, in a comment of one line.",
 )
 
 LICENSE_NAME = Code(
     "license-name",
-    "no licence of this name",
-    "`--license` takes `apache2` or `none`. For another licence give the header of your files by `--license-file`.",
+    "no licence has this name",
+    "`--license` takes `apache2` or `none`. For another licence, pass the header with `--license-file`.",
 )
 
 LICENSE_FILE = Code(
     "license-file",
     "the licence header cannot be read",
-    "`--license-file` names a UTF-8 text that becomes the comment at the top of every Python file. A Go or C "
-    "block comment is understood.",
+    "`--license-file` names a UTF-8 text. pykb writes it as a comment at the top of every Python file. It also "
+    "accepts a Go or C block comment.",
 )
 
 IMPORT_PATH = Code(
     "import-path",
-    "the path to an external type is no Python module",
+    "the path of an external type is not a Python module",
     "`--external-api-path` is the module that the type is imported from, as in `from <path> import <Kind>`.",
 )
 
 FLAG_CONFLICT = Code(
     "flag-conflict",
     "two options of the command contradict each other",
-    "Both were given, and only one of them can be done.",
+    "The command cannot do what both options ask for. Remove one of them.",
 )
 
 FLAG_REQUIRED = Code(
     "flag-required",
-    "an option is missing",
-    "The command cannot guess what the option says, and asks nobody, so that it works in scripts. The message "
-    "names the option; several that are missing are all named at once.",
+    "a required option is missing",
+    "The command cannot guess the value of the option. It does not prompt for it, so that it works in scripts. The "
+    "message names all missing options.",
 )

@@ -6,34 +6,34 @@ from pykb.diagnostics.model import Code, Severity
 
 PROJECT_MISSING = Code(
     "project-missing",
-    "there is no project here",
-    "Commands that grow a project look for the file PROJECT in the working directory and the directories above it.",
+    "no project was found",
+    "The command looks for the file PROJECT in the working directory and its parent directories.",
 )
 
 PROJECT_OWNER = Code(
     "project-owner",
     "the project belongs to another user",
-    "A project in a directory above is only used when its directory and its PROJECT belong to you, or to root. "
-    "Otherwise whoever can make a file in a shared directory such as /tmp could have your commands run their code. "
-    "A project in the working directory itself is always used: you went there.",
+    "pykb uses a project in a parent directory only if you or root own its directory and its PROJECT. Otherwise, "
+    "anyone who can create a file in a shared directory such as /tmp could make your commands run their code. pykb "
+    "always uses a project in the working directory itself.",
 )
 
 PROJECT_EXISTS = Code(
     "project-exists",
-    "the directory already is a project",
-    "`pykb init` starts a project once. To start over, remove the files; to add a kind, use `pykb create api`.",
+    "the directory already contains a project",
+    "`pykb init` starts a project only once. To start over, remove the files. To add a kind, use `pykb create api`.",
 )
 
 RESTORE = "correct the line, or go back to the last commit: `git checkout PROJECT`"
 PROJECT_SYNTAX = Code(
     "project-syntax",
-    "PROJECT is no YAML",
-    "PROJECT is a YAML file that pykb writes. It was edited by hand into something that cannot be read.",
+    "PROJECT is not YAML",
+    "PROJECT is a YAML file that pykb writes. After a manual edit it can no longer be read.",
 )
 
 PROJECT_FIELD = Code(
     "project-field",
-    "a field of PROJECT has a value that it cannot have",
+    "a field of PROJECT has an invalid value",
     "PROJECT follows kubebuilder's version 3: `version`, `domain`, `projectName`, `repo`, `layout`, `multigroup`,"
     " `namespaced`, `resources`, `plugins`. Unknown keys are kept and ignored.",
 )
@@ -41,68 +41,68 @@ PROJECT_FIELD = Code(
 PROJECT_VERSION = Code(
     "project-version",
     "PROJECT has a version that pykb does not know",
-    'pykb writes and reads version "3" of the file, the version of kubebuilder\'s v3 and v4.',
+    'pykb reads and writes version "3" of the file, which kubebuilder v3 and v4 use.',
 )
 
 PROJECT_CLI_VERSION = Code(
     "project-cli-version",
     "the project was made by another version of pykb",
-    "`cliVersion` in PROJECT is the pykb that made the project. What another one adds may expect another run time than "
-    "the project pins: use the project's own pykb, or bring pyproject.toml and `cliVersion` to the version that you "
-    "use. The changelog says what has changed between the two.",
+    "`cliVersion` in PROJECT is the version of pykb that created the project. What another version adds may need "
+    "another runtime than the project pins. Use the project's own pykb, or update pyproject.toml and `cliVersion` to "
+    "the version that you use. The changelog lists the changes between the two.",
     Severity.WARNING,
 )
 
 PROJECT_LAYOUT = Code(
     "project-layout",
     "the project was made by another tool",
-    "The `layout` of PROJECT names the plugins that made the project. pykb grows projects of its own layout only;"
-    " a Go project stays with kubebuilder.",
+    "The `layout` of PROJECT names the plugins that created the project. pykb only extends projects of its own "
+    "layout. Use kubebuilder for a Go project.",
 )
 
 RESOURCE_EXISTS = Code(
     "resource-exists",
     "the API is already in the project",
-    "PROJECT lists a resource of the same group, version and kind. `--force` writes its files again and keeps the"
-    " old ones in `.pykb/backup`.",
+    "PROJECT lists a resource with the same group, version and kind. `--force` writes its files again and keeps the "
+    "old ones in `.pykb/backup`.",
 )
 
 RESOURCE_CONFLICT = Code(
     "resource-conflict",
     "the API contradicts one that is already in the project",
-    "Two resources of a project may not share a plural within a group, a kind in different letters, or a kind "
-    "with different plurals; a kind `<Other>List` is the list of the kind `<Other>`.",
+    "Within a group, two kinds must not share a plural or differ only in upper and lower case. A kind has one plural "
+    "in all versions. A kind `<Other>List` is the list of the kind `<Other>`.",
 )
 
 VERSION_SOURCE = Code(
     "version-source",
-    "a new version cannot start as a copy of another",
-    "`pykb create api --from VERSION` takes types and sample over from a version of the same kind in this project. "
-    "Its module of types must import `GROUP_VERSION` as the scaffold does: the copy imports that of the new version.",
+    "a new version cannot be a copy of this version",
+    "`pykb create api --from VERSION` copies types and sample from a version of the same kind in this project. Its "
+    "module of types must import `GROUP_VERSION` in the scaffolded form, because the copy must import that of the new "
+    "version.",
 )
 
 MULTIGROUP_OFF = Code(
     "multigroup-off",
-    "the project holds one API group only",
-    "A project has one API group unless it was started with `--multigroup`, which puts each group into a folder "
-    "of its own.",
+    "the project supports only one API group",
+    "A project has one API group unless it was created with `--multigroup`, which gives each group its own folder.",
 )
 
 CONTROLLER_EXISTS = Code(
     "controller-exists",
     "the resource already has a controller",
-    "A second controller of the same resource needs a name of its own, by `--controller-name`.",
+    "To add a second controller of the same resource, give it a name with `--controller-name`.",
 )
 
 NOTHING_TO_DO = Code(
     "nothing-to-do",
     "the command would scaffold nothing",
-    "With neither a resource nor a controller there is nothing to write.",
+    "Without a resource and without a controller there is nothing to write.",
 )
 
 UNCHANGED = Code(
     "unchanged",
-    "everything is already there",
-    "The project already has all that the command would write, so nothing was changed.",
+    "the project is already up to date",
+    "The project already has everything that the command would write. Nothing was changed.",
     Severity.NOTE,
 )

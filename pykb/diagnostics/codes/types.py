@@ -7,16 +7,14 @@ from pykb.diagnostics.model import Code, Severity
 UNSUPPORTED_TYPE = Code(
     "unsupported-type",
     "A type has no counterpart in a CRD",
-    "Fields are made of str, int, bool, bytes, datetime, timedelta, Quantity, IntOrString, Any, enums, literals, "
-    "lists, "
-    "maps with string keys, and classes derived from `Struct`.",
+    "A field can have the types str, int, bool, bytes, datetime, timedelta, Quantity, IntOrString, Any, enums, "
+    "literals, lists, maps with string keys, and classes derived from `Struct`.",
 )
 FLOAT = Code(
     "float",
     "Floats are not allowed in API types",
-    "Floats do not survive a round trip through every client and language; the Kubernetes API conventions advise "
-    "against "
-    "them. Use `Quantity`, an integer of a smaller unit, or a string; or pass `--allow-dangerous-types`.",
+    "Clients and languages do not all preserve floats exactly, and the Kubernetes API conventions advise against "
+    "them. Use `Quantity`, an integer of a smaller unit, or a string. To allow floats, pass `--allow-dangerous-types`.",
 )
 MAP_KEY = Code(
     "map-key-type",
@@ -25,66 +23,67 @@ MAP_KEY = Code(
 )
 UNION = Code(
     "union",
-    "A union of types that a structural schema cannot express",
-    "A structural schema has one type for each value. `X | None` is an optional field, `int | str` is "
-    "int-or-string, and a "
-    "discriminated union of structs is one object with the fields of all.",
+    "A structural schema cannot express this union",
+    "A structural schema has one type for each value. `X | None` is an optional field. `int | str` is int-or-string. "
+    "A discriminated union of structs is one object with the fields of all.",
 )
 RECURSION = Code(
     "recursive-type",
     "A type contains itself",
-    "A CRD's schema has no references, so a recursive type would be infinite. Cut it with "
-    "`Annotated[..., PreserveUnknown()]` where it returns to itself.",
+    "A CRD's schema has no references, so the schema of a recursive type would be infinite. Add `Annotated[..., "
+    "PreserveUnknown()]` to the field that refers back to the type.",
 )
 UNRESOLVED = Code(
     "unresolved-type",
-    "An annotation names something that does not exist",
+    "An annotation refers to an unknown name",
     "The annotation could not be evaluated in its module.",
 )
 ALIAS = Code(
     "plain-alias",
-    "A wire name given by `alias=`",
-    "Type checkers take an alias for the name of the constructor's argument; `Wire(...)` keeps the attribute's name.",
+    "A JSON name is set with `alias=`",
+    "Type checkers use an alias as the name of the constructor's argument. `Wire(...)` keeps the name of the "
+    "attribute.",
 )
 PLAIN_MODEL = Code(
     "plain-model",
-    "A model that is not a Struct",
-    "`Struct` keeps unknown fields, uses wire names and writes only what was set; a plain Pydantic model does not.",
+    "A model is not a Struct",
+    "`Struct` keeps unknown fields, uses JSON names and writes only the fields that were set. A plain Pydantic model "
+    "does not.",
 )
 CONSTRAINT = Code(
     "unsupported-constraint",
-    "A Pydantic constraint that a CRD cannot express",
-    "What Python accepts and what the API server accepts would differ.",
+    "A CRD cannot express a Pydantic constraint",
+    "Python and the API server would accept different values.",
 )
 PYTHON_ONLY = Code(
     "python-only",
-    "A check of values that only Python makes",
-    "A validator runs in the manager, and nowhere else: the API server stores what it refuses, and the manager then "
-    "cannot read it. What a schema can say belongs there as well, as a constraint or a CEL rule.",
+    "Only Python checks this value",
+    "A validator runs only in the manager. The API server stores values that the validator rejects, and the manager "
+    "then cannot read them. If a schema can express the check, add it as a constraint or a CEL rule as well.",
     Severity.NOTE,
 )
 HIDDEN_METHOD = Code(
     "hidden-method",
     "A field hides a method",
-    "Classes of API types have methods: pykb's (`to_wire`, ...), Pydantic's (`model_dump`, ...), and old ones of "
-    "Pydantic's that type checkers still know (`copy`, `json`, `schema`). A field of that name takes the place of the "
-    "method. Give the attribute another name; `Wire` keeps the name that users of the API see.",
+    "Classes of API types have methods of pykb (`to_wire`, ...) and of Pydantic (`model_dump`, ...). Type checkers "
+    "also know older methods of Pydantic (`copy`, `json`, `schema`). A field with such a name hides the method. "
+    "Rename the attribute, and keep the name in the API with `Wire`.",
 )
 DEFAULT_NOT_JSON = Code(
     "default-not-json",
-    "A default value that has no JSON form",
-    "A Python default becomes the schema's default, so it must be expressible in JSON.",
+    "A default value cannot be written as JSON",
+    "A Python default becomes the default in the schema, so it must be valid JSON.",
 )
 DESCRIPTION_CONFLICT = Code(
     "two-descriptions",
-    "A field is described twice",
-    "One description goes into the schema: the docstring below the field, a comment above it, or "
+    "A field has two descriptions",
+    "The schema has one description of a field. It is the docstring below the field, a comment above it, or "
     "`Field(description=)`.",
     Severity.WARNING,
 )
 TEXT = Code(
     "text",
-    "A text has half of a character",
-    "Python strings can hold half of a surrogate pair, which no encoding has. A description, a default, a value of an "
-    "enum or a wire name with one cannot be written into a manifest.",
+    "A text contains half of a character",
+    "Python strings can contain half of a surrogate pair, which cannot be encoded. A description, default, enum value "
+    "or JSON name with one cannot be written to a manifest.",
 )

@@ -6,59 +6,59 @@ from pykb.diagnostics.model import Code, Severity
 
 WEBHOOK_NAME = Code(
     "webhook-name",
-    "a webhook's name that the API server refuses",
-    "The name of an admission webhook is a DNS name of at least three parts, such as `mfoo-v1.kb.io`. It must be "
+    "the API server rejects the name of a webhook",
+    "The name of an admission webhook is a DNS name with at least three parts, such as `mfoo-v1.kb.io`. It must be "
     "unique in its configuration.",
 )
 WEBHOOK_CLIENT = Code(
     "webhook-client",
-    "a webhook that cannot be reached as written",
-    "The API server calls a webhook either at a service of the cluster (`path`, with `serviceName`, `serviceNamespace` "
-    "and `servicePort` if they differ from the scaffolded ones) or at a `url`, which is https, with a host, without "
-    "user, query and fragment.",
+    "the address of a webhook is invalid",
+    "The API server calls a webhook either through a Service of the cluster or at a `url`. For a Service, set `path`, "
+    "and `serviceName`, `serviceNamespace` and `servicePort` if they differ from the scaffolded ones. A `url` uses "
+    "https and has a host, but no user, query or fragment.",
 )
 WEBHOOK_PATH = Code(
     "webhook-path",
-    "a webhook's path that is refused or misleads",
-    "Each part of the path has lower case letters, digits, hyphens and dots only. By convention it is "
-    "`/mutate-<group>-<version>-<kind>` or `/validate-...`, with hyphens for the dots of the group; the manager serves "
-    "its webhooks there.",
+    "the path of a webhook is invalid or misleading",
+    "Each part of the path has only lower-case letters, digits, hyphens and dots. By convention the path is "
+    "`/mutate-<group>-<version>-<kind>` or `/validate-...`, with hyphens in place of the dots of the group. The "
+    "manager serves its webhooks there.",
 )
 WEBHOOK_RULE = Code(
     "webhook-rule",
-    "a webhook's rule that matches nothing or is refused",
-    "Groups, versions, resources and verbs say which requests the webhook sees. None may be empty, and `*` stands "
-    "alone. Resources are the lower case plural names of URLs.",
+    "the rule of a webhook matches nothing or is invalid",
+    "Groups, versions, resources and verbs select the requests for the webhook. None may be empty. `*` cannot be "
+    "combined with other values. Resources are plural names in lower case, as in URLs.",
 )
 WEBHOOK_SIDE_EFFECTS = Code(
     "webhook-side-effects",
-    "a webhook that does not say whether it has side effects",
-    "admissionregistration.k8s.io/v1 demands `sideEffects`: `None`, or `NoneOnDryRun` for a webhook that changes other "
-    "things unless the request is a dry run.",
+    "a webhook does not declare its side effects",
+    "admissionregistration.k8s.io/v1 requires `sideEffects`. Use `None`, or `NoneOnDryRun` for a webhook that changes "
+    "other things except in a dry run.",
 )
 WEBHOOK_REVIEW = Code(
     "webhook-review",
-    "a setting of a webhook that has no effect or can never work",
-    "The API server sends AdmissionReview in version v1 (or v1beta1), so one of them must be understood. Only mutating "
-    "webhooks are called again after other webhooks.",
+    "a setting of a webhook has no effect or can never work",
+    "The API server sends AdmissionReview in version v1 or v1beta1, so the webhook must accept one of them. Only "
+    "mutating webhooks can be called again after other webhooks.",
 )
 WEBHOOK_PATCH = Code(
     "webhook-patch",
-    "a webhook's patch that cannot be applied",
-    "`patch` is a JSON object that is merged onto the generated webhook: objects are merged, lists are replaced, null "
-    "removes. Its keys are fields of a webhook, as in "
+    "the patch of a webhook cannot be applied",
+    "`patch` is a JSON object that is merged into the generated webhook. Objects are merged, lists are replaced, and "
+    "null removes a field. Its keys are fields of a webhook, as in "
     'patch=`{"namespaceSelector":{"matchLabels":{"team":"infra"}}}`.',
 )
 WEBHOOK_DUPLICATE = Code(
     "webhook-duplicate",
-    "two webhooks or configurations of one name",
-    "All mutating webhooks of a project are in one configuration object, all validating ones in another. Their names "
-    "are unique in it, and each object has one name.",
+    "two webhooks or configurations have the same name",
+    "All mutating webhooks of a project are in one configuration object, all validating webhooks in another. Webhook "
+    "names are unique within an object, and each object has one name.",
 )
 WEBHOOK_CONFIGURATION = Code(
     "webhook-configuration",
-    "a webhook configuration that has no effect, or a name that no object can have",
-    "`+kubebuilder:webhookconfiguration` only names the object that holds webhooks; without a webhook of that kind "
-    "there is no such object.",
+    "a webhook configuration has no effect or an invalid name",
+    "`+kubebuilder:webhookconfiguration` only names the object that contains the webhooks. Without a webhook of that "
+    "type, the object does not exist.",
     Severity.WARNING,
 )
