@@ -1,4 +1,4 @@
-"""What tests of operators need: fixtures on a real control plane, by the pytest plugin of this package.
+"""Tools for testing operators: fixtures with a real control plane, from the pytest plugin of this package.
 
 ==================  =======  =====================================================================================
 fixture             scope    what it gives
@@ -8,12 +8,13 @@ fixture             scope    what it gives
 ``client``          test     a :class:`pykb.runtime.Client` as the administrator
 ``namespace``       test     the name of a new namespace; its deletion is not waited for
 ``run_manager``     test     runs reconcilers and webhooks: ``async with run_manager(register) as manager: ...``
-``virtual_clock``   test     a clock that stands still until it is told to advance
+``virtual_clock``   test     a clock that stands still until ``advance`` is called
 ==================  =======  =====================================================================================
 
-Without a cluster there are ``pykb.runtime.fake.fake_client``, ``Manager(client=fake_client(...))``, and here:
-``RecordedEvents`` for a reconciler's recorder, ``call_handler`` for one kopf handler, ``eventually``, ``VirtualClock``,
-``assert_round_trips`` for a converter, ``objects_of`` for whatever shall hold for every object of a kind.
+For tests without a cluster, use ``pykb.runtime.fake.fake_client``,
+``Manager(client=fake_client(...))``, and from this package: ``RecordedEvents`` as a reconciler's
+recorder, ``call_handler`` for one kopf handler, ``eventually``, ``VirtualClock``,
+``assert_round_trips`` for a converter, ``objects_of`` for properties of every object of a kind.
 
 The async fixtures work under pytest-asyncio (both modes) and, without it, under anyio.
 """

@@ -18,7 +18,7 @@ async def client(
     anyio_backend: object,  # noqa: ARG001 - asking for it is what makes anyio run an async fixture
     control_plane: ControlPlane | ExistingCluster,
 ) -> AsyncIterator[Client]:
-    """A client of the control plane as its administrator; every read is a request."""
+    """A client of the control plane as its administrator. Every read is a request."""
     from pykb.runtime import Client
 
     async with Client.from_kubeconfig(control_plane.kubeconfig) as client:

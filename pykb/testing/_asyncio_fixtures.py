@@ -1,4 +1,4 @@
-"""The async fixtures for pytest-asyncio; its own decorator makes them work in its strict mode, too."""
+"""The async fixtures for pytest-asyncio. Its own decorator makes them work in its strict mode, too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest_asyncio.fixture
 async def client(control_plane: ControlPlane | ExistingCluster) -> AsyncIterator[Client]:
-    """A client of the control plane as its administrator; every read is a request."""
+    """A client of the control plane as its administrator. Every read is a request."""
     from pykb.runtime import Client
 
     async with Client.from_kubeconfig(control_plane.kubeconfig) as client:

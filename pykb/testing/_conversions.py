@@ -1,7 +1,7 @@
-"""The conversions of the project under test, for every test of a session.
+"""Serves the conversion webhook of the project under test, for every test of a session.
 
-A definition with a conversion webhook is of no use while nobody answers: the API server can store no object that comes
-in another version than the stored one, whatever the test is about.
+A definition with a conversion webhook needs a server that answers. Without it, the API server
+cannot store an object in a version other than the stored one, whatever the test is about.
 """
 
 from __future__ import annotations
@@ -31,14 +31,15 @@ from pykb.testing._webhooks import options_for_webhooks, webhook_host
 
 @contextlib.contextmanager
 def project_conversions(rest: Rest, project: Path) -> Iterator[None]:
-    """Convert as the project's manager does, for the length of a block; nothing if it has no converters.
+    """Serve the project's converters during a block. Without converters, do nothing.
 
     Args:
         rest: The cluster, with the project's definitions.
-        project: The folder of PROJECT. What its package's ``register`` gives a manager is served, and not run.
+        project: The folder of PROJECT. The converters that its package's ``register`` adds to a
+            manager are served. The manager does not run.
 
     Raises:
-        EnvironmentProblem: The cluster does not reach this machine.
+        EnvironmentProblem: The cluster cannot reach this machine.
     """
     register = _register_of(project)
     if register is None:
@@ -70,7 +71,7 @@ def _register_of(project: Path) -> Callable[[Manager], Any] | None:
 
 @contextlib.contextmanager
 def _served(server: WebhookServer) -> Iterator[None]:
-    """Run the server on an event loop of its own: each test has another one, and some have none."""
+    """Run the server on its own event loop: each test has a different loop, and some have none."""
     started: Future[Callable[[], object]] = Future()
 
     async def serve() -> None:

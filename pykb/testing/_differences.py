@@ -1,4 +1,4 @@
-"""What differs between two objects of one type, field by field; absent, ``None`` and the default are one."""
+"""Finds the differences between two objects of one type. A missing field, ``None`` and the default are equal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 120
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One value that is not the same."""
+    """One different value."""
 
     path: Path
     before: Any
@@ -27,7 +27,7 @@ class Difference:
 
 
 def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Difference]:
-    """Compare as Python does, but say where: the smallest parts that differ."""
+    """Compare as Python does, and return the smallest parts that differ."""
     if isinstance(before, Struct) or isinstance(after, Struct):
         yield from _of_structs(before, after, path)
     elif isinstance(before, Mapping) or isinstance(after, Mapping):
@@ -46,7 +46,7 @@ def _of_structs(before: Any, after: Any, path: Path) -> Iterator[Difference]:
         return
     sides = [_fields(before), _fields(after)]
     if before is None or after is None:
-        # What was in it is named, so that parts of it can be ignored; an empty one is something, too.
+        # Its content is listed, so that parts of it can be ignored. An empty one counts, too.
         sides = [{name: v for name, v in side.items() if name in encode(before or after)} for side in sides]
         if not any(sides):
             yield Difference(path, before, after)
@@ -70,7 +70,7 @@ def _of_maps(before: Any, after: Any, path: Path) -> Iterator[Difference]:
     for key in dict.fromkeys([*(before or {}), *(after or {})]):
         one, other = [None if side is None else side.get(key) for side in (before, after)]
         if one is None and other is None and (key in (before or {})) is not (key in (after or {})):
-            yield Difference(path, before, after)  # a `null`, which JSON tells from nothing
+            yield Difference(path, before, after)  # a `null`, which in JSON differs from a missing field
         yield from differences(one, other, (*path, encode(key)))
 
 
@@ -79,7 +79,7 @@ def _is_list(value: Any) -> bool:
 
 
 def is_within(path: Path, places: Iterable[Path]) -> bool:
-    """Whether a path is one of these places, or in one."""
+    """Whether a path is one of these paths or below one of them."""
     return any(
         len(place) <= len(path)
         and all(

@@ -1,4 +1,4 @@
-"""Reconcilers that run while a test looks on."""
+"""Runs managers in tests."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from pykb.testing._waiting import eventually
 from pykb.testing._webhooks import options_for_webhooks, webhooks_in_effect
 
 Registration = type[Reconciler] | Callable[[Manager], None]
-"""A reconciler's class, or a function that registers whatever it likes (a project's own ``register``)."""
+"""A reconciler's class, or a function that takes the manager and registers things (a project's own ``register``)."""
 
 
 @contextlib.asynccontextmanager
 async def running(manager: Manager) -> AsyncIterator[Manager]:
-    """Run a manager for the length of a block; it has listed what it watches when the block begins.
+    """Run a manager during a block. Before the block begins, the manager has listed what it watches.
 
     Raises:
-        Exception: What the manager failed with, before or during the block.
+        Exception: The error of the manager, before or during the block.
     """
     async with _started(manager) as task:
         await _ready(manager, task)
@@ -42,7 +42,7 @@ async def _started(manager: Manager) -> AsyncIterator[asyncio.Task[None]]:
 
 
 async def _first(awaited: Coroutine[Any, Any, object], task: asyncio.Task[None]) -> None:
-    """Wait for something, or for the manager's end."""
+    """Wait for an awaitable or for the manager's end."""
     waiting = asyncio.create_task(awaited)
     try:
         await asyncio.wait({waiting, task}, return_when=asyncio.FIRST_COMPLETED)
@@ -55,7 +55,8 @@ async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
 
     Raises:
         NoKindMatch: The API server does not serve a kind that the manager watches.
-        Exception: What it failed with meanwhile; what the block would fail with for that reason says less.
+        Exception: The manager's error. It explains more than the error that would follow in the
+            block.
     """
     await _first(manager.elected.wait(), task)
 
@@ -63,7 +64,7 @@ async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
         if task.done():
             return
         for unserved in manager.cache.unserved.values():
-            raise unserved  # at once: whatever the test waits for will not come
+            raise unserved  # at once: the test would wait in vain
         if manager.cache.unsynced:
             raise AssertionError(f"no list arrived of {', '.join(map(str, manager.cache.unsynced))}")
         if _serves_webhooks(manager) and not manager.webhook_server.is_listening:
@@ -80,7 +81,7 @@ def _serves_webhooks(manager: Manager) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RunManager:
-    """Makes managers for tests and runs them.
+    """Makes and runs managers for tests.
 
     Attributes:
         kubeconfig: The cluster.
@@ -94,16 +95,17 @@ class RunManager:
     async def __call__(
         self, *registrations: Registration, options: ManagerOptions | None = None
     ) -> AsyncIterator[Manager]:
-        """Run these reconcilers for the length of an ``async with`` block.
+        """Run these reconcilers during an ``async with`` block.
 
-        Webhooks that are registered with the manager are served at a free port of this machine, and the API server
-        calls them from the block's first request to its last: admission as the project's manifest has it, for the paths
-        that are registered and no others, conversion for the kinds with converters.
+        Webhooks registered with the manager are served at a free port of this machine. The API
+        server calls them during the whole block. Admission webhooks are configured as in the
+        project's manifest, for the registered paths only. Conversion is configured for the kinds
+        with converters.
 
         Args:
             registrations: Classes of reconcilers, or functions that take the manager.
-            options: How the manager works; without any it serves neither probes nor metrics, so that tests can run
-                side by side. Where webhooks are served is decided here.
+            options: The options of the manager. By default, it serves neither probes nor metrics,
+                so that tests can run in parallel. The address of the webhooks is always replaced.
 
         Raises:
             EnvironmentProblem: A webhook is not in the manifest, or the cluster cannot call it.
@@ -120,8 +122,8 @@ class RunManager:
             async with _started(manager) as task, contextlib.AsyncExitStack() as stack:
                 if paths:
                     await _first(manager.webhook_server.listening(), task)
-                if paths and manager.webhook_server.is_listening:  # else the manager has ended already
+                if paths and manager.webhook_server.is_listening:  # otherwise the manager has ended already
                     called = webhooks_in_effect(manager, paths, self.kubeconfig, self.project)
                     await stack.enter_async_context(called)
-                await _ready(manager, task)  # not before: what it lists may need its conversion
+                await _ready(manager, task)  # only now: its lists may need its conversion
                 yield manager

@@ -1,4 +1,4 @@
-"""Paths of fields, in names of the wire: ``spec.ports[].name``, ``metadata.annotations[example.com/a]``."""
+"""Paths of fields, in wire names: ``spec.ports[].name``, ``metadata.annotations[example.com/a]``."""
 
 from __future__ import annotations
 
@@ -38,14 +38,15 @@ def parse_path(text: str) -> Path:
 
 
 def check_paths(texts: Iterable[str], kinds: Iterable[type[BaseModel]]) -> None:
-    """Refuse paths that lead nowhere: what they were meant for would silently not happen.
+    """Refuse paths that do not lead to a field. They would otherwise have no effect.
 
     Args:
         texts: The paths.
-        kinds: A path has to lead to a field of one of them.
+        kinds: A path must lead to a field of one of them.
 
     Raises:
-        ValueError: One leads nowhere; says where it ends, and what is near.
+        ValueError: A path does not lead to a field. The message says where it ends and which names
+            are similar.
     """
     for text in texts:
         ends = [_end(schema_of(kind), parse_path(text), kind.__name__) for kind in kinds]
@@ -54,7 +55,7 @@ def check_paths(texts: Iterable[str], kinds: Iterable[type[BaseModel]]) -> None:
 
 
 def _end(node: SchemaNode, path: Path, name: str) -> str:
-    """Why a path ends before a field; empty where it does not."""
+    """Why a path ends before a field. Empty if it leads to a field."""
     if not path or node.get("x-kubernetes-preserve-unknown-fields"):
         return ""
     part, rest = str(path[0]), path[1:]

@@ -1,4 +1,4 @@
-"""What the fixtures have to tell, told through pytest."""
+"""Shows messages of the fixtures through pytest."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ def explain(problem: EnvironmentProblem) -> str:
 
 
 class PytestReporter:
-    """Shows steps that may take minutes (the very first run builds a control plane) past pytest's capturing."""
+    """Shows slow steps despite pytest's capturing: the first run may build a control plane for minutes."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._capture = config.pluginmanager.getplugin("capturemanager")
         self._writer = config.get_terminal_writer()
 
     def step(self, title: str) -> Step:
-        """A piece of work begins."""
+        """A step begins."""
         self.note(title)
         return _Step(self, title)
 
     def note(self, text: str) -> None:
-        """Write a line of its own."""
+        """Write a separate line."""
         with self._capture.global_and_fixture_disabled() if self._capture else contextlib.nullcontext():
             if self._writer.width_of_current_line:
                 self._writer.line()
@@ -42,11 +42,11 @@ class _Step:
         self._title = title
 
     def update(self, detail: str) -> None:
-        """Too much for a test run's output."""
+        """Write nothing: progress would be too much for the output of a test run."""
 
     def done(self, detail: str = "") -> None:
-        """The next step or the first test says as much."""
+        """Write nothing: the next step or the first test shows it."""
 
     def failed(self, detail: str) -> None:
-        """It did not work out."""
+        """The step failed."""
         self._reporter.note(f"{self._title}: {detail}")

@@ -1,4 +1,4 @@
-"""The schema of a kind, as the generator makes it from types, annotations and markers, or as a CRD has it."""
+"""The schema of a kind, made by the generator from types, annotations and markers, or read from a CRD."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EVERY_KIND = {"type": "object", "properties": {name: {} for name in ("apiVersio
 
 @lru_cache(maxsize=64)
 def schema_of(kind: type[BaseModel]) -> SchemaNode:
-    """The schema of a class. Findings are for `pykb generate` to tell; metadata is that of a template."""
+    """Return the schema of a class. `pykb generate` reports its mistakes. Metadata is like that of a template."""
     found = Diagnostics()
     declarations = Declarations(Path.cwd(), builtin_registry(), found)
     node = Resolver(declarations, found, Options(allow_dangerous_types=True)).schema_of(kind)
@@ -32,14 +32,14 @@ def schema_of(kind: type[BaseModel]) -> SchemaNode:
 
 
 def schema_in(version: Mapping[str, Any]) -> SchemaNode:
-    """The schema of a version of a CustomResourceDefinition."""
+    """Return the schema of a version of a CustomResourceDefinition."""
     node = patched(patched(SchemaNode(), _EVERY_KIND), version["schema"]["openAPIV3Schema"])
     scale = (version.get("subresources") or {}).get("scale")
     return _scaled(node, [scale["specReplicasPath"], scale["statusReplicasPath"]]) if scale else node
 
 
 def _scaled(node: SchemaNode, paths: Iterable[str]) -> SchemaNode:
-    """With numbers of replicas as the API server wants them, whatever their schema says."""
+    """Restrict numbers of replicas to what the API server accepts, whatever their schema says."""
     for path in paths:
         patch: dict[str, Any] = {"minimum": 0, "format": "int32"}
         for name in reversed(path.strip(".").split(".")):

@@ -1,4 +1,4 @@
-"""Waiting for what a cluster will have come to, in a while."""
+"""Waits until a cluster reaches a state."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ async def eventually(
     *,
     clock: Clock | None = None,
 ) -> T:
-    """Call ``check`` until it is content, and return what it returned.
+    """Call ``check`` until it passes, and return its result.
 
-    It is not content while it raises ``AssertionError`` or ``NotFound``, or returns ``False``; any other error ends
-    the wait::
+    It does not pass if it raises ``AssertionError`` or ``NotFound``, or returns ``False``. Any
+    other error ends the wait::
 
         async def is_running() -> None:
             machine = await client.get(VirtulMachine, "default/vm")
@@ -52,12 +52,12 @@ async def eventually(
 
     Args:
         check: A function, async or not.
-        timeout: How long to try. A try that is under way then is ended.
+        timeout: How long to try. A try that is still running is then cancelled.
         interval: How long to wait between tries.
-        clock: What to wait with; the system's when not given.
+        clock: The clock for waiting. Defaults to the system's clock.
 
     Raises:
-        AssertionError: It was not content in time; says why the last time.
+        AssertionError: It did not pass in time. The message has the reason of the last try.
     """
     clock = clock or SystemClock()
     deadline = clock.now() + timeout.total_seconds()

@@ -1,4 +1,4 @@
-"""The webhooks of a manager under test: served by it on this machine, and called by the API server."""
+"""The webhooks of a manager under test. It serves them on this machine, and the API server calls them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ from pykb.runtime.manager.manager import Manager
 from pykb.runtime.manager.options import CertificateOptions, ManagerOptions
 
 HOST_VARIABLE = "PYKB_WEBHOOK_HOST"
-"""A name or an address at which the cluster under test reaches this machine; 127.0.0.1 without it.
+"""A name or an address at which the cluster under test reaches this machine. Defaults to 127.0.0.1.
 
-A control plane of pykb's needs none: it runs on this machine. With ``USE_EXISTING_CLUSTER=true`` it may be needed.
+pykb's own control plane does not need it, because it runs on this machine. It may be needed with
+``USE_EXISTING_CLUSTER=true``.
 """
 
 
@@ -41,7 +42,8 @@ A control plane of pykb's needs none: it runs on this machine. With ``USE_EXISTI
 def options_for_webhooks(options: ManagerOptions) -> Iterator[ManagerOptions]:
     """The options of a manager whose webhooks, if it will have any, the API server can call; files go at the end.
 
-    Options are given before anything is registered, so every manager under test gets a free port and a certificate.
+    Options are set before anything is registered, so every manager under test gets a free port and
+    a certificate.
     """
     host = webhook_host()
     chosen = replace(options, webhook_port=0, webhook_bind_host=LOOPBACK if host == LOOPBACK else "")
@@ -57,7 +59,7 @@ def options_for_webhooks(options: ManagerOptions) -> Iterator[ManagerOptions]:
 
 
 def webhook_host() -> str:
-    """Where the cluster under test reaches this machine."""
+    """The host at which the cluster under test reaches this machine."""
     return os.environ.get(HOST_VARIABLE, "").strip() or LOOPBACK
 
 
@@ -71,22 +73,23 @@ class _Installed:
 async def webhooks_in_effect(
     manager: Manager, paths: frozenset[str], kubeconfig: Path, project: Path
 ) -> AsyncIterator[None]:
-    """Have the API server call the webhooks of a manager that runs, for the length of a block.
+    """Let the API server call the webhooks of a running manager during a block.
 
     Args:
-        manager: It serves them.
-        paths: Those that were registered by its user (kopf installs its own).
+        manager: The manager that serves them.
+        paths: The paths that its user registered (kopf installs its own).
         kubeconfig: The cluster.
         project: The folder with the manifest that lists them.
 
     Raises:
-        EnvironmentProblem: One is not in the manifest, the API server refuses them or does not reach this machine.
+        EnvironmentProblem: A webhook is not in the manifest, or the API server refuses them or
+            cannot reach this machine.
     """
     server = manager.webhook_server
     serving = Serving.at(webhook_host(), server.port, server.certificate.authority)
     installed = _Installed()
     rest = Rest.from_kubeconfig(kubeconfig)
-    # In threads: the API server calls back while it is asked.
+    # In threads: the API server calls the webhooks during the request.
     try:
         with _explained():
             await asyncio.to_thread(_install, rest, installed, serving, project / MANIFEST, paths, server.converted)
@@ -129,7 +132,7 @@ def _remove(rest: Rest, installed: _Installed, serving: Serving) -> None:
 
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """A test's traceback shows the message alone; what else there is to say goes below it."""
+    """A test's traceback shows only the message, so add the rest below it."""
     try:
         yield
     except EnvironmentProblem as problem:

@@ -1,4 +1,4 @@
-"""Calling one kopf handler as kopf would, without an operator and without a cluster."""
+"""Calls one kopf handler as kopf would, without an operator or a cluster."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from pykb.api.unstructured import Unstructured
 
 @dataclass(frozen=True, slots=True)
 class HandlerOutcome:
-    """What a handler did.
+    """The outcome of a handler.
 
     Attributes:
-        result: What it returned; kopf would store it in the status.
-        patch: What it put into ``patch``: the merge patch that kopf would send.
-        arguments: What it was called with.
-        events: What it posted by ``kopf.event``, ``info``, ``warn`` or ``exception``, as texts (``Normal Made it``).
+        result: Its result, which kopf would store in the status.
+        patch: The content of its ``patch``: the merge patch that kopf would send.
+        arguments: The arguments of the call.
+        events: The events that it posted by ``kopf.event``, ``info``, ``warn`` or ``exception``, as
+            texts (``Normal Made it``).
     """
 
     result: Any
@@ -37,10 +38,10 @@ async def call_handler(
     old: Object | Unstructured | Mapping[str, Any] | None = None,
     **arguments: Any,
 ) -> HandlerOutcome:
-    """Call a handler as kopf would for an object, and its sub-handlers; works for every kind of handler, async or not.
+    """Call a handler, and its sub-handlers, as kopf would for an object. Works for every kind of handler, async or not.
 
-    ``kopf.adopt``, ``kopf.event``, ``kopf.execute`` and ``@kopf.subhandler`` work in it. Every sub-handler is called
-    once, and what kopf notes of its progress is not in the patch.
+    ``kopf.adopt``, ``kopf.event``, ``kopf.execute`` and ``@kopf.subhandler`` work in it. Every
+    sub-handler is called once. The patch does not include kopf's record of the progress.
 
     ::
 
@@ -48,14 +49,17 @@ async def call_handler(
         assert outcome.patch == {"status": {"phase": "Ready"}}
 
     Args:
-        handler: The decorated function: decorators of kopf leave it as it is.
-        obj: The object, as it is now.
-        old: The object before the change, for update and field handlers; ``old``, ``new`` and ``diff`` follow from it.
-        **arguments: More of what the handler takes, or other values: ``retry=3``, ``memo=...``, ``stopped=...``, an
-            index by its name, ``userinfo=...`` and ``warnings=[]`` for admission.
+        handler: The decorated function. kopf's decorators do not change it.
+        obj: The object as it is now.
+        old: The object before the change, for update and field handlers. It determines ``old``,
+            ``new`` and ``diff``.
+        **arguments: Further or different arguments of the handler: ``retry=3``, ``memo=...``,
+            ``stopped=...``, an index by its name, ``userinfo=...`` and ``warnings=[]`` for
+            admission.
 
     Raises:
-        Exception: What the handler or one of its sub-handlers raised: ``kopf.TemporaryError``, ...
+        Exception: The error of the handler or of one of its sub-handlers: ``kopf.TemporaryError``,
+            ...
     """
     from pykb.runtime._kopf import call
 

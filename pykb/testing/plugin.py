@@ -1,4 +1,4 @@
-"""The pytest plugin. Its entry point loads it in every environment that has pykb, so importing it must be cheap."""
+"""The pytest plugin. It is loaded in every environment with pykb, so importing it must be cheap."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ASSETS: pytest.StashKey[Assets | EnvironmentProblem] = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the async fixtures in the form that the installed async plugin understands."""
+    """Add the async fixtures for the installed async plugin."""
     if config.pluginmanager.has_plugin("asyncio"):
         from pykb.testing import _asyncio_fixtures as asyncio_fixtures
 
@@ -36,16 +36,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_pycollect_makeitem(obj: object) -> list[pytest.Item] | None:
-    """Take no kind and no reconciler for a class of tests, though it be called ``TestRun``."""
+    """Do not collect a kind or a reconciler as a test class, even if its name is like ``TestRun``."""
     bases = obj.__mro__ if isinstance(obj, type) else ()
     return [] if any(base.__module__.startswith("pykb.") for base in bases) else None
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Get the programs of the control plane before the first test.
+    """Get the binaries of the control plane before the first test.
 
-    The very first run may have to build them, for minutes, which would be counted against the time limit of that test
-    (pytest-timeout).
+    The first run may build them, which takes minutes. That would count against the time limit of
+    the first test (pytest-timeout).
     """
     if session.config.option.collectonly:
         return
@@ -57,7 +57,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def _assets(config: pytest.Config) -> Assets | EnvironmentProblem:
-    """The programs, or why there are none; looked for once."""
+    """The binaries, or the reason why they are missing. Determined once."""
     found = config.stash.get(_ASSETS, None)
     if found is None:
         from pykb.diagnostics import EnvironmentProblem
@@ -74,10 +74,11 @@ def _assets(config: pytest.Config) -> Assets | EnvironmentProblem:
 
 @pytest.fixture(scope="session")
 def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | ExistingCluster]:
-    """A real control plane for the whole run: etcd and kube-apiserver, RBAC on, ready in seconds.
+    """A real control plane for the whole run: etcd and kube-apiserver with RBAC, ready in seconds.
 
-    With ``USE_EXISTING_CLUSTER=true`` it is the cluster of ``KUBECONFIG`` (or ``~/.kube/config``) instead. It has no
-    controllers: nothing is garbage-collected, Deployments make no pods, namespaces never finish to terminate.
+    With ``USE_EXISTING_CLUSTER=true`` it is the cluster of ``KUBECONFIG`` (or ``~/.kube/config``)
+    instead. The control plane has no controllers: nothing is garbage-collected, Deployments make no
+    pods, and namespaces stay in ``Terminating``.
     """
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest import ControlPlane
@@ -104,10 +105,10 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | Existi
 
 @pytest.fixture(scope="session")
 def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Config) -> Iterator[list[str]]:
-    """The CustomResourceDefinitions of the project under test, installed and served; their names.
+    """Install the CustomResourceDefinitions of the project under test, and return their names.
 
-    Where they have a conversion webhook, it is served too, by the converters that ``register`` of the project's
-    ``__main__`` gives a manager.
+    If they have a conversion webhook, it is served too, with the converters that ``register`` of
+    the project's ``__main__`` adds to a manager.
     """
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest.crds import has_conversion
@@ -115,7 +116,7 @@ def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Con
 
     folder = pytestconfig.rootpath / CRD_FOLDER
     if not folder.is_dir():
-        yield []  # a project without kinds of its own
+        yield []  # a project without its own kinds
         return
     with contextlib.ExitStack() as stack:
         try:
@@ -131,7 +132,7 @@ def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Con
 
 @pytest.fixture
 def namespace(control_plane: ControlPlane | ExistingCluster, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A namespace for one test, named after it; deleted afterwards, which is not waited for."""
+    """A namespace for one test, named after it. Its deletion starts after the test and is not waited for."""
     words = re.sub(r"[^a-z0-9]+", "-", request.node.name.lower()).strip("-")[:40].strip("-")
     name = f"{words or 'test'}-{secrets.token_hex(4)}"
     rest = control_plane.rest()
@@ -145,7 +146,7 @@ def namespace(control_plane: ControlPlane | ExistingCluster, request: pytest.Fix
 
 @pytest.fixture
 def run_manager(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Config) -> RunManager:
-    """Runs reconcilers and webhooks against the control plane for as long as an ``async with`` block takes."""
+    """Runs reconcilers and webhooks against the control plane during an ``async with`` block."""
     from pykb.testing._managers import RunManager
 
     return RunManager(control_plane.kubeconfig, pytestconfig.rootpath)

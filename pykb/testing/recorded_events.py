@@ -1,4 +1,4 @@
-"""An event recorder that keeps what it is told, so that a test can ask for it."""
+"""An event recorder that keeps events, so that a test can check them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pykb.runtime.events.recorder import EventKind, EventRecorder
 
 @dataclass(frozen=True, slots=True)
 class RecordedEvent:
-    """One event; its text is ``Normal Created deployment made``."""
+    """One event. Its text has the form ``Normal Created deployment made``."""
 
     gvk: GroupVersionKind
     key: NamespacedName
@@ -26,13 +26,13 @@ class RecordedEvent:
 
 
 class RecordedEvents(EventRecorder):
-    """Takes a recorder's place: ``FooReconciler(client, recorder=RecordedEvents())``.
+    """Replaces a recorder: ``FooReconciler(client, recorder=RecordedEvents())``.
 
-    Nothing is merged or dropped: a test sees each event as it was told.
+    It merges and drops nothing: a test sees each event as it was recorded.
     """
 
     def __init__(self) -> None:
-        """With nothing recorded yet."""
+        """Start without events."""
         self.events: list[RecordedEvent] = []
 
     def event(
@@ -50,9 +50,9 @@ class RecordedEvents(EventRecorder):
         self.events.append(RecordedEvent(gvk_of(obj), key_of(obj), type, reason, message, action, other))
 
     async def flush(self) -> None:
-        """Nothing waits."""
+        """Do nothing: events are kept at once."""
 
     def of(self, obj: AnyObject) -> list[str]:
-        """The texts of the events about an object, in order."""
+        """Return the texts of the events about an object, in order."""
         gvk, key = gvk_of(obj), key_of(obj)
         return [str(event) for event in self.events if (event.gvk, event.key) == (gvk, key)]

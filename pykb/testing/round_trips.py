@@ -1,4 +1,4 @@
-"""Whether a converter loses anything: there and back gives the same object, for random objects of both versions."""
+"""Checks with random objects that a converter loses nothing: converting there and back gives the same object."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pykb.testing.objects.search import smallest
 
 MOST_SHOWN = 10
 Overrides = Mapping[str, Override] | Mapping[type[Any], Mapping[str, Override]]
-"""How to make fields, by their paths: for both versions, or by version."""
+"""How to make fields, by path, for both versions or for each version."""
 
 
 def assert_round_trips(
@@ -29,30 +29,33 @@ def assert_round_trips(
     overrides: Overrides | None = None,
     ignore: Sequence[str] = (),
 ) -> None:
-    """Convert random objects spoke -> hub -> spoke and hub -> spoke -> hub, and demand that nothing is lost.
+    """Convert random objects spoke -> hub -> spoke and hub -> spoke -> hub, and assert that nothing is lost.
 
-    The objects go through the converter as the API server sends them: in the form of the wire, metadata taken over.
-    They are the same if Python sees them so: absent, ``None`` and the default are one, ``1000m`` is ``1``. An object
-    that the converter refuses with ``Unconvertible`` is left out.
+    The converter gets the objects as the API server sends them: in wire form, and the metadata is
+    copied. They are compared as Python objects: a missing field, ``None`` and the default are
+    equal, and ``1000m`` equals ``1``. An object that the converter refuses with ``Unconvertible``
+    is skipped.
 
-    A spoke that is poorer than the hub keeps what does not fit in an annotation of its objects, or loses it on purpose:
-    then ``ignore`` names it.
+    A spoke may have fewer fields than the hub. It then either keeps the others in an annotation, or
+    loses them on purpose. List the fields that it loses in ``ignore``.
 
     Args:
         converter: The converter.
-        samples: How many objects of each version.
-        seed: Which objects; the same seed makes the same ones, so a failure is there again when the test runs again.
-        overrides: How to make fields that need more than their schema says; see :func:`objects_of`. They hold for
-            both versions, or are given for each: ``{v1.Box: {"spec.size": ...}, v2.Box: {"spec.width": ...}}``.
-        ignore: What may be lost or changed, with all that is in it: ``spec.newField``, ``spec.ports[].appProtocol``,
-            ``metadata.annotations[example.com/hub]``.
+        samples: How many objects of each version to try.
+        seed: Selects the objects. The same seed makes the same objects, so a failure can be
+            reproduced.
+        overrides: How to make fields with rules beyond their schema; see :func:`objects_of`. They
+            apply to both versions, or are given for each: ``{v1.Box: {"spec.size": ...}, v2.Box:
+            {"spec.width": ...}}``.
+        ignore: Fields that may be lost or changed, including all below them: ``spec.newField``,
+            ``spec.ports[].appProtocol``, ``metadata.annotations[example.com/hub]``.
 
     Raises:
-        AssertionError: Something was lost or changed, or the converter failed. The message shows the smallest object
-            that was found, and what became of it.
-        ValueError: A field needs an override, or a path leads to no field.
+        AssertionError: A field was lost or changed, or the converter failed. The message shows the
+            smallest such object and its conversion.
+        ValueError: A field needs an override, or a path does not lead to a field.
     """
-    __tracebackhide__ = True  # pytest shows the line of the test, and the message
+    __tracebackhide__ = True  # pytest shows only the test's line and the message
     kinds = (converter.spoke, converter.hub)
     check_paths(ignore, kinds)
     own = _by_version(overrides or {}, kinds)
@@ -67,7 +70,7 @@ def assert_round_trips(
 def _by_version(
     overrides: Overrides, kinds: tuple[type[Object], type[Object]]
 ) -> dict[type[Object], Mapping[str, Override]]:
-    """The overrides of each version, their paths checked against it; those of no version hold for both."""
+    """Return the overrides of each version, with checked paths. Overrides without a version apply to both."""
     shared = {path: make for path, make in overrides.items() if isinstance(path, str) and not isinstance(make, Mapping)}
     check_paths(shared, kinds)
     found: dict[type[Object], Mapping[str, Override]] = dict.fromkeys(kinds, shared)
@@ -84,7 +87,7 @@ def _by_version(
 
 @dataclass(frozen=True, slots=True)
 class _Fault:
-    """What went wrong with one object."""
+    """The error for one object."""
 
     trip: _Trip
     obj: Object
@@ -96,7 +99,7 @@ class _Fault:
 
 @dataclass(frozen=True, slots=True)
 class _Trip:
-    """One direction: from a version into the other and back."""
+    """One direction: from one version to the other and back."""
 
     converter: Converter[Any, Any]
     kind: type[Object]
@@ -104,16 +107,16 @@ class _Trip:
 
     @property
     def from_(self) -> str:
-        """The version it begins with."""
+        """The version that it starts with."""
         return f"{self.kind.gvk.version}.{self.kind.gvk.kind}"
 
     @property
     def other(self) -> type[Object]:
-        """The version on the way."""
+        """The version in between."""
         return self.converter.hub if self.kind is self.converter.spoke else self.converter.spoke
 
     def fault(self, obj: Object) -> _Fault | None:
-        """Go there and back; what went wrong.
+        """Convert there and back. Return the error, if any.
 
         Raises:
             Unconvertible: The converter refuses the object.
@@ -142,7 +145,7 @@ class _Trip:
         return _Fault(self, obj, "", between, found) if found else None
 
     def smallest_fault(self, overrides: Mapping[str, Override], samples: int, seed: int) -> _Fault | None:
-        """What goes wrong with the smallest object that hypothesis finds.
+        """Return the error of the smallest object that hypothesis finds.
 
         Raises:
             AssertionError: The converter refuses every object.
@@ -165,7 +168,7 @@ class _Trip:
 
 
 def _as_sent(obj: Object) -> Object:
-    """The object as the API server sends it: it leaves out labels and annotations that are empty."""
+    """Return the object as the API server sends it, without empty labels or annotations."""
     wire = obj.to_wire()
     metadata = wire.get("metadata") or {}
     empty = [field for field in ("labels", "annotations") if metadata.get(field) == {}]

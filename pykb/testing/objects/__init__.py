@@ -1,4 +1,4 @@
-"""Objects of a kind as hypothesis draws them: valid by the kind's schema, the plainest first, fond of the edges."""
+"""Hypothesis strategies for objects of a kind: valid by its schema, simple ones first, with many edge cases."""
 
 from __future__ import annotations
 

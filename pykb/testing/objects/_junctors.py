@@ -1,4 +1,4 @@
-"""Ways to fit ``allOf``, ``anyOf`` and ``oneOf``: a schema with what one choice of their parts says as well."""
+"""Resolves ``allOf``, ``anyOf`` and ``oneOf``: merges a schema with one choice of their parts."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pykb.gen.ir import Keyword, SchemaNode
 from pykb.gen.lower.patch import patched
 
 EITHER = [{"type": "integer"}, {"type": "string"}]
-"""What ``anyOf`` of an int-or-string says, which is nothing more."""
+"""The ``anyOf`` of an int-or-string, which adds nothing."""
 
-# Whichever of two says more.
+# The stricter of the two.
 _JOIN: Mapping[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), max),
     **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties"), min),
@@ -24,7 +24,7 @@ _JOIN: Mapping[str, Callable[[Any, Any], Any]] = {
 
 
 def ways(node: SchemaNode) -> Iterator[SchemaNode]:
-    """The schema narrowed by each choice. A value of one has to be checked: not all can be joined into one schema."""
+    """Yield the schema narrowed by each choice. Check the values: some choices cannot be merged into one schema."""
     choices = []
     for name in ("anyOf", "oneOf"):
         parts = node.get(name)

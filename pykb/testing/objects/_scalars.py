@@ -1,4 +1,4 @@
-"""Texts and numbers that a schema allows, its edges among them."""
+"""Texts and numbers that a schema allows, including edge cases."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from pykb.gen.lower.scalars import QUANTITY_PATTERN
 Strategy = st.SearchStrategy[Any]
 
 LONGEST = 500
-"""Texts without a maximum are at most this long."""
+"""The maximum length of texts without a maximum."""
 _DNS_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
-# What programs take for something else, or cut: YAML's other words, white space at the ends, signs beyond ASCII.
+# Texts that programs often misread or cut: YAML's special words, white space at the ends, non-ASCII
+# characters.
 _EDGES = (" ", "null", "true", "~", "-1", "1e3", " a ", "a\nb", '"', "\\", "ä", "日本", "🙂", "a,b=c")
 _POSIX = {
     "alnum": "0-9A-Za-z",
@@ -39,15 +40,15 @@ _POSIX = {
 
 
 def dns_labels() -> Strategy:
-    """What most names are (RFC 1123)."""
+    """The format of most names (RFC 1123)."""
     return st.one_of(st.text("abcxyz012", min_size=1, max_size=63), st.sampled_from(("a-b", "a" * 63)))
 
 
 def scalars(node: SchemaNode) -> Strategy | None:
-    """Texts, numbers and booleans; ``None`` where the schema has another type, or any.
+    """Return texts, numbers and booleans, or ``None`` if the schema has another type or none.
 
     Raises:
-        ValueError: There are none, or the pattern has parts that no text can be made of.
+        ValueError: The schema allows no value, or texts cannot be generated from its pattern.
     """
     if node.is_int_or_string:
         return st.one_of(_integers(node), _texts(node))
@@ -117,7 +118,7 @@ def _matching(pattern: str) -> Strategy:
         pattern = pattern.replace(f"[:{name}:]", characters)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of sets in sets, which RE2 does not have
+            warnings.simplefilter("ignore", FutureWarning)  # about nested sets, which RE2 does not have
             return st.from_regex(re.compile(pattern.replace(r"\z", r"\Z"), re.ASCII), fullmatch=True)
     except (re.error, OverflowError, ValueError) as error:
         raise ValueError(f"no text can be made of the pattern `{pattern}`: {error}") from error
@@ -128,7 +129,7 @@ def _quantities() -> Strategy:
 
 
 def _durations() -> Strategy:
-    longest = timedelta(days=106_751)  # what Go's 64 bits of nanoseconds hold
+    longest = timedelta(days=106_751)  # the range of Go's 64 bits of nanoseconds
     usual = st.timedeltas(timedelta(0), timedelta(hours=1))
     return st.one_of(usual, st.timedeltas(-longest, longest)).map(format_duration)
 
@@ -148,7 +149,7 @@ def _uuids(version: Any = None) -> Callable[[], Strategy]:
     return lambda: st.uuids(version=version).map(str)
 
 
-# Of every format that an API server checks.
+# One for each format that an API server checks.
 _FORMATS: dict[str, Callable[[], Strategy]] = {
     "bsonobjectid": _regex("[0-9a-f]{24}"),
     "byte": lambda: st.binary(min_size=1).map(lambda value: base64.b64encode(value).decode()),

@@ -1,4 +1,4 @@
-"""Values that a schema allows, in the form of the wire. CEL rules are kept to as far as they can be judged here."""
+"""Values that a schema allows, in wire form. They obey the CEL rules that can be evaluated here."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pykb.testing.objects._junctors import EITHER, ways
 from pykb.testing.objects._scalars import Strategy, dns_labels, scalars
 
 LARGEST = 80
-"""Fields and items of one value: enough for a pod template, and within what hypothesis draws for one example."""
+"""The maximum of fields and items in a value: enough for a pod template, and within hypothesis' limit of an example."""
 TRIES = 20
 UNKNOWN = "unknownToThisVersion"
 
 _PRESERVE = "x-kubernetes-preserve-unknown-fields"
 _METADATA = frozenset({"annotations", "finalizers", "labels", "name", "namespace"})
 _ABSENT = object()
-# With one of these, what is drawn may be wrong: of any type, and of scalars.
+# With one of these, a drawn value may be invalid: for any type, and for scalars.
 _MORE = frozenset({"anyOf", "oneOf", "not", "minProperties", "maxProperties"})
 _MORE_OF_SCALARS = frozenset({"pattern", "format", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"})
 
@@ -33,7 +33,7 @@ class UnsatisfiableFieldError(ValueError):
     """No value of a field was found that its type accepts.
 
     Attributes:
-        path: The field, in names of the wire: ``spec.ports[].name``.
+        path: The field, in wire names: ``spec.ports[].name``.
     """
 
     def __init__(self, path: str, reason: str) -> None:
@@ -45,7 +45,7 @@ class UnsatisfiableFieldError(ValueError):
 
 
 class NothingFitsError(UnsatisfiedAssumption):
-    """This time no value of a field was found; hypothesis tries another object."""
+    """No value of a field was found this time. Hypothesis tries another object."""
 
     def __init__(self, path: str, reason: str, tries: int) -> None:
         super().__init__(reason)
@@ -63,11 +63,12 @@ _JSON: Strategy = st.recursive(
 
 
 def values_of(node: SchemaNode, overrides: Mapping[str, Strategy] | None = None) -> Strategy:
-    """Values of a schema.
+    """Return a strategy for the values of a schema.
 
     Args:
         node: A schema without references.
-        overrides: What to draw instead, by path: ``spec.ports[].name``, ``spec.limits.*``; ``None`` leaves a field out.
+        overrides: What to draw instead, by path: ``spec.ports[].name``, ``spec.limits.*``. ``None``
+            omits a field.
     """
     values = _Values(overrides or {})
 
@@ -80,11 +81,11 @@ def values_of(node: SchemaNode, overrides: Mapping[str, Strategy] | None = None)
 
 
 class _Values:
-    """Strategies of the parts of a schema; each is made once, when it is first needed.
+    """Strategies for the parts of a schema. Each is made once, on first use.
 
     Attributes:
-        full: Whether the value that is drawn has all it can.
-        left: How many fields and items it may still get.
+        full: Whether to draw every possible field.
+        left: How many more fields and items may be drawn.
     """
 
     def __init__(self, overrides: Mapping[str, Strategy]) -> None:
@@ -94,11 +95,11 @@ class _Values:
         self._made: dict[tuple[int, str], tuple[SchemaNode, Strategy]] = {}
 
     def of(self, node: SchemaNode, path: str) -> Strategy:
-        """Values of a part."""
+        """Return a strategy for the values of a part."""
         key = id(node), path
         if key not in self._made:
             made = self._overrides[path] if path in self._overrides else self._fitting(node, path)
-            self._made[key] = node, made  # with the node, so that no other one gets its identity
+            self._made[key] = node, made  # with the node, so that its `id` is not reused
         return self._made[key][1]
 
     def _fitting(self, node: SchemaNode, path: str) -> Strategy:
@@ -121,7 +122,7 @@ class _Values:
         """Values of the type that a schema has.
 
         Raises:
-            ValueError: There are none, or they cannot be made.
+            ValueError: The schema allows no value, or values cannot be generated.
         """
         enum = node.get("enum")
         if isinstance(enum, list):
@@ -165,7 +166,7 @@ class _Values:
         return _made(draw_object)
 
     def _others(self, node: SchemaNode, path: str) -> Strategy | None:
-        """What else is in an object: the entries of a map, fields that are not known."""
+        """Draw other fields of an object: the entries of a map, unknown fields."""
         if node.values is not None:
             least, most = self._size(node, "Properties")
             return st.dictionaries(_KEYS, self.of(node.values, _join(path, "*")), min_size=least, max_size=most)
@@ -193,7 +194,7 @@ class _Values:
 
 @st.composite
 def _made(draw: st.DrawFn, make: Callable[[st.DrawFn], Any]) -> Any:
-    """``st.composite`` reads the source of what it decorates, which takes too long to be done for each part."""
+    """A faster ``st.composite``, which reads the source of its function. That takes too long for each part."""
     return make(draw)
 
 
@@ -204,7 +205,7 @@ def _pair(draw: st.DrawFn, parts: Mapping[str, Callable[[], Strategy]], names: l
 
 
 def _optional(draw: st.DrawFn, values: Strategy) -> Any:
-    """A value, or none where none was found: an object without it is valid, too."""
+    """Draw a value, or omit it if none was found: an object without it is valid, too."""
     try:
         return draw(values)
     except NothingFitsError:
@@ -213,7 +214,7 @@ def _optional(draw: st.DrawFn, values: Strategy) -> Any:
 
 @st.composite
 def _checked(draw: st.DrawFn, values: Strategy, node: SchemaNode, path: str) -> Any:
-    """A value that fits; what does not is drawn again."""
+    """Draw a valid value. An invalid one is drawn again."""
     for _ in range(TRIES):
         value = draw(values)
         if not any(misfits(value, node)) and not _breaks(value, node):
@@ -222,7 +223,7 @@ def _checked(draw: st.DrawFn, values: Strategy, node: SchemaNode, path: str) -> 
 
 
 def _breaks(value: Any, node: SchemaNode) -> bool:
-    """Whether a value certainly breaks a rule of its schema. Rules about changes do not hold for what is new."""
+    """Whether a value certainly violates a rule of its schema. Transition rules do not apply to new objects."""
     rules = [rule.rule for rule in node.rules if "oldSelf" not in rule.rule]
     judged = with_defaults(value, node) if rules else value
     return any(verdict(rule, judged, node, matches=is_match) is not None for rule in rules)
@@ -230,7 +231,7 @@ def _breaks(value: Any, node: SchemaNode) -> bool:
 
 @st.composite
 def metadata(draw: st.DrawFn, names: Strategy | None = None) -> dict[str, Any]:
-    """Metadata that every API server takes, also in the objects that a template becomes."""
+    """Metadata that every API server accepts, also in objects made from a template."""
     found: dict[str, Any] = {} if names is None else {"name": draw(names)}
     values = {"labels": st.just("") | st.just("A.b_c-1") | dns_labels(), "annotations": st.text(max_size=10)}
     for field, texts in values.items():
@@ -244,7 +245,7 @@ def _label_keys() -> Strategy:
 
 
 def _identity(node: SchemaNode) -> Callable[[Any], str] | None:
-    """What no two items of a list share."""
+    """The keys that must be unique among the items of a list."""
     keys = node.get("x-kubernetes-list-map-keys")
     match node.get("x-kubernetes-list-type"):
         case "set":

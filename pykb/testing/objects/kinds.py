@@ -1,4 +1,4 @@
-"""From a kind to strategies of its objects: by the schema that the generator gives it, and what its class refuses."""
+"""Makes strategies for the objects of a kind, from its generated schema and the validation of its class."""
 
 from __future__ import annotations
 
@@ -24,43 +24,46 @@ from pykb.testing.objects._values import NothingFitsError, UnsatisfiableFieldErr
 __all__ = ["NothingFitsError", "Override", "UnsatisfiableFieldError", "drawn_objects", "manifests_of", "objects_of"]
 
 Override = Strategy | Callable[[Random], Any]
-"""Makes the value of a field, of the wire or of Python; ``None`` leaves the field out."""
+"""Makes the value of a field, in wire form or as a Python value. ``None`` omits the field."""
 
 StructT = TypeVar("StructT", bound=Struct)
 
 HOPELESS = 180
-"""After so many values that do not fit, and no object that does, no more are tried: before hypothesis gives up, which
-does not know the field, and after the plain objects that it tries first."""
+"""How many invalid values are drawn, without a valid object, before the search stops.
+
+Hypothesis tries more, and its error would not name the field. It tries the plain objects before this limit.
+"""
 REFUSED_BY_CLASS = 4
-"""A class is asked once for an object, a schema many times."""
+"""The class is called once for each object, the schema many times."""
 
 
 def objects_of(kind: type[StructT], *, overrides: Mapping[str, Override] | None = None) -> st.SearchStrategy[StructT]:
-    """A strategy of hypothesis for objects of a kind, or of any struct, which an API server takes.
+    """Return a hypothesis strategy for objects of a kind, or of any struct, that an API server accepts.
 
-    What the kind's schema says is kept to: types, annotations and markers, and of the CEL rules those that can be
-    judged without a server. What the class refuses beyond that is left out of an object where it may be.
+    The objects obey the kind's schema (types, annotations and markers) and the CEL rules that can
+    be evaluated without a server. If the class refuses more, optional fields that it refuses are
+    omitted.
 
     Args:
         kind: The type.
-        overrides: How to make the fields that need more than their schema says, by their path in names of the wire:
+        overrides: How to make fields with rules beyond their schema, by path in wire names:
             ``{"spec.cpu": st.integers(1, 8).map(str)}``, or ``lambda random: str(random.randint(1, 8))``. ``[]`` stands
             for the items of a list, ``*`` for the values of a map: ``spec.ports[].name``, ``spec.limits.*``.
 
     Raises:
-        ValueError: An override leads to no field. While drawing, ``UnsatisfiableFieldError``: a field accepts nothing
-            that was tried.
+        ValueError: The path of an override does not lead to a field. While drawing,
+            ``UnsatisfiableFieldError``: a field accepted no value that was tried.
     """
     check_paths(overrides or (), [kind])
     return drawn_objects(kind, overrides or {})
 
 
 def drawn_objects(kind: type[StructT], overrides: Mapping[str, Override]) -> st.SearchStrategy[StructT]:
-    """The same, where the overrides are for other types too."""
+    """Like :func:`objects_of`, with overrides that may be for other types too."""
     node = schema_of(kind)
     made = {path: _strategy(override) for path, override in overrides.items()}
     if issubclass(kind, Object):
-        gvk = getattr(kind, "gvk", None)  # a class may be the base of others only
+        gvk = getattr(kind, "gvk", None)  # a class may only be the base of others
         made = _identity(gvk.api_version if gvk else "v1", gvk.kind if gvk else kind.__name__, node) | made
     wires = values_of(node, made)
     wasted = 0
@@ -82,14 +85,14 @@ def drawn_objects(kind: type[StructT], overrides: Mapping[str, Override]) -> st.
 
 
 def manifests_of(definition: Mapping[str, Any], version: str) -> Strategy:
-    """Objects as an API server gets them, by nothing but the CustomResourceDefinition."""
+    """Return a strategy for objects in wire form, from the CustomResourceDefinition alone."""
     spec = definition["spec"]
     node = schema_in(next(found for found in spec["versions"] if found["name"] == version))
     return values_of(node, _identity(f"{spec['group']}/{version}", spec["names"]["kind"], node))
 
 
 def _identity(api_version: str, kind: str, node: SchemaNode) -> dict[str, Strategy]:
-    """What says which object it is; a schema may constrain its name."""
+    """The identity of an object. A schema may constrain its name."""
     own = (node.properties or {})["metadata"].schema.properties or {}
     names = dns_labels()
     if "name" in own and own["name"].schema.keywords.keys() > {"type"}:
@@ -105,10 +108,10 @@ def _strategy(override: Override) -> Strategy:
 
 
 def _accepted(kind: type[StructT], wire: Any, node: SchemaNode) -> StructT:
-    """The object, without what its class refuses.
+    """Return the object without the parts that its class refuses.
 
     Raises:
-        NothingFitsError: Something is refused that must be there.
+        NothingFitsError: The class refuses a required part.
     """
     while True:
         try:
@@ -126,7 +129,7 @@ def _accepted(kind: type[StructT], wire: Any, node: SchemaNode) -> StructT:
 
 
 def _deepest(wire: Any, place: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """As much of the place of an error as there is: the rest names members of unions, or what is missing."""
+    """The longest existing prefix of an error's location. The rest names members of unions or missing fields."""
     for index, part in enumerate(place):
         is_there = part in (wire if isinstance(wire, dict) else range(len(wire)) if isinstance(wire, list) else ())
         if not is_there:

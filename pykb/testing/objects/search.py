@@ -1,4 +1,4 @@
-"""The smallest object that shows something."""
+"""Finds the smallest object with a finding."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ T = TypeVar("T")
 def smallest(
     objects: hypothesis.strategies.SearchStrategy[Any], shown: Callable[[Any], T | None], *, samples: int, seed: int
 ) -> T | None:
-    """What the smallest object shows that was found; ``None`` when none of the samples shows anything.
+    """Return the finding of the smallest object, or ``None`` if none of the samples has one.
 
-    The same seed tries the same objects, and nothing is remembered from one run to the next.
+    The same seed tries the same objects. Nothing is remembered between runs.
     """
     found: list[T] = []
 
@@ -38,11 +38,12 @@ def smallest(
             found.append(result)
             raise _FoundError
 
-    # The last one is that of the smallest object, also where the same object does not always show the same.
+    # The last one belongs to the smallest object, even if the same object does not always have the
+    # same finding.
     with contextlib.suppress(_FoundError, Flaky):
         look()
     return found[-1] if found else None
 
 
 class _FoundError(Exception):
-    """Tells hypothesis that an object shows something."""
+    """Signals to hypothesis that an object has a finding."""
