@@ -1,1 +1,1 @@
-"""The development loop: a control plane, the project's definitions, its manager, all following the files."""
+"""The development loop: keeps a control plane, the project's CRDs and its manager in step with the files."""

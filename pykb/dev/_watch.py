@@ -1,7 +1,7 @@
-"""Changes of files, seen by looking at them.
+"""Detects changes of files by polling.
 
-Looking at the 60 files of a project takes 0.4 ms, three times a second: a thousandth of a core. That is no reason for a
-native file watcher with its limits (inotify's watches, container mounts, network folders) as a dependency.
+Polling the 60 files of a project takes 0.4 ms, three times a second. This is a thousandth of a core. A native file
+watcher would be a dependency with limits of its own (inotify's watches, container mounts, network folders).
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 SKIPPED_ENDINGS = (".pyc", ".pyo", "~", ".swp", ".swx", ".tmp")
 
 Stamps = dict[str, tuple[int, int]]
-"""Path to time of change and size."""
+"""Paths with their modification time and size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """The files whose changes count: those of these folders, however deep, and these files.
+    """The files to watch: all files below these folders, and these files.
 
-    Hidden ones, caches and what editors leave for a moment are not among them.
+    Hidden files, caches and editors' temporary files are excluded.
     """
 
     places: tuple[Path, ...]
 
     def stamps(self) -> Stamps:
-        """How the files are now."""
+        """The current state of the files."""
         found: Stamps = {}
         for place in self.places:
             if place.is_dir():
@@ -50,18 +50,18 @@ def changed(before: Stamps, after: Stamps) -> list[str]:
 async def next_change(
     watched: Watched, known: Stamps, *, interval: timedelta = INTERVAL, quiet: timedelta = QUIET
 ) -> tuple[list[str], Stamps]:
-    """Wait until files differ from ``known`` and then until they are left alone for a moment.
+    """Wait until files differ from ``known``, and then until they stop changing.
 
-    Editors save several files at once, version control many more: one change for the caller, not one each.
+    Editors and version control change several files at once. The caller gets them as one change.
 
     Args:
         watched: Where to look.
-        known: How the files were when the caller last acted on them; so nothing that happened meanwhile is missed.
-        interval: How often to look.
-        quiet: How long the files must be left alone.
+        known: The state that the caller last acted on, so that no change is missed.
+        interval: The time between two polls.
+        quiet: How long the files must be unchanged.
 
     Returns:
-        What changed, and how the files are now.
+        The changed paths, and the current state of the files.
     """
     now = watched.stamps()
     while now == known:
@@ -79,7 +79,7 @@ def _scan(folder: Path | str, found: Stamps) -> None:
     try:
         entries = list(os.scandir(folder))
     except OSError:
-        return  # it went away while we looked
+        return  # it was removed in the meantime
     for entry in entries:
         if entry.name.startswith(".") or entry.name in SKIPPED_FOLDERS or entry.name.endswith(SKIPPED_ENDINGS):
             continue
@@ -98,7 +98,7 @@ def _stamp(path: Path | str, found: Stamps) -> None:
 
 
 def shown(paths: Iterable[str], root: Path) -> str:
-    """A few changed paths for a line of text."""
+    """A few changed paths as one line of text."""
     names = [os.path.relpath(path, root) for path in paths]
     rest = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + rest

@@ -1,4 +1,4 @@
-"""The project's webhooks on a local control plane: its API server calls the manager of the loop."""
+"""Sets up the project's webhooks on a local control plane, so that its API server calls the loop's manager."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pykb.files.state import private_folder
 from pykb.meta.gvk import GroupKind
 
 PREFIX = "pykb-dev-"
-"""What the names of the configurations begin with: stable, so that the next loop replaces what a killed one left."""
+"""The prefix of the configurations' names. It is stable, so that a new loop replaces those of a killed one."""
 
 SWITCH = "ENABLE_WEBHOOKS"
 _OFF = frozenset({"0", "f", "F", "false", "FALSE", "False"})
@@ -34,7 +34,7 @@ _OFF = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
 @dataclass(slots=True)
 class LocalWebhooks:
-    """Keeps configurations and conversions in step with the project, and takes them back at the end.
+    """Keeps configurations and conversions in step with the project, and removes them at the end.
 
     Attributes:
         project: The project.
@@ -53,16 +53,16 @@ class LocalWebhooks:
 
     @property
     def wanted(self) -> bool:
-        """Whether the project has webhooks that are not switched off."""
+        """Whether the project has webhooks that are enabled."""
         return is_wanted(self.project)
 
     @property
     def url(self) -> str:
-        """Where they are served; empty before they are."""
+        """The URL of their server; empty before it runs."""
         return self._serving.url if self._serving is not None else ""
 
     def flags(self) -> tuple[str, ...]:
-        """The manager's flags; none for a project without webhooks, whose manager may not know them."""
+        """The manager's flags for webhooks. Empty for a project without webhooks: its manager may not know them."""
         if not self.wanted:
             return ()
         self._prepare()
@@ -73,10 +73,10 @@ class LocalWebhooks:
         )
 
     def renew(self, installed: str) -> Iterator[str]:
-        """Put in place what the project has now; tells what has changed, line by line.
+        """Install the project's current webhooks. Yields a line for each change.
 
         Args:
-            installed: Changes when the project's definitions were installed anew.
+            installed: Changes when the project's definitions were installed again.
 
         Raises:
             EnvironmentProblem: The manifest cannot be read, or the API server refuses something.
@@ -103,7 +103,7 @@ class LocalWebhooks:
     def _renew_conversions(self, rest: Rest, kinds: frozenset[GroupKind]) -> Iterator[str]:
         before = self._converted
         now = install_conversions(rest, kinds, self._prepare()) if kinds else []
-        # What was ours already says nothing of what was there before us.
+        # A conversion that this loop set does not show what was there before.
         self._converted = {
             each.name: before[each.name] if each.is_renewed and each.name in before else each for each in now
         }
@@ -111,12 +111,12 @@ class LocalWebhooks:
         gone = [each for name, each in before.items() if name not in self._converted]
         remove_conversions(rest, gone)
         first = self._definitions is None
-        dead = clear_conversions(rest, but=self._converted.values()) if first else []  # of a loop that was killed
+        dead = clear_conversions(rest, but=self._converted.values()) if first else []  # left by a killed loop
         yield from (f"removed the conversion of {name}" for name in (*(each.name for each in gone), *dead))
 
     def unserved(self) -> list[Diagnostic]:
-        """What the manager, which serves by now, does not serve of what is installed."""
-        # Told as seen from where the loop was started.
+        """The findings for installed webhooks that the running manager does not serve."""
+        # Paths are relative to the folder where the loop was started.
         manifest = WebhookManifest.read(Path(os.path.relpath(self.project.webhook_manifest)))
         return manifest.unserved({path for path in manifest.paths if self._is_served(path)})
 
@@ -127,10 +127,10 @@ class LocalWebhooks:
         return False
 
     def close(self, *, stays: bool) -> None:
-        """Take everything back.
+        """Remove everything.
 
         Args:
-            stays: Whether the control plane does.
+            stays: Whether the control plane continues to run.
 
         Raises:
             EnvironmentProblem: It does not answer.
@@ -138,7 +138,7 @@ class LocalWebhooks:
         try:
             if stays and self._serving is not None:
                 rest = Rest.from_kubeconfig(self.kubeconfig)
-                # Another loop on this control plane may have put its own in place of ours since.
+                # Another loop on this control plane may have replaced them in the meantime.
                 remove_webhooks(rest, installed_with(rest, PREFIX, url=self.url))
                 remove_conversions(rest, self._converted.values())
         finally:
@@ -157,11 +157,11 @@ class LocalWebhooks:
         return self._serving
 
     def _new_folder(self, port: int) -> Path:
-        """A private folder for the certificate, locked while we live; those of loops that were killed are removed."""
+        """A private folder for the certificate, locked while this process runs. Removes those of killed loops."""
         folders = private_folder(self.project.root, "webhooks")
         for left in folders.iterdir():
             if left.is_symlink() or not left.is_dir():
-                continue  # none of ours
+                continue  # not from a loop
             with lock(left / "lock") as free:
                 if free:
                     shutil.rmtree(left, ignore_errors=True)
@@ -171,7 +171,7 @@ class LocalWebhooks:
         return folder
 
     def _is_served(self, path: str) -> bool:
-        """Whether anything but "not found" is the answer; what is served refuses a GET, which will do."""
+        """Whether a GET gets any answer but "not found". A webhook refuses GET, which proves that it is served."""
         if self._serving is None:
             return False
         tls = ssl.create_default_context(cadata=self._serving.authority.decode("ascii"))
@@ -186,7 +186,7 @@ class LocalWebhooks:
 
 
 def is_wanted(project: DevProject) -> bool:
-    """Whether a project has webhooks that are not switched off by kubebuilder's variable."""
+    """Whether a project has webhooks that kubebuilder's variable does not disable."""
     if os.environ.get(SWITCH) in _OFF:
         return False
     return project.webhook_manifest.exists() or bool(project.converted_kinds())

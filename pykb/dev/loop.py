@@ -1,4 +1,4 @@
-"""The loop: generate, apply, run; again after every change, until it is told to stop. No edit can break it."""
+"""The loop: generate, apply, run, and again after every change. Errors in edited files do not end it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ BUILD = "build"
 STOP_GRACE = timedelta(seconds=10)
 POLL_SECONDS = 0.2
 SERVING_SOON = timedelta(seconds=10)
-"""When a manager that has started and serves no webhook is told of."""
+"""How long a started manager may take to serve its webhooks before the loop reports it."""
 
 
 class DevLoop:
-    """Keeps a manager in step with its files.
+    """Restarts a manager whenever its files change.
 
     Invariant: at most one manager runs, and it was started from code whose manifests were generated and applied. When
-    generating fails, the manager that runs is left as it is.
+    generating fails, the running manager continues.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class DevLoop:
         self._serving: asyncio.Task[None] | None = None
 
     async def run(self) -> None:
-        """Loop until SIGINT, SIGTERM or SIGHUP; everything that was started has ended on return."""
+        """Loop until SIGINT, SIGTERM or SIGHUP. Ends everything that it started."""
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             loop.add_signal_handler(number, self._stop.set)
@@ -71,14 +71,14 @@ class DevLoop:
         try:
             done, _ = await asyncio.wait({stopping, *tasks[:1]}, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
-                task.result()  # an error of ours must not be lost
+                task.result()  # re-raise internal errors
         finally:
             self._output.line(Source.PYKB, "stopping")
             self._runs = False
             await self._take_back_webhooks()
             await asyncio.to_thread(self._processes.stop, (MANAGER, BUILD), grace=STOP_GRACE)
             await asyncio.to_thread(self._processes.close)
-            await tasks[1]  # what the manager said last
+            await tasks[1]  # the last output of the manager
             for task in (stopping, *tasks):
                 task.cancel()
             await asyncio.gather(stopping, *tasks, return_exceptions=True)
@@ -97,7 +97,7 @@ class DevLoop:
             await self._attempt(self._renew)
 
     async def _attempt(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Do it; what is wrong outside is shown, and the next change is another chance."""
+        """Do the work and show environment problems. The next change starts another attempt."""
         try:
             await work()
         except EnvironmentProblem as problem:
@@ -111,7 +111,7 @@ class DevLoop:
             return
         digest = self._project.crds_digest()
         if digest != self._applied:
-            folder = self._project.crds  # a project whose kinds are those of others has none
+            folder = self._project.crds  # a project with only external kinds has none
             names = await asyncio.to_thread(self._target.install, folder) if folder.is_dir() else []
             self._applied = digest
             for name in names:
@@ -162,13 +162,13 @@ class DevLoop:
         self._serving = asyncio.create_task(self._await_webhooks()) if flags else None
 
     async def _watch_manager(self) -> None:
-        """Tell when the manager ends of itself."""
+        """Report when the manager ends by itself."""
         while True:
             code = await self._end_of(MANAGER)
             if self._runs:
                 self._runs = False
                 if self._serving is not None:
-                    self._serving.cancel()  # that it serves nothing is no news
+                    self._serving.cancel()  # an ended manager serves nothing, so there is nothing to report
                 self._output.line(
                     Source.PYKB, f"the manager ended with {describe_exit(code)}; a change starts it again"
                 )
@@ -176,7 +176,7 @@ class DevLoop:
                     self._output.line(Source.PYKB, "until then the API server refuses what its webhooks would judge")
 
     async def _end_of(self, name: str) -> int:
-        """Wait until a process has ended of itself; its exit code."""
+        """Wait until a process ends by itself. Returns its exit code."""
         while True:
             await asyncio.sleep(POLL_SECONDS)
             if name == MANAGER and not self._runs:
@@ -186,7 +186,7 @@ class DevLoop:
                 return exited[name]
 
     async def _show_output(self) -> None:
-        """Show what the manager writes, until the pipe ends with the supervisor."""
+        """Show the manager's output until the supervisor closes the pipe."""
         descriptor = self._processes.output
         if descriptor is None:
             return
@@ -212,7 +212,10 @@ class DevLoop:
             )
 
     async def _await_webhooks(self) -> None:
-        """Tell when the webhooks answer, since until then what they judge is refused; and which ones are missing."""
+        """Report when the webhooks answer, and which are missing.
+
+        Until then, the API server refuses matching requests.
+        """
         webhooks = self._webhooks
         if webhooks is None:
             return
@@ -220,13 +223,13 @@ class DevLoop:
             async with asyncio.timeout(SERVING_SOON.total_seconds()):
                 await _until_answered(webhooks)
         except TimeoutError:
-            await self._tell_unserved(webhooks)  # the manager may serve none at all
+            await self._tell_unserved(webhooks)  # the manager may not serve any webhooks
             await _until_answered(webhooks)
         self._output.line(Source.PYKB, f"webhooks are served at {webhooks.url}")
         await self._tell_unserved(webhooks)
 
     async def _tell_unserved(self, webhooks: LocalWebhooks) -> None:
-        with contextlib.suppress(EnvironmentProblem):  # of the manifest: it was told when it was installed
+        with contextlib.suppress(EnvironmentProblem):  # a problem of the manifest was reported when it was installed
             for diagnostic in await asyncio.to_thread(webhooks.unserved):
                 self._output.error(render([diagnostic], colour=self._colour))
 
@@ -235,13 +238,16 @@ class DevLoop:
             self._serving.cancel()
             await asyncio.gather(self._serving, return_exceptions=True)
         if self._webhooks is not None:
-            with contextlib.suppress(EnvironmentProblem):  # the control plane may have gone first
+            with contextlib.suppress(EnvironmentProblem):  # the control plane may have ended first
                 await asyncio.to_thread(self._webhooks.close, stays=self._target.own is None)
 
     # -- the controller manager
 
     async def _add_controller_manager(self) -> None:
-        """Get it while everything else works already; a process group of its own ends with the loop."""
+        """Get the controller manager in the background and start it.
+
+        It is fetched in its own process group, which ends with the loop.
+        """
         own = self._target.own
         if own is None:
             return
@@ -271,7 +277,7 @@ async def _until_answered(webhooks: LocalWebhooks) -> None:
 
 
 async def _read_line(reader: asyncio.StreamReader) -> bytes:
-    """One line, or a piece of a line that is too long to be kept whole."""
+    """One line, or a part of a very long line."""
     try:
         return await reader.readuntil(b"\n")
     except asyncio.IncompleteReadError as error:

@@ -1,4 +1,4 @@
-"""What the loop says, and to whom it does not matter how it is shown."""
+"""The output of the loop, independent of how it is shown."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Source(StrEnum):
-    """Who speaks."""
+    """The source of a line."""
 
     PYKB = "pykb"
     GENERATE = "generate"
@@ -15,10 +15,10 @@ class Source(StrEnum):
 
 
 class Output(Protocol):
-    """Shows lines; the command line brings one."""
+    """Shows lines. The command line implements it."""
 
     def line(self, source: Source, text: str) -> None:
-        """Show one line (it may hold ANSI colours of the program that wrote it)."""
+        """Show one line, which may contain ANSI colours of the program that wrote it."""
 
     def error(self, text: str) -> None:
         """Show a diagnostic, which may be several lines."""

@@ -30,40 +30,40 @@ class DevProject:
 
     @property
     def crds(self) -> Path:
-        """Where the generator puts definitions."""
+        """The folder of the generated CRDs."""
         return self.root / "config" / "crd" / "bases"
 
     @property
     def watched(self) -> Watched:
-        """The files that make the manager and the manifests what they are."""
+        """The files that affect the manager and the manifests."""
         return Watched((self.root / self.package, self.root / FILE_NAME, self.root / "pyproject.toml"))
 
     @property
     def generate_command(self) -> tuple[str, ...]:
-        """Writes the manifests; in a process of its own, so that edited types are imported afresh."""
+        """The command that writes the manifests. It runs in a new process, which imports the edited types."""
         return (self.python, "-P", "-m", "pykb", "generate")
 
     def manager_command(self, arguments: tuple[str, ...], webhooks: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Runs the manager, without probes unless asked for: two loops shall not fight for one port.
+        """The command that runs the manager. Probes are off by default, since two loops cannot share a port.
 
         Args:
-            arguments: Flags of the user; they win.
-            webhooks: Flags that say where webhooks are served.
+            arguments: The user's flags, which win.
+            webhooks: Flags about the webhook server.
         """
         quiet = () if any(a.startswith("--health-probe-bind-address") for a in arguments) else (PROBES_OFF,)
         return (self.python, "-m", self.package, *quiet, *webhooks, *arguments)
 
     @property
     def webhook_manifest(self) -> Path:
-        """Where the generator puts webhook configurations."""
+        """The file with the generated webhook configurations."""
         return self.root / MANIFEST
 
     def converted_kinds(self) -> frozenset[GroupKind]:
-        """The kinds with a conversion webhook, as PROJECT remembers them; none where it cannot be read."""
+        """The kinds with a conversion webhook in PROJECT; empty when the file cannot be read."""
         return read(self.root)[0].converted_kinds
 
     def crds_digest(self) -> str:
-        """Changes when a definition does."""
+        """A digest of the CRDs. It changes when a definition does."""
         digest = hashlib.sha256()
         for path in sorted(self.crds.glob("*.yaml")) if self.crds.is_dir() else []:
             digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")

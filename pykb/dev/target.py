@@ -1,4 +1,4 @@
-"""Where the manager runs against: a control plane of its own, the project's background cluster, or a real cluster."""
+"""The cluster that the manager works on: a new control plane, the project's background cluster, or a real cluster."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ class Target(Protocol):
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """The name of this cluster, for people."""
 
     @property
     def kubeconfig(self) -> Path:
-        """How to reach it."""
+        """The kubeconfig of the cluster."""
 
     @property
     def own(self) -> ControlPlane | None:
-        """The control plane that lives and ends with the loop, if it is one."""
+        """The control plane that ends with the loop, if there is one."""
 
     @property
     def is_local(self) -> bool:
-        """Whether its API server runs on this machine, so that it can call webhooks here."""
+        """Whether its API server runs on this machine and can call webhooks here."""
 
     def install(self, crds: Path) -> list[str]:
         """Apply the definitions of a folder and wait until they are served; returns their names."""
@@ -54,7 +54,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LocalTarget:
-    """A control plane of pykb's."""
+    """A control plane that pykb started."""
 
     title: str
     kubeconfig: Path
@@ -68,7 +68,7 @@ class LocalTarget:
 
 @dataclass(frozen=True, slots=True)
 class RealTarget:
-    """Somebody's cluster: kubectl knows every way to log in, so it does the applying."""
+    """An existing cluster. kubectl applies the definitions, since it supports every kind of login."""
 
     title: str
     kubeconfig: Path
@@ -92,7 +92,7 @@ class RealTarget:
         return names
 
     def _as_deployed(self, folder: Path, names: set[str]) -> dict[str, dict[str, Any]]:
-        """The definitions with the Service of the deployed manager, which converts for others than this loop."""
+        """The definitions with the Service of the deployed manager, which other users of the cluster need."""
         if not folder.is_dir():
             return {}
         objects = yaml_text.load_all(self.kubectl("kustomize", str(folder)))
@@ -106,13 +106,13 @@ def _is_converted(definition: dict[str, Any]) -> bool:
 
 @contextlib.contextmanager
 def open_target(root: Path, kubeconfig: Path | None, reporter: Reporter) -> Iterator[Target]:
-    """The cluster of ``kubeconfig``; else the project's background cluster if it runs; else a new control plane.
+    """Open the cluster of ``kubeconfig``, else the project's running background cluster, else a new control plane.
 
-    A control plane of the loop's own leaves its kubeconfig at a path that does not change from run to run, so that a
-    variable in another shell stays right.
+    A new control plane writes its kubeconfig to the same path in every run, so that KUBECONFIG in another shell stays
+    valid.
 
     Raises:
-        EnvironmentProblem: It cannot be reached or started, or another loop has one in this project.
+        EnvironmentProblem: The cluster cannot be reached or started, or another loop runs one in this project.
     """
     if kubeconfig is not None:
         cluster = ExistingCluster(kubeconfig.absolute())
@@ -124,7 +124,7 @@ def open_target(root: Path, kubeconfig: Path | None, reporter: Reporter) -> Iter
         return
     with _only_one(root):
         assets = get_assets(reporter=reporter)
-        # The wish counts even before there is a controller manager: then it is added while the loop runs.
+        # True even before the controller manager is available: it is added while the loop runs.
         with ControlPlane(assets=assets, controller_manager=True, reporter=reporter) as control_plane:
             folder = private_folder(root, "dev")
             stable = folder / "kubeconfig"
@@ -137,7 +137,10 @@ def open_target(root: Path, kubeconfig: Path | None, reporter: Reporter) -> Iter
 
 @contextlib.contextmanager
 def _only_one(root: Path) -> Iterator[None]:
-    """Hold the right of this project to a loop with a control plane of its own; the system frees it when we die."""
+    """Hold the lock that allows one loop with its own control plane per project.
+
+    The system frees the lock if this process dies.
+    """
     with lock(state_folder(root) / "dev.lock") as free:
         if not free:
             helps = ("end the other one", "or have both use one cluster, which stays: `pykb cluster up`")

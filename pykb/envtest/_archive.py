@@ -31,7 +31,7 @@ INDEX_VARIABLE = "PYKB_ENVTEST_INDEX"
 """The environment variable with the address of a mirror's index."""
 
 ARCHIVE_LIMIT = 1 << 30
-"""Bytes of an archive, and of each program in it. They have a tenth of that."""
+"""The maximum size of an archive and of each program in it, in bytes. Real ones have a tenth of that."""
 
 CONNECT_TIMEOUT = timedelta(seconds=5)
 CHUNK = 1 << 18
@@ -43,7 +43,7 @@ class Archive:
 
     Attributes:
         index: Address of the index.
-        timeout: How long a connection may take, and how long it may stay silent.
+        timeout: How long a connection may take to open, and how long it may be idle.
     """
 
     index: str = INDEX
@@ -51,11 +51,11 @@ class Archive:
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """The name of this source, for people."""
         return "official envtest archive"
 
     def resolve(self, version: str) -> str:
-        """An exact version as it is; for a minor the newest patch of the index."""
+        """Returns an exact version unchanged, and the newest patch in the index for a minor version."""
         if is_exact(version):
             return version
         known = [name.removeprefix("v") for name in self._releases()]
@@ -124,12 +124,12 @@ class Archive:
 
 
 def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path) -> None:
-    """Write the programs of an archive, whatever folders it keeps them in, and nothing else of it.
+    """Extract only the programs from an archive, from any folder in it.
 
-    The named ones have to be there. kubectl is taken along, so that whoever wants it next need not download again.
+    The named programs are required. kubectl is extracted as well, so that it need not be downloaded later.
 
     Raises:
-        SourceUnusable: One is not there, or the file is no archive.
+        SourceUnusable: A program is missing, or the file is not an archive.
     """
     missing = set(programs)
     try:
@@ -142,7 +142,7 @@ def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path) -> None:
                     continue
                 if member.size > ARCHIVE_LIMIT:
                     raise SourceUnusable(f"{name} in the archive has more than {ARCHIVE_LIMIT >> 20} MiB")
-                target = folder / name  # only our own names become paths
+                target = folder / name  # only known names become paths
                 with target.open("wb") as out:
                     while chunk := content.read(CHUNK):
                         out.write(chunk)

@@ -1,4 +1,7 @@
-"""A control plane built from the Go modules of Kubernetes and etcd: minutes once, then seconds by Go's own cache."""
+"""Builds a control plane from the Go modules of Kubernetes and etcd.
+
+The first build takes minutes. Later ones take seconds, thanks to Go's cache.
+"""
 
 from __future__ import annotations
 
@@ -42,27 +45,27 @@ PROGRAMS = tuple(_MAINS)
 
 @dataclass(frozen=True, slots=True)
 class GoModules:
-    """The source that builds.
+    """The source that builds programs from Go modules.
 
     Attributes:
-        toolchain_folder: Where a toolchain from the package index is kept; in the user's cache when not given.
+        toolchain_folder: Where a toolchain from the package index is kept. Defaults to the user's cache.
     """
 
     toolchain_folder: Path | None = None
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """The name of this source, for people."""
         return "build from Go modules"
 
     def resolve(self, version: str) -> str:
-        """An exact version as it is; for a minor the newest patch that the module proxy knows."""
+        """Returns an exact version unchanged, and the newest patch on the module proxy for a minor version."""
         if is_exact(version):
             return version
         return self._first(lambda go: _newest_patch(go, version), Silent())
 
     def get(self, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
-        """Build the programs with the first toolchain that can."""
+        """Build the programs with the first toolchain that works."""
         self._first(lambda go: _build_all(go, version, programs, folder, reporter), reporter)
 
     def _first(self, action: Callable[[Go], T], reporter: Reporter) -> T:
@@ -72,7 +75,7 @@ class GoModules:
             try:
                 return action(choose())
             except VersionUnknown:
-                raise  # another toolchain would say the same
+                raise  # another toolchain would fail in the same way
             except SourceUnusable as reason:
                 reasons.append(str(reason))
         raise SourceUnusable("; ".join(reasons))
@@ -94,13 +97,13 @@ def _build_all(go: Go, version: str, programs: tuple[str, ...], folder: Path, re
 
 
 def lay_out(run_go: GoRun, version: str, programs: tuple[str, ...], *, pinned: str) -> list[str]:
-    """Write a module that has the programs as packages, and return their names.
+    """Write a Go module that builds the programs, and return the names of their packages.
 
     Args:
-        run_go: Where, and what to ask about Kubernetes' own module.
-        version: Of Kubernetes.
-        programs: Their names.
-        pinned: The go.sum to begin with; what it has is checked against it, everything else by Go's checksum database.
+        run_go: Runs `go` in the folder of the module.
+        version: The Kubernetes version.
+        programs: The names of the programs.
+        pinned: The initial go.sum. Go checks modules against it, and all others against its checksum database.
     """
     (run_go.folder / "go.mod").write_text("module local\n", encoding="utf-8")
     (run_go.folder / "go.sum").write_text(pinned, encoding="utf-8")
@@ -113,13 +116,13 @@ def lay_out(run_go: GoRun, version: str, programs: tuple[str, ...], *, pinned: s
 
 
 def _refuse_others(sums: Path, pinned: str) -> None:
-    """Nothing is compiled that pykb does not know: Go adds to go.sum what is not there."""
+    """Refuse modules without a pinned hash. Go adds them to go.sum, and they must not be compiled."""
     if others := set(sums.read_text(encoding="utf-8").splitlines()) - set(pinned.splitlines()):
         raise SourceUnusable(f"pykb has no hash of the module {min(others).rpartition(' ')[0]}")
 
 
 def _flags(version: str) -> tuple[str, ...]:
-    """Without what serves debuggers only, which takes a third of the compiler's time."""
+    """The flags of the build. Debug information is left out, since it takes a third of the compiler's time."""
     stamp = "-X k8s.io/component-base/version"
     link = f"-s -w {stamp}.gitVersion=v{version} {stamp}.gitMajor=1 {stamp}.gitMinor={version.split('.')[1]}"
     return ("-mod=mod", "-trimpath", "-buildvcs=false", "-v", "-gcflags=all=-dwarf=false", "-ldflags", link)
@@ -143,10 +146,10 @@ def _main_of(program: str) -> str:
 
 
 def _module(run_go: GoRun, version: str) -> str:
-    """One module for all programs, so that what they share is compiled once.
+    """The go.mod of one module for all programs, so that shared packages are compiled once.
 
-    Kubernetes replaces its own parts by folders of its repository; each is published as v0.<minor>.<patch>. etcd is the
-    one that this Kubernetes is tested with.
+    Kubernetes replaces its own modules by folders of its repository. Each is published as v0.<minor>.<patch>. The etcd
+    version is the one that this Kubernetes version is tested with.
     """
     try:
         text = run_go.mod_file(KUBERNETES_MODULE, version)
@@ -181,7 +184,7 @@ def _newest_patch(go: Go, minor: str) -> str:
 
 
 def _check_version(run_go: GoRun, version: str) -> None:
-    """Raise where the module proxy answers and has no such version."""
+    """Raise an error when the module proxy answers and does not have the version."""
     try:
         names = run_go("list", "-m", "-versions", KUBERNETES_MODULE).split()[1:]
     except SourceUnusable:
@@ -192,7 +195,7 @@ def _check_version(run_go: GoRun, version: str) -> None:
 
 
 class GoRun:
-    """Runs one `go` command after the other in a module and tells a step how far it is."""
+    """Runs `go` commands in a module, one after another, and reports progress to a step."""
 
     def __init__(self, go: Go, folder: Path, step: Step | None = None) -> None:
         self.folder = folder
@@ -201,18 +204,18 @@ class GoRun:
         self._step = step
 
     def mod_file(self, module: str, version: str) -> str:
-        """The go.mod of a published module, by way of Go's module cache."""
+        """The go.mod of a published module, from Go's module cache."""
         found = json.loads(self("mod", "download", "-json", f"{module}@v{version}"))
         return Path(found["GoMod"]).read_text(encoding="utf-8")
 
     def __call__(self, *arguments: str) -> str:
-        """Run it, and return what it wrote on stdout.
+        """Run a command, and return its stdout.
 
         Raises:
-            SourceUnusable: It failed; what it wrote last is the reason.
+            SourceUnusable: The command failed. The reason is the end of its output.
         """
-        # A workspace or flags that the user set for their own Go projects have no business here. Nothing needs C. And a
-        # compiler that collects its garbage less often is done a fifth sooner.
+        # Ignore workspace and flags that the user set for their own Go projects. Nothing needs C. With less
+        # garbage collection, the compiler is a fifth faster.
         ours = {"GOWORK": "off", "GOFLAGS": "", "CGO_ENABLED": "0", "GOGC": "400"}
         env = {**os.environ, **self._go.variables, **ours}
         with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
@@ -233,14 +236,14 @@ class GoRun:
             out.seek(0)
             answer = out.read()
         if process.returncode != 0:
-            # `go mod download -json` tells of failures on stdout.
+            # `go mod download -json` reports failures on stdout.
             told = re.search(r'"Error": "(.*)"', answer)
             reason = told.group(1) if told else " ".join(last) or f"exit code {process.returncode}"
             raise SourceUnusable(f"{self._go.title}: `go {arguments[0]}` failed: {reason}")
         return answer
 
     def _follow(self, process: subprocess.Popen[str]) -> list[str]:
-        """Count what it downloads and compiles; return the last lines that are neither."""
+        """Count downloads and compilations. Returns the last lines of other output."""
         last: deque[str] = deque(maxlen=4)
         downloads = compiled = 0
         try:
@@ -256,7 +259,7 @@ class GoRun:
                     last.append(text)
             process.wait()
         finally:
-            if process.poll() is None:  # Ctrl-C or an error of ours: no build goes on behind the user's back
+            if process.poll() is None:  # after Ctrl-C or an error, the build must not continue
                 process.terminate()
                 process.wait()
             if process.stderr:

@@ -1,4 +1,4 @@
-"""Kubeconfig files of a local control plane, as JSON (every client reads YAML, and JSON is YAML)."""
+"""Writes kubeconfig files of a local control plane, as JSON. Every client reads YAML, and JSON is YAML."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write_kubeconfig(path: Path, *, server: str, authority: bytes, user: str, cr
     Args:
         path: The file; its folder must exist.
         server: URL of the API server.
-        authority: The PEM certificate that signed the server's.
+        authority: The PEM certificate that signed the server's certificate.
         user: Name of the user entry.
         credentials: A client certificate, or a bearer token.
     """

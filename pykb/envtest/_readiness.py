@@ -1,4 +1,4 @@
-"""When a control plane is ready to be used."""
+"""Checks whether a control plane is ready for use."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pykb.envtest.rest import Rest
 
 
 def is_ready(kubeconfig: Path) -> bool:
-    """Whether the apiserver says so, and has made the namespace that everybody starts in."""
+    """Whether the apiserver reports that it is ready, and has created the namespace `default`."""
     rest = Rest.from_kubeconfig(kubeconfig)
     try:
         return rest.call("GET", "/readyz").ok and rest.call("GET", "/api/v1/namespaces/default").ok

@@ -1,4 +1,4 @@
-"""Where binaries come from."""
+"""The interface of sources of binaries."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pykb.envtest.reporter import Reporter
 
 
 class SourceUnusable(Exception):  # noqa: N818 - a reason to try the next source, not an error
-    """This source cannot serve; the text says why."""
+    """This source cannot provide the programs. The text says why."""
 
 
 class VersionUnknown(SourceUnusable):
-    """There is no such version of Kubernetes.
+    """This version of Kubernetes does not exist.
 
     Attributes:
-        known: The versions that there are.
+        known: The existing versions.
     """
 
     def __init__(self, message: str, known: Iterable[str]) -> None:
@@ -30,18 +30,18 @@ class Source(Protocol):
 
     @property
     def title(self) -> str:
-        """What it is, for people."""
+        """The name of this source, for people."""
 
     def resolve(self, version: str) -> str:
-        """The exact version that a version or minor stands for here.
+        """The exact version for an exact or a minor version.
 
         Raises:
-            SourceUnusable: It cannot be told.
+            SourceUnusable: The version cannot be found out.
         """
 
     def get(self, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
         """Put at least these programs of an exact version into a folder.
 
         Raises:
-            SourceUnusable: They are not to be had here; the folder's content does not matter then.
+            SourceUnusable: They are not available here. The folder may then have any content.
         """

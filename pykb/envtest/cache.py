@@ -1,4 +1,4 @@
-"""Where binaries are kept: one folder a version, complete or absent."""
+"""The cache of binaries: one folder per version, complete or absent."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm6
 
 
 def platform_name() -> str:
-    """This machine in Go's words: ``linux-amd64``."""
+    """This platform in Go's terms: ``linux-amd64``."""
     machine = platform.machine().lower()
     return f"{sys.platform}-{_ARCHITECTURES.get(machine, machine)}"
 
 
 def user_cache_folder() -> Path:
-    """The user's cache, by the XDG base directory specification (on macOS, too: it is where Go tools keep theirs)."""
+    """The user's cache, by the XDG base directory specification. Also on macOS, as for Go tools."""
     named = os.environ.get("XDG_CACHE_HOME", "")
     return Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
 
@@ -35,8 +35,8 @@ def user_cache_folder() -> Path:
 class Cache:
     """Folders named ``<Kubernetes version>-<os>-<arch>``.
 
-    Invariant: a folder of such a name is complete. Work in progress lies in ``.draft-*``, is written only under the
-    lock, and becomes visible by one rename a program; what a killed process left of it is swept by the next one.
+    Invariant: a folder of such a name is complete. Work in progress is in ``.draft-*`` and is written only under the
+    lock. One rename per program makes it visible. The next process removes what a killed one left.
     """
 
     folder: Path
@@ -55,7 +55,7 @@ class Cache:
         return place.name.removesuffix(f"-{platform_name()}")
 
     def versions(self) -> list[str]:
-        """The versions that are kept for this platform, newest first."""
+        """The cached versions for this platform, newest first."""
         suffix = f"-{platform_name()}"
         if not self.folder.is_dir():
             return []
@@ -63,7 +63,7 @@ class Cache:
         return sorted(filter(is_exact, names), key=sort_key, reverse=True)
 
     def find(self, version: str, programs: Iterable[str]) -> Path | None:
-        """The folder that has all these programs: of an exact version, or of the newest patch of a minor."""
+        """The folder with all these programs, for an exact version or the newest patch of a minor."""
         wanted = tuple(programs)
         for kept in [version] if is_exact(version) else self.versions():
             if kept == version or kept.startswith(f"{version}."):
@@ -74,7 +74,7 @@ class Cache:
 
     @contextlib.contextmanager
     def lock(self, version: str, reporter: Reporter) -> Iterator[None]:
-        """Let one process at a time get a version. The system frees the lock of a process that dies."""
+        """Let only one process at a time get a version. The system frees the lock of a process that dies."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.folder / f".lock-{version}").open("a") as file:
             try:
@@ -87,9 +87,9 @@ class Cache:
 
     @contextlib.contextmanager
     def draft(self, version: str) -> Iterator[Path]:
-        """A folder to fill; to be called under the lock. It is gone afterwards unless :meth:`keep` took it."""
+        """A temporary folder to fill, removed afterwards unless :meth:`keep` took it. Call it under the lock."""
         prefix = f".draft-{version}-"
-        for left in self.folder.glob(f"{prefix}*"):  # nobody else can be at work: we hold the lock
+        for left in self.folder.glob(f"{prefix}*"):  # no other process can use it: this one holds the lock
             shutil.rmtree(left, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(prefix=prefix, dir=self.folder))
         try:
@@ -98,7 +98,7 @@ class Cache:
             shutil.rmtree(folder, ignore_errors=True)
 
     def keep(self, version: str, draft: Path) -> Path:
-        """Take the programs of a draft over."""
+        """Move the programs of a draft into the cache."""
         place = self.place(version)
         if not place.exists():
             draft.chmod(0o755)

@@ -1,7 +1,7 @@
-"""Certificate authorities of control planes, and of webhooks that they call, strict enough for Python 3.13.
+"""Certificate authorities for control planes and their webhooks, strict enough for Python 3.13.
 
-Its verification asks for keyUsage in an authority and authorityKeyIdentifier in what it signs (RFC 5280, 4.2.1.1 and
-4.2.1.3).
+Python 3.13 requires keyUsage in an authority and authorityKeyIdentifier in the certificates that it signs (RFC 5280,
+4.2.1.1 and 4.2.1.3).
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ CLOCK_SKEW = dt.timedelta(hours=1)
 
 
 def write_private(path: Path, content: bytes) -> None:
-    """Write a file that only its owner may read, from its first byte on; a link in its place is refused."""
+    """Write a file that only its owner can read, from its first byte on. Refuses a link in its place."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-        os.fchmod(file.fileno(), 0o600)  # O_CREAT leaves the mode of a file that was there before
+        os.fchmod(file.fileno(), 0o600)  # O_CREAT does not change the mode of an existing file
         file.write(content)
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """A P-256 key: made in a millisecond, where RSA takes a tenth of a second."""
+    """A P-256 key. It takes a millisecond to make; an RSA key takes a tenth of a second."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
@@ -60,7 +60,7 @@ class KeyPair:
 
 
 class Authority:
-    """A certificate authority that lives as long as its control plane; its key signs servers and users alike."""
+    """A certificate authority with the lifetime of its control plane. It signs certificates of servers and users."""
 
     def __init__(self) -> None:
         self._key = new_key()
@@ -78,7 +78,7 @@ class Authority:
         return KeyPair(self._certificate.public_bytes(serialization.Encoding.PEM), key_pem(self._key))
 
     def server(self, names: Iterable[str], *, title: str = "kube-apiserver") -> KeyPair:
-        """A server certificate for DNS names and IP addresses; its title is for people only."""
+        """A server certificate for DNS names and IP addresses. Its title is only for people."""
         alternatives = x509.SubjectAlternativeName([_alternative(name) for name in names])
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, title)])
         return self._leaf(subject, ExtendedKeyUsageOID.SERVER_AUTH, alternatives)
@@ -129,9 +129,9 @@ class Authority:
 
 
 def write_serving_certificate(folder: Path, hosts: Iterable[str]) -> bytes:
-    """Write ``tls.crt``, ``tls.key`` and ``ca.crt`` for a server at some hosts; the authority's certificate, PEM.
+    """Write ``tls.crt``, ``tls.key`` and ``ca.crt`` for a server. Returns the authority's certificate as PEM.
 
-    The authority's key is not kept: it signs this one certificate.
+    The authority's key signs only this certificate and is not kept.
     """
     authority = Authority()
     write_private(folder / "ca.crt", authority.pair.certificate)

@@ -1,7 +1,7 @@
-"""A control plane in the background: it outlives the command that started it, until it is told to stop.
+"""A control plane in the background. It runs after its command has ended, until somebody stops it.
 
-Its folder holds everything. Whether it lives is told by a lock on a file there, which its supervisor holds for as
-long as it runs: no process id that was written down long ago is ever believed, so no stranger is ever ended.
+Its folder has all of its files. The supervisor holds a lock on a file there while it runs, and the lock shows whether
+the control plane runs. pykb never trusts an old process id, so it never ends a process of somebody else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from pykb.reading import json_text
 from pykb.tools.process import describe_exit, quote
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-"""What a named cluster may be called: the name becomes a folder."""
+"""Valid names of clusters. The name becomes a folder."""
 
 POLL_SECONDS = 0.05
 START_TIMEOUT = timedelta(seconds=60)
@@ -46,9 +46,9 @@ STOP_TIMEOUT = timedelta(seconds=30)
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What stays the same for as long as a cluster runs.
+    """Facts that do not change while a cluster runs.
 
-    ``folder`` is the number of its folder: facts that came with a clone or a copy of a project name another one.
+    ``folder`` is the inode number of its folder. In a clone or a copy of a project, the folder has another number.
     """
 
     port: int
@@ -59,13 +59,13 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How a background cluster is.
+    """The status of a background cluster.
 
     Attributes:
         alive: Whether its supervisor runs.
-        running: Its components with their process ids.
+        running: Its running components with their process ids.
         exited: Components that have ended, with their exit codes.
-        url: Address of the apiserver; empty when nothing runs.
+        url: URL of the apiserver; empty when it does not run.
         kubeconfig: The administrator's kubeconfig.
     """
 
@@ -77,24 +77,24 @@ class Status:
 
     @property
     def complete(self) -> bool:
-        """Whether store and API server run."""
+        """Whether etcd and the API server run."""
         return self.alive and {ETCD, APISERVER} <= set(self.running)
 
     @property
     def has_controller_manager(self) -> bool:
-        """Whether the controllers run."""
+        """Whether kube-controller-manager runs."""
         return CONTROLLER_MANAGER in self.running
 
 
 def named_folder(name: str) -> Path:
-    """Where a cluster that belongs to no project is kept: with the user's state (XDG base directories)."""
+    """The folder of a cluster outside of projects, in the user's state folder (XDG base directories)."""
     chosen = os.environ.get("XDG_STATE_HOME", "")
     state = Path(chosen) if Path(chosen).is_absolute() else Path.home() / ".local" / "state"
     return state / "pykubebuilder" / "clusters" / name
 
 
 class Cluster:
-    """The background control plane of one folder; any process may ask for it, start it, stop it."""
+    """The background control plane of one folder. Any process may query, start or stop it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -105,10 +105,10 @@ class Cluster:
         return self.folder / "kubeconfig"
 
     def status(self) -> Status:
-        """Look how it is; changes nothing.
+        """Read the status. Does not change anything.
 
         Raises:
-            EnvironmentProblem: It runs, but what it wrote about itself cannot be read.
+            EnvironmentProblem: It runs, but its state files cannot be read.
         """
         self._require_own()
         if not self._alive():
@@ -125,16 +125,16 @@ class Cluster:
     def up(
         self, assets: Assets, *, controller_manager: bool = True, port: int = 0, reporter: Reporter | None = None
     ) -> Status:
-        """Start it, or what has ended of it; return when the apiserver is ready. A running one keeps its port.
+        """Start it, or its ended components, and wait until the apiserver is ready. A running one keeps its port.
 
         Args:
             assets: The binaries.
             controller_manager: Whether to run kube-controller-manager, when ``assets`` has it.
             port: The apiserver's port; 0 for any free one.
-            reporter: Is told of the steps.
+            reporter: Gets the progress.
 
         Raises:
-            EnvironmentProblem: A process did not start; its log is quoted.
+            EnvironmentProblem: A process did not start. The diagnostic quotes its log.
         """
         reporter = reporter or Silent()
         self._require_own()
@@ -151,13 +151,13 @@ class Cluster:
                 status = self._wait(time.monotonic() + START_TIMEOUT.total_seconds())
             except BaseException:
                 step.failed("it did not start")
-                self._end(signal.SIGQUIT)  # an apiserver that is starting heeds no SIGTERM, and nothing is to be saved
+                self._end(signal.SIGQUIT)  # a starting apiserver ignores SIGTERM, and there is no data to save
                 raise
             step.done(status.url)
             return status
 
     def down(self) -> bool:
-        """Stop it and remove its folder; false when there was nothing to stop.
+        """Stop it and remove its folder. Returns ``False`` when there was nothing to stop.
 
         Raises:
             EnvironmentProblem: It does not stop.
@@ -191,10 +191,10 @@ class Cluster:
                 components.append(layout.controller_manager(program))
             self._write_plan(components)
             self._write("cluster.json", asdict(facts))
-            # Both files are handed to the supervisor: the port stays ours, and the lock stays held, until it ends.
+            # The supervisor inherits both files, so it keeps the port and the lock until it ends.
             fcntl.flock(alive, fcntl.LOCK_EX)
             with self.log("supervisor").open("ab") as log:
-                subprocess.run(  # returns at once: the supervisor goes on in a fork, a child of nobody
+                subprocess.run(  # returns at once: the supervisor continues in a detached fork
                     [sys.executable, "-I", "-S", PROGRAM, "--plan", self.folder / "plan.json"],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
@@ -206,7 +206,7 @@ class Cluster:
                 )
 
     def _complete(self, assets: Assets, *, controller_manager: bool) -> None:
-        """Have the supervisor start what is missing: what has ended, and a controller manager that has come since."""
+        """Make the supervisor start missing components: ended ones, and a controller manager that is now available."""
         plan: list[dict[str, Any]] = self._read("plan.json")
         planned = {command["name"] for command in plan}
         running = self._state().running
@@ -218,7 +218,7 @@ class Cluster:
             rounds = self._read("state.json")["rounds"]
             os.kill(self._supervisor(), signal.SIGHUP)
             while self._alive() and self._read("state.json")["rounds"] == rounds:
-                time.sleep(POLL_SECONDS)  # until then the state speaks of what had ended before
+                time.sleep(POLL_SECONDS)  # until then the state has the components that ended before
 
     def _wait(self, deadline: float) -> Status:
         while True:
@@ -260,9 +260,9 @@ class Cluster:
         self._clear()
 
     def _clear(self) -> None:
-        """Remove what a dead control plane left: files, and processes where its supervisor was killed."""
+        """Remove what a dead control plane left: files, and processes if its supervisor was killed."""
         with contextlib.suppress(EnvironmentProblem):
-            self._facts()  # what is not ours names neither processes nor folders to end
+            self._facts()  # never end processes or remove folders named in files of others
             for pid in self._state().running.values():
                 if _mentions(pid, f"{self.folder}/"):
                     with contextlib.suppress(ProcessLookupError):
@@ -273,7 +273,7 @@ class Cluster:
                 shutil.rmtree(sockets, ignore_errors=True)
         for entry in self.folder.iterdir():
             if entry.name == "lock":
-                continue  # held by us
+                continue  # this process holds it
             if entry.is_dir() and not entry.is_symlink():
                 shutil.rmtree(entry, ignore_errors=True)
             else:
@@ -289,12 +289,12 @@ class Cluster:
             yield
 
     def _open(self, name: str) -> IO[bytes]:
-        """A file to lock; a link in its place is refused."""
+        """Open a file to lock. Refuses a link in its place."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         return os.fdopen(os.open(self.folder / name, flags, 0o600), "wb")
 
     def _require_own(self) -> None:
-        """Refuse a folder that a repository or another user put there: what is in it is ended and removed."""
+        """Refuse a folder of a repository or of another user. Its processes would be ended and its files removed."""
         places = [self.folder.parent, self.folder] if self.folder.parent.name == STATE else [self.folder]
         for place in filter(os.path.lexists, places):
             try:
@@ -310,14 +310,14 @@ class Cluster:
             return False
         with self._open("alive") as file:
             try:
-                # Shared, so that two who look at once do not take each other for a supervisor.
+                # A shared lock, so that two concurrent checks do not mistake each other for a supervisor.
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return True
         return False
 
     def _supervisor(self) -> int:
-        """The process that holds the lock; it writes its id down as the first thing it does."""
+        """The process that holds the lock. It writes its id first of all."""
         deadline = time.monotonic() + START_TIMEOUT.total_seconds()
         while not (self.folder / "state.json").exists() and self._alive() and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
@@ -331,7 +331,7 @@ class Cluster:
 
     def _state(self) -> State:
         if not (self.folder / "state.json").exists():
-            return State({}, {})  # it has only just begun
+            return State({}, {})  # it has just started
         state = self._read("state.json")
         try:
             running = {str(name): _process(pid) for name, pid in state["running"].items()}
@@ -340,7 +340,7 @@ class Cluster:
             raise self._unreadable("state.json", error) from error
 
     def _facts(self) -> Facts:
-        """What was written at the start, if it was written in this folder."""
+        """The facts written at the start, if they were written in this folder."""
         try:
             facts = Facts(**self._read("cluster.json"))
         except TypeError as error:
@@ -380,14 +380,14 @@ class Cluster:
 
 
 def _process(value: object) -> int:
-    """A process id that was written down; never one that stands for several."""
+    """A recorded process id. Refuses ids that mean several processes."""
     if type(value) is not int or value <= 1:
         raise ValueError(f"`{value}` is no process")
     return value
 
 
 def _mentions(pid: int, path: str) -> bool:
-    """Whether a process names a path on its command line: the proof that a written-down process id is still ours."""
+    """Whether a process has a path on its command line. This proves that a recorded id is still valid."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:

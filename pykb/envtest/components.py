@@ -1,6 +1,6 @@
-"""The programs of a control plane with their flags, and the folder that holds its keys, data and logs.
+"""The programs of a control plane with their flags, and the folder with its keys, data and logs.
 
-Each flag that a reader would not expect has its reason beside it. Pure but for :meth:`Layout.create`.
+Each unusual flag has a comment with its reason. Only :meth:`Layout.create` has side effects.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SERVER_NAMES = (
     "kubernetes.default.svc.cluster.local",
 )
 SOCKET_PATH_LIMIT = 100
-"""Bytes of a Unix socket's path; the kernel's limit is 104 on macOS and 108 on Linux."""
+"""The maximum length of a Unix socket's path, in bytes. The kernel's limit is 104 on macOS and 108 on Linux."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Component:
     folder: Path
 
     def command(self) -> dict[str, object]:
-        """What the supervisor is told."""
+        """The request to the supervisor that starts it."""
         return {
             "do": "start",
             "name": self.name,
@@ -60,8 +60,8 @@ class Layout:
 
     Attributes:
         folder: Keys, data, logs, kubeconfigs.
-        port: The apiserver's.
-        sockets: Folder of the sockets, whose paths must be short: see :func:`fits_sockets`.
+        port: The apiserver's port.
+        sockets: The folder of the sockets. Their paths must be short: see :func:`fits_sockets`.
     """
 
     folder: Path
@@ -85,7 +85,7 @@ class Layout:
 
     @property
     def etcd_socket(self) -> Path:
-        """Where etcd listens: a private socket, since a TCP port would be open to every user of the machine."""
+        """The socket of etcd. It is private, while a TCP port would be open to every user of the machine."""
         return self.sockets / "etcd.sock"
 
     def log(self, name: str) -> Path:
@@ -101,7 +101,7 @@ class Layout:
         write_private(self.keys / "ca.crt", pair.certificate)
         write_private(self.keys / "ca.key", pair.key)
         authority.server(SERVER_NAMES).write(self.keys, "server")
-        # An authority's key pair would do for service accounts, but a token must not be able to pass for a certificate.
+        # Service accounts have their own key. With the authority's, a token could be used as a certificate.
         write_private(self.keys / "service-account.key", Authority().pair.key)
         for path, user, groups in (
             (self.kubeconfig, "admin", ("system:masters",)),
@@ -117,7 +117,7 @@ class Layout:
 
     def etcd(self, program: Path) -> Component:
         """Etcd, on Unix sockets only."""
-        # It insists on host:port for what it *advertises*; with one member nobody ever reads that.
+        # etcd requires host:port in the *advertised* URL. With one member, nobody reads it.
         advertised = f"http://{LOOPBACK}:2380"
         flags = {
             "name": "pykb",
@@ -127,28 +127,28 @@ class Layout:
             "listen-peer-urls": f"unix://{self.sockets / 'peer.sock'}",
             "initial-advertise-peer-urls": advertised,
             "initial-cluster": f"pykb={advertised}",
-            "unsafe-no-fsync": "true",  # nothing here must outlive a power cut, and disks of CI are slow
+            "unsafe-no-fsync": "true",  # the data need not survive a power cut, and CI disks are slow
             "log-level": "warn",
         }
         return self._component(ETCD, program, flags)
 
     def apiserver(self, program: Path, *, service_account_admission: bool) -> Component:
-        """The API server, as kubeadm sets it up, less what needs nodes.
+        """The API server, set up as by kubeadm, without the parts that need nodes.
 
         Args:
             program: The binary.
-            service_account_admission: Off without a controller manager: nobody would make the `default` ServiceAccount
-                that this plugin demands of each pod.
+            service_account_admission: Off without a controller manager. The plugin requires the `default`
+                ServiceAccount for each pod, and nobody would create it.
         """
         key = self.keys / "service-account.key"
         flags = {
             "etcd-servers": f"unix://{self.etcd_socket}",
             "bind-address": LOOPBACK,
-            # Without it the server looks for an address of a real network and does not start where there is none.
+            # Without it, the server needs an address of a real network to start.
             "advertise-address": LOOPBACK,
-            "endpoint-reconciler-type": "none",  # it refuses loopback addresses, and no pod would use the endpoint
+            "endpoint-reconciler-type": "none",  # it refuses loopback addresses, and no pod needs the endpoint
             "secure-port": self.port,
-            "permit-port-sharing": "true",  # the port is kept for us by a socket of our own: see ports.py
+            "permit-port-sharing": "true",  # a socket of pykb reserves the port: see ports.py
             "tls-cert-file": self.keys / "server.crt",
             "tls-private-key-file": self.keys / "server.key",
             "client-ca-file": self.keys / "ca.crt",
@@ -175,7 +175,7 @@ class Layout:
             "cluster-signing-cert-file": self.keys / "ca.crt",
             "cluster-signing-key-file": self.keys / "ca.key",
             "leader-elect": "false",
-            "secure-port": 0,  # serves nothing: one port less to find
+            "secure-port": 0,  # it does not serve, which saves a port
             "profiling": "false",
         }
         return self._component(CONTROLLER_MANAGER, program, flags)
@@ -186,10 +186,10 @@ class Layout:
 
 
 def fits_sockets(folder: Path) -> bool:
-    """Whether the paths of sockets in a folder are short enough for the system."""
+    """Whether socket paths in a folder are short enough for the system."""
     return len(os.fsencode(folder / "etcd.sock")) <= SOCKET_PATH_LIMIT
 
 
 def new_folder() -> Path:
-    """A new private folder in the system's place for temporary files."""
+    """A new private folder in the system's temporary folder."""
     return Path(tempfile.mkdtemp(prefix="pykb-"))

@@ -1,4 +1,4 @@
-"""A real control plane on this machine: etcd and kube-apiserver, with kube-controller-manager on request. No Docker."""
+"""A control plane on this machine, without Docker: etcd, kube-apiserver, and kube-controller-manager on request."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ STOP_GRACE = timedelta(seconds=5)
 
 
 class ControlPlane:
-    """A control plane that lives as long as this object, and never longer than this process.
+    """A control plane with the lifetime of this object. It never outlives this process.
 
     Use it as a context manager, or call :meth:`start` and :meth:`stop`. Any number can run side by side.
 
     Args:
-        assets: The binaries; got by :func:`pykb.envtest.assets.get_assets` when not given.
-        controller_manager: Whether to run kube-controller-manager, when there is one: see ``has_controller_manager``.
+        assets: The binaries. Defaults to the result of :func:`pykb.envtest.assets.get_assets`.
+        controller_manager: Whether to run kube-controller-manager, if it is available: see ``has_controller_manager``.
         port: The apiserver's port; 0 for any free one.
-        reporter: Is told of the steps that get the binaries and start the processes.
+        reporter: Gets the progress of getting the binaries and starting the processes.
         start_timeout: How long the apiserver may take to be ready.
     """
 
@@ -73,10 +73,10 @@ class ControlPlane:
         self.stop()
 
     def start(self) -> Self:
-        """Start everything and return when the apiserver is ready. Started already, it does nothing.
+        """Start everything and wait until the apiserver is ready. Does nothing if it was already started.
 
         Raises:
-            EnvironmentProblem: The binaries are not to be had, or a process did not start; its log is quoted.
+            EnvironmentProblem: The binaries are not available, or a process did not start. The finding quotes its log.
         """
         if self._processes is not None:
             return self
@@ -101,7 +101,7 @@ class ControlPlane:
         return self
 
     def stop(self) -> None:
-        """End everything, the apiserver before etcd, and remove the folder. Stopped already, it does nothing."""
+        """End everything, the apiserver before etcd, and remove the folder. Does nothing if already stopped."""
         if self._processes is not None:
             self._processes.stop((CONTROLLER_MANAGER, APISERVER, ETCD), grace=STOP_GRACE)
             self._processes.close()
@@ -118,7 +118,7 @@ class ControlPlane:
         """Folder, files and addresses.
 
         Raises:
-            RuntimeError: The control plane does not run.
+            RuntimeError: The control plane is not running.
         """
         if self._layout is None:
             raise RuntimeError("the control plane is not started")
@@ -148,15 +148,15 @@ class ControlPlane:
 
     @property
     def pids(self) -> dict[str, int]:
-        """The components that run, by name, with their process ids."""
+        """The process ids of the running components, by name."""
         return self._processes.state().running if self._processes else {}
 
     def rest(self) -> Rest:
-        """Calls as the administrator."""
+        """A client with the rights of the administrator."""
         return Rest.from_kubeconfig(self.kubeconfig)
 
     def log(self, component: str) -> str:
-        """What a component has logged."""
+        """The log of a component."""
         path = self.layout.log(component)
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
 
@@ -165,7 +165,7 @@ class ControlPlane:
         self._run(self.layout.controller_manager(program), until=lambda: True)
 
     def restart(self, component: str = APISERVER) -> None:
-        """End a component and start it again; the apiserver is ready again on return, at the same address."""
+        """End a component and start it again. Waits until the apiserver is ready at the same address."""
         processes = self._running_processes()
         processes.stop((component,), grace=STOP_GRACE)
         match component:
@@ -177,31 +177,31 @@ class ControlPlane:
                 self._run(self._apiserver(), until=self._is_ready)
 
     def kill(self, component: str = APISERVER) -> None:
-        """End a component the hard way; :meth:`restart` brings it back."""
+        """End a component with SIGKILL. :meth:`restart` starts it again."""
         self._running_processes().stop((component,), grace=timedelta(0))
 
     def pause(self, component: str = APISERVER) -> None:
-        """Freeze a component: connections stay open and nothing answers."""
+        """Freeze a component. Its connections stay open, and it does not answer."""
         self._running_processes().signal(component, signal.SIGSTOP)
 
     def resume(self, component: str = APISERVER) -> None:
-        """Let a frozen component go on."""
+        """Continue a frozen component."""
         self._running_processes().signal(component, signal.SIGCONT)
 
     def user(self, name: str, groups: Iterable[str] = ()) -> Path:
-        """A kubeconfig for a user with a client certificate; they may do what RBAC gives them, nothing else."""
+        """A kubeconfig for a user with a client certificate. RBAC decides what the user may do."""
         return self._kubeconfig_of(name, self._authority.client(name, groups))
 
     def service_account_token(self, namespace: str, name: str, *, lifetime: timedelta = timedelta(hours=1)) -> str:
-        """A token of a ServiceAccount, as the kubelet would project into its pods. Nothing has to have made a Secret.
+        """A token of a ServiceAccount, like those that the kubelet projects into pods. Does not need a Secret.
 
         Args:
-            namespace: Where the account is.
-            name: Its name; it must exist.
+            namespace: The namespace of the account.
+            name: The name of the account, which must exist.
             lifetime: At least 10 minutes.
 
         Raises:
-            EnvironmentProblem: There is no such account.
+            EnvironmentProblem: The account does not exist.
         """
         path = f"/api/v1/namespaces/{namespace}/serviceaccounts/{name}/token"
         request = {
@@ -219,14 +219,14 @@ class ControlPlane:
         return str(answer.body["status"]["token"])
 
     def service_account(self, namespace: str, name: str) -> Path:
-        """A kubeconfig that acts as a ServiceAccount, by a token of an hour."""
+        """A kubeconfig for a ServiceAccount, with a token that is valid for an hour."""
         return self._kubeconfig_of(f"{namespace}.{name}", self.service_account_token(namespace, name))
 
     def install_crds(self, *paths: Path | str, timeout: timedelta = timedelta(seconds=20)) -> list[str]:
-        """Apply the definitions in files and folders and wait until they are served; returns their names.
+        """Apply the CRDs in files and folders and wait until they are served. Returns their names.
 
         Raises:
-            EnvironmentProblem: One was refused, or is not served in time.
+            EnvironmentProblem: A CRD was refused, or is not served in time.
         """
         return crds.install_crds(self.rest(), [Path(path) for path in paths], timeout=timeout)
 
@@ -250,7 +250,7 @@ class ControlPlane:
         return self._processes
 
     def _run(self, component: Component, *, until: Callable[[], bool]) -> None:
-        """Start a component and wait for it, watching that it does not end meanwhile."""
+        """Start a component and wait until it is ready. Raises an error if it ends before."""
         processes = self._running_processes()
         processes.start(component)
         deadline = time.monotonic() + self._start_timeout.total_seconds()
@@ -268,7 +268,7 @@ class ControlPlane:
         return is_ready(self.kubeconfig)
 
     def _failure(self, component: str, message: str) -> EnvironmentProblem:
-        # The folder goes with this control plane, so the log is quoted here and not only named.
+        # The folder is removed with this control plane, so the log must be quoted here.
         return EnvironmentProblem(
             CONTROL_PLANE_START.at(None, message, notes=quote(self.log(component), source="the last lines of its log"))
         )

@@ -1,7 +1,7 @@
-"""Conversion at a server of this machine, put into CustomResourceDefinitions in the place of a service or of none.
+"""Sets up conversion at a server on this machine, in CustomResourceDefinitions with a conversion service or with none.
 
-What is written here belongs to a field manager of its own: a later server-side apply of a definition without conversion
-leaves it. One with a service would be merged with it, and the API server takes no two addresses: see
+A field manager of its own owns this setting, so a later server-side apply of a definition without conversion keeps it.
+Applying a definition with a service would merge the two, and the API server refuses two addresses: see
 :func:`keeping_local_conversion`.
 """
 
@@ -36,13 +36,13 @@ NONE: dict[str, Any] = {"strategy": "None"}
 
 @dataclass(frozen=True, slots=True)
 class Converted:
-    """A definition whose conversion was set here.
+    """A definition whose conversion was set up here.
 
     Attributes:
         name: The definition's name.
-        url: Where it is converted.
-        before: What its ``spec.conversion`` was.
-        is_renewed: Whether that was here already.
+        url: The URL of the conversion webhook.
+        before: Its ``spec.conversion`` before.
+        is_renewed: Whether it was already converted on this machine.
     """
 
     name: str
@@ -52,18 +52,18 @@ class Converted:
 
 
 def install_conversions(rest: Rest, kinds: Iterable[GroupKind], serving: Serving) -> list[Converted]:
-    """Have the API server convert kinds at a server of this machine.
+    """Make the API server convert kinds at a server on this machine.
 
     Raises:
-        EnvironmentProblem: There is no definition of a kind, or the server refuses the change.
+        EnvironmentProblem: A kind has no definition, or the API server refuses the change.
     """
     return [_install(rest, definition, serving) for definition in _definitions(rest, kinds)]
 
 
 def remove_conversions(rest: Rest, converted: Iterable[Converted]) -> None:
-    """Undo it, where nobody has changed it since: what was there before comes back.
+    """Restore the old conversion, unless somebody has changed it since.
 
-    Only a port of this machine at which nobody listens does not: a session that was killed left it.
+    An old address on a local port without a listener is not restored: a killed session left it.
     """
     for each in converted:
         back = NONE if _is_dead(each.before) else each.before
@@ -76,10 +76,10 @@ def remove_conversions(rest: Rest, converted: Iterable[Converted]) -> None:
 
 
 def keeping_local_conversion(rest: Rest, definition: dict[str, Any]) -> dict[str, Any]:
-    """A definition as it is to be applied: where the kind is converted on this machine now, it stays so.
+    """Prepare a definition for server-side apply, so that a kind converted on this machine stays converted there.
 
-    What a session that was killed left is undone instead, and so is what was given back to a definition that has no
-    conversion any more: a server-side apply would take away only the part that it owns, and the server refuse the rest.
+    Removes what a killed session left. Also removes a restored conversion from a definition that no longer has one:
+    server-side apply would remove only the part that it owns, and the API server would refuse the rest.
     """
     name = definition["metadata"]["name"]
     live = rest.call("GET", f"{COLLECTION}/{name}").body
@@ -95,11 +95,11 @@ def keeping_local_conversion(rest: Rest, definition: dict[str, Any]) -> dict[str
 
 
 def clear_conversions(rest: Rest, *, but: Iterable[Converted] = ()) -> list[str]:
-    """Put ``None`` where kinds are converted at a port of this machine that nobody listens at any more.
+    """Set the strategy ``None`` for kinds whose conversion is at a local port without a listener.
 
     Args:
-        rest: The cluster, which runs on this machine.
-        but: Those whose server is yet to start.
+        rest: The cluster, which must run on this machine.
+        but: Definitions to skip, since their server has not started yet.
 
     Returns:
         The names of those definitions.
@@ -115,10 +115,10 @@ def clear_conversions(rest: Rest, *, but: Iterable[Converted] = ()) -> list[str]
 
 
 def settle_conversions(rest: Rest, converted: Iterable[Converted], *, timeout: timedelta = TIMEOUT) -> None:
-    """Wait until the API server goes by the definitions as they are now.
+    """Wait until the API server uses the current definitions.
 
-    It serves a kind by a copy of its definition. So a column is added to the definition; once a list shows it, the copy
-    is new, conversion included. Then the column goes again.
+    The API server serves a kind from a cached copy of its definition. This function adds a printer column to the
+    definition. When a list shows the column, the copy is new and so is its conversion. Then the column is removed.
 
     Raises:
         EnvironmentProblem: It took longer.
@@ -149,7 +149,7 @@ def _definitions(rest: Rest, kinds: Iterable[GroupKind]) -> list[dict[str, Any]]
 def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Converted:
     name = definition["metadata"]["name"]
     before = definition["spec"].get("conversion") or NONE
-    config = {**serving.client_config(CONVERT), "service": None}  # a merge patch would leave one that is there
+    config = {**serving.client_config(CONVERT), "service": None}  # a merge patch keeps an existing service otherwise
     is_renewed = _url(before) == config["url"]
     conversion = {
         "strategy": "Webhook",
@@ -165,12 +165,12 @@ def _install(rest: Rest, definition: dict[str, Any], serving: Serving) -> Conver
 
 
 def _is_local(conversion: dict[str, Any]) -> bool:
-    """Whether a kind is converted at a port of this machine."""
+    """Whether a kind is converted at a local port."""
     return host_of(_url(conversion))[0] == LOOPBACK
 
 
 def _is_dead(conversion: dict[str, Any]) -> bool:
-    """Whether nobody listens at that port any more."""
+    """Whether nobody listens at that port."""
     if not _is_local(conversion):
         return False
     with contextlib.suppress(OSError), socket.create_connection(host_of(_url(conversion)), timeout=1):
@@ -201,7 +201,7 @@ def _settle(rest: Rest, definition: dict[str, Any], deadline: float) -> None:
                 )
             time.sleep(POLL_SECONDS)
     finally:
-        # Only our column: somebody may have installed the definition anew meanwhile.
+        # Only the added column: somebody may have installed the definition again in the meantime.
         at = len(columns or ())
         less: list[dict[str, Any]] = [{"op": "test", "path": f"{place}/{at}/name", "value": column["name"]}]
         less.append({"op": "remove", "path": f"{place}/{at}" if columns else place})
@@ -212,5 +212,5 @@ def _shows(rest: Rest, spec: dict[str, Any], version: str, column: str) -> bool:
     path = f"/apis/{spec['group']}/{version}/{spec['names']['plural']}?limit=1"
     answer = rest.call("GET", path, accept=TABLE)
     if "conversion webhook" in answer.message:
-        return True  # it was called, and failed
+        return True  # the webhook was called and failed
     return any(each.get("name") == column for each in answer.body.get("columnDefinitions") or ())

@@ -1,4 +1,4 @@
-"""CustomResourceDefinitions on a cluster: applied, and waited for until they are served."""
+"""Applies CustomResourceDefinitions to a cluster and waits until they are served."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ POLL_SECONDS = 0.05
 
 
 def read_crds(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
-    """The definitions in files and folders (``*.yaml``, ``*.yml``, not deeper); documents of other kinds are left out.
+    """Read the CRDs in files and folders (``*.yaml``, ``*.yml``, without subfolders). Skips other kinds.
 
     Raises:
-        EnvironmentProblem: A file is no YAML.
+        EnvironmentProblem: A file is not YAML.
     """
     found = []
     for path in paths:
@@ -42,13 +42,13 @@ def read_crds(paths: Iterable[Path]) -> list[tuple[Path, dict[str, Any]]]:
 
 
 def has_conversion(path: Path) -> bool:
-    """Whether a definition in a file or folder is converted by a service, which no local control plane has."""
+    """Whether a definition in a file or folder has a conversion service. Local control planes have no services."""
     conversions = (definition["spec"].get("conversion") or {} for _, definition in read_crds([path]))
     return any("service" in ((each.get("webhook") or {}).get("clientConfig") or {}) for each in conversions)
 
 
 def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = timedelta(minutes=1)) -> list[str]:
-    """Apply definitions (server side: no limit of size) and wait until their resources are served.
+    """Apply definitions by server-side apply, without a size limit, and wait until their resources are served.
 
     Args:
         rest: The cluster.
@@ -59,7 +59,7 @@ def install_crds(rest: Rest, paths: Sequence[Path], *, timeout: timedelta = time
         The names of the definitions.
 
     Raises:
-        EnvironmentProblem: One was refused or is not served in time.
+        EnvironmentProblem: A definition was refused or is not served in time.
     """
     definitions = read_crds(paths)
     for file, definition in definitions:
@@ -93,7 +93,7 @@ def _wait_until_served(rest: Rest, definition: dict[str, Any], deadline: float) 
 
 
 def _is_discovered(rest: Rest, definition: dict[str, Any]) -> bool:
-    """Established comes a moment before discovery, and clients find resources by discovery."""
+    """Whether discovery has the resource. Clients need that, and it comes shortly after Established."""
     spec = definition["spec"]
     for version in spec["versions"]:
         if version.get("served"):

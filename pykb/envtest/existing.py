@@ -1,4 +1,4 @@
-"""A cluster that somebody else runs, in the place of a control plane of our own."""
+"""An existing cluster, used in place of a new control plane."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pykb.envtest import crds
 from pykb.envtest.rest import Rest
 
 VARIABLE = "USE_EXISTING_CLUSTER"
-"""Set to ``true`` (controller-runtime's name for it), tests run against the cluster of the kubeconfig.
+"""If this variable of controller-runtime is ``true``, tests run against the cluster of the kubeconfig.
 
-A kubeconfig alone is not enough: nobody's tests shall write to a cluster because a variable was left set.
+A kubeconfig alone is not enough. Tests must not write to a cluster only because KUBECONFIG is still set.
 """
 
 
 class ExistingCluster:
-    """The cluster of a kubeconfig; has those attributes of a :class:`ControlPlane` that make sense for any cluster."""
+    """The cluster of a kubeconfig, with the attributes of :class:`ControlPlane` that make sense for any cluster."""
 
     def __init__(self, kubeconfig: Path) -> None:
         self.kubeconfig = kubeconfig
@@ -28,18 +28,18 @@ class ExistingCluster:
 
     @property
     def url(self) -> str:
-        """Address of the apiserver."""
+        """URL of the apiserver."""
         return self._rest.server
 
     def rest(self) -> Rest:
-        """Calls as the user of the kubeconfig."""
+        """A client with the rights of the kubeconfig's user."""
         return self._rest
 
     def check(self) -> None:
         """Ask the server for its version.
 
         Raises:
-            EnvironmentProblem: It does not answer, or refuses the credentials.
+            EnvironmentProblem: The server does not answer, or refuses the credentials.
         """
         answer = self._rest.call("GET", "/version")
         if not answer.ok:
@@ -48,12 +48,12 @@ class ExistingCluster:
             )
 
     def install_crds(self, *paths: Path | str, timeout: timedelta = timedelta(seconds=20)) -> list[str]:
-        """Apply the definitions in files and folders and wait until they are served; returns their names."""
+        """Apply the CRDs in files and folders and wait until they are served. Returns their names."""
         return crds.install_crds(self._rest, [Path(path) for path in paths], timeout=timeout)
 
 
 def existing_cluster_wanted() -> bool:
-    """Whether the environment asks for a cluster of somebody else's."""
+    """Whether the environment asks for an existing cluster."""
     return os.environ.get(VARIABLE, "").lower() in {"1", "t", "true"}
 
 
@@ -61,7 +61,7 @@ def default_kubeconfig() -> Path:
     """The first file of KUBECONFIG that exists, else ``~/.kube/config``.
 
     Raises:
-        EnvironmentProblem: There is none.
+        EnvironmentProblem: Neither exists.
     """
     named = [Path(part) for part in os.environ.get("KUBECONFIG", "").split(os.pathsep) if part]
     candidates = named or [Path.home() / ".kube" / "config"]

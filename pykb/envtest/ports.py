@@ -1,4 +1,4 @@
-"""Ports of the loopback interface, kept so that nobody else can take them."""
+"""Reserves ports of the loopback interface."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ LOOPBACK = "127.0.0.1"
 def reserve_port(port: int = 0) -> socket.socket:
     """Bind a loopback port and keep it, without listening, until the socket is closed.
 
-    The apiserver binds the same port next to it (``--permit-port-sharing`` sets SO_REUSEPORT as we do), and only it
-    listens, so every connection is its own. To look for a free port and let go of it, as others do, is a race that two
-    control planes started at once lose now and then; and a restarted apiserver gets its port back for sure.
+    The apiserver binds the same port (``--permit-port-sharing`` sets SO_REUSEPORT, as this function does). Only the
+    apiserver listens, so it gets every connection. To find a free port and release it would be a race between two
+    control planes that start at once. With a reservation, a restarted apiserver always gets its port back.
 
     Args:
         port: The port wanted; 0 for any free one.
@@ -26,8 +26,8 @@ def reserve_port(port: int = 0) -> socket.socket:
     reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if port and _answers(port):
-            # With SO_REUSEPORT, binding next to another control plane of the same user would succeed and share its
-            # traffic.
+            # With SO_REUSEPORT, binding the port of another control plane of the same user would succeed and share
+            # its traffic.
             raise OSError("something listens there")  # noqa: TRY301 - one way out for both refusals
         reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         reserved.bind((LOOPBACK, port))

@@ -1,4 +1,4 @@
-"""The near end of the supervisor's pipe."""
+"""The client of the supervisor's pipe."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ PROGRAM = Path(supervisor.__file__)
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Which components run (name to process id), and how those that ended have ended (name to exit code)."""
+    """The running components (name to process id) and the ended ones (name to exit code)."""
 
     running: dict[str, int]
     exited: dict[str, int]
 
 
 class Processes:
-    """Children that cannot outlive this process: see :mod:`pykb.envtest._supervisor`. Safe to use from any thread."""
+    """Child processes that cannot outlive this process: see :mod:`pykb.envtest._supervisor`. Thread-safe."""
 
     def __init__(self, *, output: bool = False) -> None:
         """Start the supervisor.
 
         Args:
-            output: Whether to open a pipe for the output of those children that are started with it.
+            output: Whether to open a pipe for the output of children.
         """
         self._lock = threading.Lock()
         self.output: int | None = None
-        """The reading end of the pipe; whoever reads it closes it."""
+        """The read end of the output pipe. The reader closes it."""
         writer: int | None = None
         if output:
             self.output, writer = os.pipe()
-        # The parent's id lets the supervisor notice our end even where a forked child of ours keeps the pipe open.
+        # With the parent's id, the supervisor notices the end of this process even if a fork keeps the pipe open.
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", PROGRAM, "--parent", str(os.getpid())],
             stdin=subprocess.PIPE,
@@ -55,7 +55,7 @@ class Processes:
         )
         self._writer = writer
         if writer is not None:
-            os.close(writer)  # the supervisor has it, by the same number
+            os.close(writer)  # the supervisor inherits it with the same number
 
     def start(self, component: Component) -> int:
         """Start a component and return its process id.
@@ -66,7 +66,7 @@ class Processes:
         return self._started(component.argv[0], component.command())
 
     def start_piped(self, name: str, argv: Sequence[str], *, folder: Path, env: Mapping[str, str]) -> int:
-        """Start a program whose output comes out of the pipe.
+        """Start a program whose output goes into the pipe.
 
         Raises:
             EnvironmentProblem: The program cannot be run.
@@ -83,20 +83,20 @@ class Processes:
         return int(answer["pid"])
 
     def signal(self, name: str, number: int) -> None:
-        """Send a signal to a component; nothing happens when it does not run."""
+        """Send a signal to a component. Does nothing when it is not running."""
         self._ask({"do": "signal", "name": name, "signal": number})
 
     def stop(self, names: Sequence[str], *, grace: timedelta) -> None:
-        """End components, last started first, and wait until they are gone."""
+        """End components, the last started first, and wait for their ends."""
         self._ask({"do": "stop", "names": list(names), "grace": grace.total_seconds()})
 
     def state(self) -> State:
-        """What runs now."""
+        """The current state."""
         answer = self._ask({"do": "state"})
         return State(answer["running"], answer["exited"])
 
     def close(self) -> None:
-        """End everything that still runs, without grace, and the supervisor. Once closed, further calls do nothing."""
+        """End all running components, without grace, and the supervisor. Further calls do nothing."""
         with self._lock:
             if self._process.stdin and not self._process.stdin.closed:
                 with contextlib.suppress(BrokenPipeError):

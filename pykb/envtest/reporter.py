@@ -1,4 +1,4 @@
-"""How long work tells of its progress. The library prints nothing: the command line brings a reporter that does."""
+"""Progress of long work. The library does not print anything; the command line provides a reporter that does."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import Protocol
 
 
 class Step(Protocol):
-    """One piece of work that is under way; it ends exactly once, by ``done`` or ``failed``."""
+    """A step in progress. It ends exactly once, with ``done`` or ``failed``."""
 
     def update(self, detail: str) -> None:
-        """Say how far it is, in a few words; may be called often."""
+        """Report the progress in a few words. May be called often."""
 
     def done(self, detail: str = "") -> None:
-        """It is finished."""
+        """End the step successfully."""
 
     def failed(self, detail: str) -> None:
-        """It did not work out; another way may follow."""
+        """End the step without success. Another attempt may follow."""
 
 
 class Reporter(Protocol):
-    """Is told of steps and of facts worth a line."""
+    """Receives the steps of long work, and notes."""
 
     def step(self, title: str) -> Step:
-        """A piece of work begins."""
+        """Begin a step."""
 
     def note(self, text: str) -> None:
-        """Something to know that is no step."""
+        """Report a fact outside of any step."""
 
 
 class _SilentStep:
@@ -40,10 +40,10 @@ class _SilentStep:
 
 
 class Silent:
-    """A reporter for those who do not look."""
+    """A reporter that shows nothing."""
 
     def step(self, title: str) -> Step:
-        """Begin a step nobody watches."""
+        """Begin a step that shows nothing."""
         del title
         return _SilentStep()
 

@@ -1,7 +1,7 @@
-"""The few HTTP calls that a control plane's own keeper makes: JSON in, JSON out, by client certificate.
+"""A minimal HTTP client for an API server: JSON in, JSON out, with a client certificate or a token.
 
-Operators and their tests use ``pykb.runtime.Client``; this one exists because envtest stands below the runtime and
-works without an event loop.
+Operators and their tests use ``pykb.runtime.Client``. envtest needs its own client, since it is in a layer below the
+runtime and works without an event loop.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ APPLY = "application/apply-patch+yaml"
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the API server said."""
+    """A response of the API server."""
 
     status: int
     body: dict[str, Any]
 
     @property
     def ok(self) -> bool:
-        """Whether the call was carried out."""
+        """Whether the call was successful."""
         return 200 <= self.status < 300
 
     @property
     def message(self) -> str:
-        """The server's reason, or the status code where it gave none."""
+        """The server's message, or the status code when there is none."""
         return str(self.body.get("message") or f"HTTP {self.status}")
 
 
 class Rest:
-    """Calls one API server with one identity."""
+    """A client for one API server with one identity."""
 
     def __init__(self, server: str, context: ssl.SSLContext, *, token: str | None = None) -> None:
         self.server = server.rstrip("/")
@@ -57,10 +57,10 @@ class Rest:
 
     @classmethod
     def from_kubeconfig(cls, path: Path) -> Rest:
-        """Read the current context of a kubeconfig; certificates (as data or files) and static tokens are understood.
+        """Read the current context of a kubeconfig. Supports certificates (as data or files) and static tokens.
 
         Raises:
-            EnvironmentProblem: The file cannot be read or lacks what is needed. Logins by a plugin (``exec``) need
+            EnvironmentProblem: The file cannot be read or is incomplete. Logins by a plugin (``exec``) need
                 kubectl.
         """
         try:
@@ -98,10 +98,10 @@ class Rest:
         accept: str = "application/json",
         timeout: timedelta = timedelta(seconds=30),
     ) -> Answer:
-        """Make one call; an error status is an answer, not an exception.
+        """Make a call. An error status is an answer and not an exception.
 
         Raises:
-            EnvironmentProblem: There is no answer at all.
+            EnvironmentProblem: The server does not answer.
         """
         headers = {"Accept": accept, "Content-Type": content_type}
         if self._token:
@@ -115,7 +115,7 @@ class Rest:
         except urllib.error.HTTPError as error:
             with error:
                 return Answer(error.code, _decode(error.read()))
-        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: an address that is none
+        except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: an invalid URL
             reason = getattr(error, "reason", error)
             raise EnvironmentProblem(
                 CLUSTER_UNREACHABLE.at(None, f"`{self.server}` does not answer", notes=(str(reason),))
@@ -141,12 +141,12 @@ def _content(entry: dict[str, Any], key: str, folder: Path) -> bytes | None:
     if data := entry.get(f"{key}-data"):
         return base64.b64decode(data)
     if name := entry.get(key):
-        return (folder / str(name)).read_bytes()  # relative names count from the kubeconfig's folder
+        return (folder / str(name)).read_bytes()  # relative paths start at the kubeconfig's folder
     return None
 
 
 def _load_pair(tls: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    # The ssl module loads pairs only from files: a private one, gone as soon as it is read.
+    # The ssl module loads key pairs only from files. This private file is removed after reading.
     handle, name = tempfile.mkstemp(prefix="pykb-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -1,4 +1,4 @@
-"""The versions a control plane is made of, and what a version may look like on the command line."""
+"""The versions of a control plane's components, and the parsing of versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_VERSION
 
 KUBERNETES = "1.36.1"
-"""The default; in step with the built-in types of ``pykb.api``."""
+"""The default version. It must match the built-in types of ``pykb.api``."""
 
 _EXACT = re.compile(r"v?(\d+\.\d+\.\d+)")
 _MINOR = re.compile(r"v?(\d+\.\d+)")
@@ -34,12 +34,12 @@ def parse_version(text: str) -> str:
 
 
 def is_exact(version: str) -> bool:
-    """Whether a parsed version names its patch."""
+    """Whether a parsed version includes the patch number."""
     return _EXACT.fullmatch(version) is not None
 
 
 def sort_key(version: str) -> tuple[int, ...]:
-    """Orders exact versions by number: 1.9.0 before 1.36.1."""
+    """A key that sorts exact versions by number: 1.9.0 before 1.36.1."""
     return tuple(int(part) for part in version.split("."))
 
 

@@ -1,4 +1,4 @@
-"""The webhook configurations of a project, as its manifest has them, and as a server on this machine needs them."""
+"""Reads the webhook configurations of a project, and adapts them to a server on this machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COLLECTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """Where webhooks are served, and by which authority's certificate.
+    """The server of the webhooks, and the authority of its certificate.
 
     Attributes:
         url: Scheme, host and port: ``https://127.0.0.1:9443``.
@@ -37,12 +37,12 @@ class Serving:
     authority: bytes
 
     def client_config(self, path: str) -> dict[str, Any]:
-        """How the API server calls a path, in the place of a service."""
+        """The ``clientConfig`` for a path, with a URL in place of a service."""
         return {"url": f"{self.url}{path}", "caBundle": base64.b64encode(self.authority).decode("ascii")}
 
     @classmethod
     def at(cls, host: str, port: int, authority: bytes) -> Serving:
-        """Serving at a host, which may be an address of either family."""
+        """A server at a host name or an IPv4 or IPv6 address."""
         return cls(f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}", authority)
 
 
@@ -56,7 +56,7 @@ class Entry:
 
     @property
     def path(self) -> str:
-        """Its path at the project's own server; empty where the manifest names a URL of somebody else's."""
+        """Its path at the project's own server; empty when the manifest has a URL of another server."""
         service = (self.webhook.get("clientConfig") or {}).get("service")
         return str(service.get("path") or "/") if isinstance(service, dict) else ""
 
@@ -66,7 +66,7 @@ class WebhookManifest:
     """The webhooks of a project.
 
     Attributes:
-        file: Where they are; it need not exist.
+        file: The path of the manifest, which need not exist.
         entries: The webhooks, in order.
     """
 
@@ -75,10 +75,10 @@ class WebhookManifest:
 
     @classmethod
     def read(cls, file: Path) -> WebhookManifest:
-        """Read a manifest; one that does not exist has no entries, as a project without webhook markers.
+        """Read a manifest. A missing one has no entries, as in a project without webhook markers.
 
         Raises:
-            EnvironmentProblem: It is no YAML, or has something else in it.
+            EnvironmentProblem: The file is not YAML, or has objects of other kinds.
         """
         if not file.exists():
             return cls(file)
@@ -96,11 +96,11 @@ class WebhookManifest:
 
     @property
     def paths(self) -> frozenset[str]:
-        """The paths that it lists."""
+        """The paths in the manifest."""
         return frozenset(entry.path for entry in self.entries if entry.path)
 
     def unlisted(self, served: Iterable[str]) -> Diagnostic | None:
-        """That something is served and not listed, so that the API server would never call it."""
+        """The finding for paths that are served and not in the manifest. The API server would never call them."""
         missing = " and ".join(f"`{path}`" for path in sorted(set(served) - self.paths))
         if not missing:
             return None
@@ -113,7 +113,7 @@ class WebhookManifest:
         )
 
     def unserved(self, served: Collection[str]) -> list[Diagnostic]:
-        """What is listed and not served, so that requests would fail."""
+        """The findings for paths in the manifest that are not served. Requests would fail."""
         return [
             WEBHOOK_UNSERVED.at(
                 entry.place,
@@ -135,8 +135,8 @@ class WebhookManifest:
 
         Args:
             serving: The server.
-            prefix: What the names begin with; two users of one control plane need two.
-            paths: Only the webhooks at these paths; all of the project's own when ``None``.
+            prefix: The prefix of their names. Two users of one control plane need different ones.
+            paths: Only the webhooks at these paths. ``None`` means all of the project's own.
         """
         made: dict[int, dict[str, Any]] = {}
         for entry in self.entries:
@@ -175,7 +175,7 @@ def _entries(document: Any, node: yaml.Node, span: Span) -> list[Entry]:
 
 
 def _places(node: yaml.Node, count: int, whole: Span) -> list[Span]:
-    """Where each webhook says its name, else where it begins; all in one place where aliases put them together."""
+    """The place of each webhook's name, or of its start. With YAML aliases, several may share a place."""
     items = _value(node, "webhooks")
     if not isinstance(items, yaml.SequenceNode) or len(items.value) != count:
         return [whole] * count
@@ -184,7 +184,7 @@ def _places(node: yaml.Node, count: int, whole: Span) -> list[Span]:
 
 
 def _value(node: yaml.Node, key: str) -> yaml.Node | None:
-    """What a key has; of two that are alike the last one counts."""
+    """The value of a key. The last one counts if the key is repeated."""
     pairs = node.value if isinstance(node, yaml.MappingNode) else ()
     return next((value for name, value in reversed(pairs) if name.value == key), None)
 

@@ -1,4 +1,4 @@
-"""Webhook configurations on a control plane: installed, waited for until they are in effect, and removed."""
+"""Installs webhook configurations on a control plane, waits until they are in effect, and removes them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TIMEOUT = timedelta(seconds=30)
 
 
 def install_webhooks(rest: Rest, configurations: Iterable[dict[str, Any]]) -> list[str]:
-    """Apply configurations; what a name had before is replaced. They are not in effect yet: see :func:`settle`.
+    """Apply configurations and replace old ones with the same names. :func:`settle` waits until they are in effect.
 
     Returns:
         The names, each with its collection: ``mutatingwebhookconfigurations/...``.
@@ -44,10 +44,10 @@ def install_webhooks(rest: Rest, configurations: Iterable[dict[str, Any]]) -> li
 
 
 def remove_webhooks(rest: Rest, names: Iterable[str]) -> None:
-    """Delete configurations; one that is not there is no mistake.
+    """Delete configurations. A missing one is not an error.
 
     Raises:
-        EnvironmentProblem: The server refused to; the others are deleted nevertheless.
+        EnvironmentProblem: The server refused to delete one. The others are deleted anyway.
     """
     failed = []
     for name in names:
@@ -61,12 +61,12 @@ def remove_webhooks(rest: Rest, names: Iterable[str]) -> None:
 
 
 def installed_with(rest: Rest, prefix: str, *, url: str = "") -> list[str]:
-    """The names of the configurations that begin with a prefix, each with its collection.
+    """The names of the installed configurations with a prefix, each with its collection.
 
     Args:
         rest: The cluster.
-        prefix: What the names begin with.
-        url: Only those whose webhooks are served there.
+        prefix: The prefix of the names.
+        url: Only configurations whose webhooks are served there.
     """
     found = []
     for collection in COLLECTIONS.values():
@@ -78,22 +78,22 @@ def installed_with(rest: Rest, prefix: str, *, url: str = "") -> list[str]:
 
 
 def settle(rest: Rest, serving: Serving, *, timeout: timedelta = TIMEOUT) -> str:
-    """Wait until the API server heeds all changes of webhook configurations that were made before.
+    """Wait until all earlier changes of webhook configurations are in effect.
 
-    It learns of changes one after the other, in their order. So a configuration is added whose webhook fails on one
-    marked object and on nothing else, at a path where nothing is served; once a dry run of creating that object fails,
-    everything before is in effect. Mutating and validating ones are noticed apart, so each has its own.
+    The API server sees changes in their order. This function adds a configuration with a webhook that fails for one
+    marked object only, at a path that is not served. When a dry run of creating that object fails, all earlier changes
+    are in effect. The server watches mutating and validating configurations separately, so each kind has its own.
 
     Args:
         rest: The cluster.
-        serving: Where webhooks are served, so that the attempt tells whether the API server reaches it.
+        serving: The server of the webhooks. The dry run shows whether the API server can reach it.
         timeout: How long to wait.
 
     Returns:
-        Why the API server did not reach the server; empty where it did.
+        Why the API server cannot reach the server; empty when it can.
 
     Raises:
-        EnvironmentProblem: It took longer, or such configurations are refused.
+        EnvironmentProblem: It took longer, or the configurations are refused.
     """
     deadline = time.monotonic() + timeout.total_seconds()
     token = secrets.token_hex(8)
@@ -110,7 +110,7 @@ def settle(rest: Rest, serving: Serving, *, timeout: timedelta = TIMEOUT) -> str
 
 
 def unreachable(serving: Serving, reason: str) -> Diagnostic:
-    """That the API server reaches no webhook, with what can be done."""
+    """The finding that the API server cannot reach the webhooks, with help."""
     return WEBHOOK_UNREACHABLE.at(
         None,
         f"the API server cannot call webhooks at `{serving.url}`",
@@ -125,7 +125,7 @@ def _probe(kind: str, token: str, serving: Serving) -> dict[str, Any]:
         "clientConfig": serving.client_config(f"/{token}"),
         "rules": [
             {
-                "apiGroups": ["scheduling.k8s.io"],  # of all kinds one that few other webhooks look at
+                "apiGroups": ["scheduling.k8s.io"],  # a kind that few other webhooks match
                 "apiVersions": ["v1"],
                 "operations": ["CREATE"],
                 "resources": ["priorityclasses"],
@@ -147,7 +147,7 @@ def _noticed(rest: Rest, probe: dict[str, Any], deadline: float) -> str:
     while True:
         answer = rest.call("POST", "/apis/scheduling.k8s.io/v1/priorityclasses?dryRun=All", marked)
         if PROBE in answer.message:
-            # `Post "https://...": dial tcp ...: connection refused`, unlike an answer that says 404.
+            # `Post "https://...": dial tcp ...: connection refused`, unlike an answer with status 404.
             return answer.message if 'Post "' in answer.message else ""
         if not answer.ok or time.monotonic() > deadline:
             why = (

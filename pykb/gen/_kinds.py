@@ -36,7 +36,7 @@ def find_kinds(
     Args:
         modules: Imported API modules.
         declarations: The source of the classes, and the markers of their packages, such as ``+groupName``,
-                ``+versionName`` and ``+kubebuilder:skip``.
+            ``+versionName`` and ``+kubebuilder:skip``.
         diagnostics: Gets kinds without a group and kinds declared twice.
     """
     classes = [

@@ -31,7 +31,7 @@ class GenerateOptions:
         compatible_with: The controller-gen version to write into CRDs, such as ``v0.23.0``; none by default.
         preserve_unknown_fields: The deprecated ``spec.preserveUnknownFields`` of CRDs, if it must be written.
         builtin_descriptions: A file with a cluster's OpenAPI document, relative to the project. It has the
-                    descriptions of built-in types, which are left out without it.
+            descriptions of built-in types, which are left out without it.
     """
 
     root: Path

@@ -157,7 +157,7 @@ def stale_crds(root: Path, folder: str, kept: Iterable[str], groups: Callable[[]
 
     A file is stale when all of this holds: no kind generates it any more; it is named ``<group>_<plural>.yaml`` for the
     CRD in it; the group is one of the project's; and every byte of the document is as a generator writes it. A file
-        that somebody wrote or edited by hand stays. A link also stays, since no generator makes links.
+    that somebody wrote or edited by hand stays. A link also stays, since no generator makes links.
 
     Args:
         root: The project.

