@@ -1,8 +1,8 @@
-"""kopf's handlers in a manager: the only package that imports kopf.
+"""Runs kopf's handlers in a manager. Only this package imports kopf.
 
-kopf calls the handlers, keeps their progress and retries them; what it watches comes through pykb's own list and
-watch. Of kopf's internals it uses those in :data:`INTERNALS`; a contract test holds their shape for every supported
-minor.
+kopf calls the handlers, stores their progress and retries them. It watches through pykb's own list
+and watch. :data:`INTERNALS` lists the internals of kopf that are used. A contract test checks them
+for every supported minor version.
 """
 
 from kopf import OperatorRegistry

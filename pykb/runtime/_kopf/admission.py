@@ -1,4 +1,4 @@
-"""kopf's admission handlers at the manager's webhook server."""
+"""Serves kopf's admission handlers at the manager's webhook server."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class AdmissionServer:
-    """What kopf takes for a server of its handlers: it says where they are served, each at the path of its id."""
+    """The admission server for kopf. It gives kopf the address of the handlers, each at the path of its id."""
 
     def __init__(self, server: WebhookServer, handlers: Collection[str]) -> None:
-        """Remember where to serve which handlers, by their ids."""
+        """Make a server for these handlers, by their ids."""
         self._server = server
         self._paths = {f"/{handler}": handler for handler in handlers}
 
     async def __call__(self, ask: Any) -> AsyncIterator[dict[str, str]]:
-        """Serve until cancelled; gives kopf the configuration of the webhooks' client, again after a renewal.
+        """Serve until cancelled. Yield the webhooks' client configuration to kopf, again after each renewal.
 
         Raises:
-            EnvironmentProblem: There is a webhook at one of the paths already.
+            EnvironmentProblem: One of the paths is registered already.
         """
         mounted: list[str] = []
         try:
@@ -46,7 +46,7 @@ class AdmissionServer:
 
 
 class _Endpoint:
-    """Asks kopf about one handler."""
+    """Calls one handler through kopf."""
 
     def __init__(self, ask: Any, handler: str, steps: Steps) -> None:
         self._ask = ask
@@ -54,7 +54,7 @@ class _Endpoint:
         self._steps = steps
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
-        """What kopf answers."""
+        """Return kopf's answer."""
         peer = request.peer_certificate or None
         headers = {name.title(): value for name, value in request.headers.items()}
         try:

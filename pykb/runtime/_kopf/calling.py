@@ -1,4 +1,4 @@
-"""One handler, called as kopf calls it."""
+"""Calls one handler as kopf does."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ from pykb.runtime.client.codec import gvk_of
 
 @dataclass(slots=True)
 class HandlerCall:
-    """A call of a handler, and what came of it.
+    """A call of a handler and its outcome.
 
     Attributes:
-        extra: Arguments by name that replace the usual ones, or that only some handlers have.
-        arguments: All that it was called with.
-        errors: What its sub-handlers raised; kopf keeps that from the handler itself.
-        events: What it posted.
-        result: What it returned.
+        extra: Arguments by name that replace the usual ones or that only some handlers have.
+        arguments: All arguments of the call.
+        errors: The errors of its sub-handlers. kopf hides them from the handler itself.
+        events: The events that it posted.
+        result: Its result.
     """
 
     extra: Mapping[str, Any]
@@ -56,17 +56,17 @@ async def call(
     extra: Mapping[str, Any],
     logger: logging.Logger,
 ) -> HandlerCall:
-    """Call a handler in the context that kopf makes for it, and then its sub-handlers, each once.
+    """Call a handler in kopf's context, then each of its sub-handlers once.
 
     Args:
         handler: The handler.
         obj: The object as it is now.
-        old: As it was before; ``None`` when it was just created.
+        old: The object before the change; ``None`` after its creation.
         extra: See :class:`HandlerCall`.
         logger: The handler's logger.
 
     Raises:
-        Exception: What the handler raised, or the first error of its sub-handlers.
+        Exception: The error of the handler, or the first error of its sub-handlers.
     """
     made = HandlerCall(extra)
     settings = kopf.OperatorSettings()
@@ -129,9 +129,9 @@ def _handler(fn: Callable[..., Any]) -> ChangingHandler:
 
 
 def _given(handler: Callable[..., Any], made: HandlerCall) -> Callable[..., Any]:
-    """The handler with the arguments of the test in place of kopf's."""
+    """Wrap the handler so that it gets the test's arguments in place of kopf's."""
 
-    @functools.wraps(handler)  # by which kopf also sees whether it is async
+    @functools.wraps(handler)  # kopf also uses this to detect whether it is async
     def fn(**arguments: Any) -> Any:
         made.arguments = {**arguments, **made.extra}
         return handler(**made.arguments)
@@ -140,7 +140,7 @@ def _given(handler: Callable[..., Any], made: HandlerCall) -> Callable[..., Any]
 
 
 def _all_noted(made: HandlerCall, handlers: Sequence[Any], **_: Any) -> Sequence[Any]:
-    """A lifecycle: every sub-handler runs; kopf would log their errors and come again later."""
+    """A lifecycle that runs every sub-handler. kopf would log their errors and retry later."""
     return [replace(handler, fn=_noted(handler.fn, made)) for handler in handlers]
 
 
@@ -164,27 +164,27 @@ def _noting(made: HandlerCall) -> Iterator[None]:
     try:
         yield
     except execution.HandlerChildrenRetry:
-        raise  # a child's error, which is noted already
+        raise  # a sub-handler's error, which is recorded already
     except Exception as error:
         made.errors.append(error)
         raise
 
 
 class _NoProgress(kopf.ProgressStorage):
-    """Remembers nothing: each sub-handler runs as for the first time; the patch has only what handlers put there."""
+    """Stores no progress. Each sub-handler runs as for the first time, and the patch has only the handlers' changes."""
 
     def fetch(self, **_: Any) -> None:
-        """Nothing was done before."""
+        """Report no earlier progress."""
 
     def store(self, **_: Any) -> None:
-        """Keep nothing."""
+        """Store nothing."""
 
     def purge(self, **_: Any) -> None:
-        """There is nothing."""
+        """Do nothing."""
 
     def touch(self, **_: Any) -> None:
-        """There is nothing."""
+        """Do nothing."""
 
     def clear(self, *, essence: Any) -> Any:
-        """The essence as it is."""
+        """Return the essence unchanged."""
         return essence

@@ -1,4 +1,4 @@
-"""kopf's handlers inside of a manager."""
+"""Runs kopf's handlers in a manager."""
 
 from __future__ import annotations
 
@@ -21,22 +21,23 @@ if TYPE_CHECKING:
 
 
 class Part(Enum):
-    """What of a registry's handlers one operator runs."""
+    """Which handlers of a registry one operator runs."""
 
     ALL = auto()
     ADMISSION = auto()
-    """Admission handlers (and indexes, which they may read): every replica must answer the API server."""
+    """Admission handlers, and indexes, which they may read. Every replica must answer the API server."""
     REACTION = auto()
-    """All others, which only the leader may run."""
+    """All other handlers, which only the leader may run."""
 
 
 class HandlerOperator:
-    """Runs kopf handlers of the user (``@kopf.on.create`` and its like) inside the manager, as kopf itself would.
+    """Runs kopf handlers of the user (``@kopf.on.create`` and its like) in the manager, as kopf itself would.
 
-    It logs in as the manager does, watches through pykb, and joins no peering. A kind may have handlers and a
-    reconciler: each has a watch of its own, and neither knows of the other. Unlike plain kopf, handlers also hear of
-    deletions that happened while the watch was disconnected. Admission handlers are served at the manager's webhook
-    port, with its certificate, unless an ``@kopf.on.startup`` handler chooses another server.
+    It logs in as the manager does, watches through pykb, and does not use peering. A kind may have
+    both handlers and a reconciler. Each has its own watch, and they are independent. Unlike in
+    plain kopf, handlers also get deletions that happened while the watch was disconnected.
+    Admission handlers are served at the manager's webhook port, with its certificate, unless an
+    ``@kopf.on.startup`` handler chooses another server.
     """
 
     def __init__(
@@ -51,17 +52,20 @@ class HandlerOperator:
         started: Callable[[], None] = lambda: None,
         observer: RequestObserver | None = None,
     ) -> None:
-        """Remember what to run.
+        """Make an operator.
 
         Args:
             source: How to log in.
-            list_watch: What their watches go through.
-            registry: The handlers; kopf's default registry, which plain decorators fill, when ``None``.
-            part: Which of them.
-            namespaces: Where; everywhere when empty.
-            webhooks: Gives the server of admission handlers; without it only a server of their own can be used.
-            started: Called once kopf has started, which takes over the signals of the process.
-            observer: Is told about each request.
+            list_watch: Lists and watches for the handlers.
+            registry: The handlers. Defaults to kopf's default registry, which plain decorators
+                fill.
+            part: Which of the handlers to run.
+            namespaces: The namespaces to watch; empty for all.
+            webhooks: Returns the server of admission handlers. Without it, they must bring their
+                own server.
+            started: Called once kopf has started. At its start, kopf takes over the signals of the
+                process.
+            observer: Called for each request.
         """
         self._source = source
         self._list_watch = list_watch
@@ -76,7 +80,7 @@ class HandlerOperator:
 
     @property
     def has_handlers(self) -> bool:
-        """Whether there is anything to run."""
+        """Whether there are handlers to run."""
         registry = self._registry
         if self._part is Part.ADMISSION:
             return self.has_admission
@@ -108,13 +112,14 @@ class HandlerOperator:
             stop_flag=stop,
         )
         self._started()
-        # Not kopf.run_tasks: at its end it would cancel every task of the event loop, the manager's too.
+        # Not kopf.run_tasks: at its end, it would cancel every task of the event loop, including
+        # the manager's.
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
         finally:
-            stop.set()  # or kopf would take the end for a crash, and kill the process after a while
+            stop.set()  # otherwise kopf would treat the end as a crash and kill the process later
             await asyncio.sleep(0)
             for task in tasks:
                 task.cancel()
@@ -122,10 +127,12 @@ class HandlerOperator:
 
     def _settings(self) -> kopf.OperatorSettings:
         settings = kopf.OperatorSettings()
-        # Bound to namespaces, a manager may list neither namespaces nor CRDs; kopf would try for a minute.
+        # A manager restricted to namespaces may not list namespaces or CRDs. kopf would retry for a
+        # minute.
         settings.scanning.disabled = bool(self._namespaces)
         if self._part is Part.REACTION:
-            # A startup handler configures admission in both parts; this one would declare that there is none.
+            # A startup handler configures admission in both parts. This part would report that
+            # there are no handlers.
             settings.admission = _NoAdmission()
         elif self.has_admission and self._webhooks is not None:
             handlers = [str(handler.id) for handler in self._registry._webhooks.get_all_handlers()]  # noqa: SLF001
@@ -143,18 +150,18 @@ def operators(
     started: Callable[[], None],
     observer: RequestObserver | None = None,
 ) -> list[HandlerOperator]:
-    """What runs the handlers of these registries in a manager; nothing for those without handlers.
+    """Make the operators for the handlers of these registries. A registry without handlers gets none.
 
     Args:
         source: How to log in.
-        list_watch: What their watches go through.
-        registries: Where the handlers are.
-        options: Of the manager.
-        webhooks: Gives the server of admission handlers.
-        started: Called when one has started.
-        observer: Is told about each request of theirs.
+        list_watch: Lists and watches for the handlers.
+        registries: The registries with the handlers.
+        options: The options of the manager.
+        webhooks: Returns the server of admission handlers.
+        started: Called when an operator has started.
+        observer: Called for each of their requests.
     """
-    # The API server asks any replica for admission; what reacts to objects must be one.
+    # The API server may call any replica for admission, but only one replica may react to objects.
     parts = (Part.ADMISSION, Part.REACTION) if options.leader_elect else (Part.ALL,)
     if not options.webhooks:
         parts = (Part.REACTION,)
@@ -189,7 +196,7 @@ def _part_of(registry: kopf.OperatorRegistry, part: Part) -> kopf.OperatorRegist
 
 
 class _NoAdmission(type(kopf.OperatorSettings().admission)):  # type: ignore[misc] # the class has no public name
-    """Settings that stay empty, whoever sets them."""
+    """Settings that stay empty, even if somebody sets them."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, None)

@@ -1,4 +1,4 @@
-"""What is used of kopf beyond its public names, in one place; the other modules take it from here."""
+"""The internals of kopf that pykb uses. Other modules import them from here."""
 
 from kopf._cogs.clients import watching
 from kopf._cogs.clients.errors import APIForbiddenError
@@ -13,7 +13,7 @@ from kopf._core.intents.handlers import ChangingHandler
 from kopf._core.reactor import subhandling
 
 continuous_watch = watching.continuous_watch
-"""kopf's own, whatever stands in its module later."""
+"""kopf's original, whatever replaces it in its module later."""
 
 INTERNALS = {
     "continuous_watch": continuous_watch,

@@ -1,4 +1,4 @@
-"""HTTP sessions for kopf's vault: what kopf itself sends for handlers goes through them."""
+"""HTTP sessions for kopf's vault. kopf's own requests for handlers use them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from pykb.runtime.login import Credentials
 
 
 def new_session(credentials: Credentials, *, observer: RequestObserver | None = None) -> aiohttp.ClientSession:
-    """A session that is admitted by the API server.
+    """Make a session that is authenticated at the API server.
 
     Args:
         credentials: The server's URL, and how to log in.
-        observer: Is told about each request, as that of a transport.
+        observer: Called for each request, like the observer of a transport.
     """
 
     async def complete(request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
@@ -58,7 +58,7 @@ def new_session(credentials: Credentials, *, observer: RequestObserver | None = 
 
 
 def kopf_session(credentials: Credentials, session: aiohttp.ClientSession) -> kopf.AiohttpSession:
-    """The same for the vault."""
+    """Make a session for the vault."""
     return kopf.AiohttpSession(
         server=credentials.server,
         aiohttp_session=session,
@@ -68,15 +68,15 @@ def kopf_session(credentials: Credentials, session: aiohttp.ClientSession) -> ko
 
 
 class _Connector(aiohttp.TCPConnector):
-    """A connector that is closed when its sockets are."""
+    """A connector whose close waits for its sockets."""
 
     def __init__(self, **options: Any) -> None:
-        """Take the options of :class:`aiohttp.TCPConnector`; the number of connections is not limited."""
+        """Take the options of :class:`aiohttp.TCPConnector`. The number of connections is not limited."""
         self._sockets = SocketSet()
         super().__init__(limit=0, socket_factory=self._open, **options)
 
     async def close(self, *, abort_ssl: bool = False) -> None:
-        """Close every connection, and wait until the sockets are closed."""
+        """Close every connection and wait until the sockets are closed."""
         await super().close(abort_ssl=abort_ssl)
         await self._sockets.wait_closed()
 

@@ -1,6 +1,7 @@
-"""What the handlers' operators need beside kopf: a login, and pykb's list and watch in the place of kopf's own.
+"""Replaces kopf's login and its list and watch by pykb's own.
 
-kopf forgets what it knew when it lists again, so that handlers would never hear of what was deleted meanwhile.
+kopf drops its knowledge of objects when it lists again. Handlers would miss deletions that happened
+meanwhile.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from pykb.runtime.login import CredentialSource
 logger = logging.getLogger(__name__)
 
 PAUSE = timedelta(seconds=5)
-"""Between two tries of a list that fails."""
+"""The pause between tries of a failing list."""
 
 login_source: contextvars.ContextVar[CredentialSource] = contextvars.ContextVar("login_source")
 request_observer: contextvars.ContextVar[RequestObserver | None] = contextvars.ContextVar("request_observer")
@@ -56,11 +57,11 @@ class HandlerWatches:
     def __init__(self, list_watch: ListWatch) -> None:
         self._list_watch = list_watch
         self._known: dict[WatchTarget, dict[str, dict[str, Any]]] = {}
-        """What each watch has seen, by uid."""
+        """The objects that each watch has seen, by uid."""
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Have kopf watch through these in every task that is created here."""
+        """Make kopf watch through these in every task that is created in the block."""
         global _operators  # noqa: PLW0603 - kopf's module is as global as this
         token = _watches.set(self)
         _operators += 1
@@ -74,10 +75,10 @@ class HandlerWatches:
             _watches.reset(token)
 
     async def watch(self, target: WatchTarget) -> AsyncGenerator[Any, None]:
-        """One list and the watch that follows it, as kopf's own, with a deletion for all that is not listed any more.
+        """Yield one list and the watch that follows, as kopf does, with a deletion for each object that has vanished.
 
         Raises:
-            APIForbiddenError: What kopf itself watches is forbidden, and kopf does without.
+            APIForbiddenError: A watch of kopf's own is forbidden. kopf then continues without it.
         """
         known = self._known.setdefault(target, {})
         listed: set[str] | None = set()
@@ -118,7 +119,7 @@ def _report(target: WatchTarget, error: WatchFailed) -> None:
 async def _continuous_watch(
     *, settings: kopf.OperatorSettings, resource: references.Resource, namespace: Any, operator_pause_waiter: Any
 ) -> AsyncGenerator[Any, None]:
-    """In the place of kopf's function of this name; operators of others in this process get kopf's own."""
+    """Replaces kopf's function of this name. Other operators in this process still get kopf's own."""
     watches = _watches.get(None)
     if watches is None or settings.watching.shard_selectors.collect(resource):
         own = continuous_watch(

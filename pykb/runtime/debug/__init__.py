@@ -1,5 +1,5 @@
-"""Looks into a running manager: what its tasks, threads and controllers do, where CPU time and memory go.
+"""Inspects a running manager: its tasks, threads and controllers, its CPU time and memory.
 
-Nothing of it is imported before somebody looks. It shows places in code, names and numbers. It never shows the values
-of variables, so no object and no secret.
+It is imported only on first use. It shows places in code, names and numbers. It never shows the
+values of variables, and so no objects and no secrets.
 """

@@ -1,7 +1,7 @@
-"""What takes a while to find out: where CPU time goes, and which lines allocate what stays.
+"""Measurements that take time: a CPU profile, and the lines that allocate lasting memory.
 
-Each measurement runs in a thread of its own until it is ended. The threads of the pools may all be busy when somebody
-wants to know why.
+Each measurement runs in its own thread until it is ended. The pools' threads may all be busy, and a
+measurement may be needed to find out why.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.debug._stacks import frame_places
 
 INTERVAL = 0.01
-"""Seconds between two looks at the threads."""
+"""Seconds between two samples of the threads."""
 
 DIFFERENT = 10_000
-"""Different stacks that a profile keeps apart."""
+"""The maximum number of different stacks in a profile."""
 
 OTHERS = "(others)"
 
 TRACED_FRAMES = 5
 TRACED_BYTES = 64 * 1024 * 1024
-"""What tracemalloc may take for itself; a measurement ends there."""
+"""The memory that tracemalloc may use itself. A measurement ends at this limit."""
 
 LARGEST = 50
-"""Places shown of those that allocate."""
+"""How many allocating places are shown."""
 
 Measurement = Callable[[threading.Event], str]
 
 
 def started(measurement: Measurement, ended: threading.Event) -> concurrent.futures.Future[str]:
-    """Begin a measurement; it gives its text some time after ``ended`` is set."""
+    """Start a measurement. Its text is ready some time after ``ended`` is set."""
     future: concurrent.futures.Future[str] = concurrent.futures.Future()
-    future.set_running_or_notify_cancel()  # from now on nobody can cancel it
+    future.set_running_or_notify_cancel()  # from now on it cannot be cancelled
 
     def run() -> None:
         try:
@@ -50,14 +50,14 @@ def started(measurement: Measurement, ended: threading.Event) -> concurrent.futu
 
 
 class Profile:
-    """Looks at all threads a hundred times a second, and counts what each was doing.
+    """Samples all threads a hundred times per second, and counts their stacks.
 
-    The text has one line for each different stack: calls from the outermost on, separated by ``;``, and microseconds.
-    Flame graph programs and speedscope read it.
+    The text has one line for each different stack: the calls, outermost first, separated by ``;``,
+    and the microseconds. Flame graph programs and speedscope can read it.
     """
 
     def __init__(self, *, wall: bool = False, clock: Clock | None = None) -> None:
-        """Count CPU time, or (with ``wall``) all time, of waiting threads too."""
+        """Count CPU time, or with ``wall`` all time, including waiting threads."""
         self._wall = wall
         self._clock: Clock = clock or SystemClock()
         self._counts: Counter[str] = Counter()
@@ -65,8 +65,8 @@ class Profile:
         self._looked = self._clock.now()
 
     def __call__(self, ended: threading.Event) -> str:
-        """Look on until ``ended`` is set."""
-        self._weights()  # what was used before is not of interest
+        """Sample until ``ended`` is set."""
+        self._weights()  # earlier use does not matter
         while not ended.wait(INTERVAL):
             self._look()
         return self.text()
@@ -84,7 +84,7 @@ class Profile:
             self._counts[stack] += weight
 
     def _weights(self) -> dict[int, tuple[str, int]]:
-        """Name and microseconds of each thread since the last look."""
+        """Name and microseconds of each thread since the last sample."""
         now, before = self._clock.now(), self._looked
         self._looked = now
         passed = int((now - before) * 1e6)
@@ -96,21 +96,21 @@ class Profile:
             if used is None:
                 found[thread.ident] = (thread.name, passed)
                 continue
-            # An identifier may be that of a thread that has ended.
+            # The identifier may belong to a thread that has ended.
             more = max(0, used - self._used.get(thread.ident, used))
             found[thread.ident] = (thread.name, more // 1000)
             self._used[thread.ident] = used
         return found
 
     def text(self) -> str:
-        """What was counted, the most first."""
+        """The counts, largest first."""
         return "".join(f"{stack} {count}\n" for stack, count in self._counts.most_common())
 
 
 def _cpu_time(native_id: int | None) -> int | None:
-    """Nanoseconds that a thread has computed; ``None`` where the system does not say (only Linux does)."""
+    """The CPU time of a thread in nanoseconds, or ``None`` if the system does not report it (only Linux does)."""
     try:
-        # The C library's clock of a thread is no way: it crashes when the thread ends at that moment.
+        # The C library's thread clock cannot be used: it crashes if the thread ends at that moment.
         with open(f"/proc/self/task/{native_id}/schedstat", "rb") as file:  # noqa: PTH123 - a hundred times a second
             return int(file.read().split()[0])
     except (OSError, IndexError, ValueError):
@@ -118,7 +118,7 @@ def _cpu_time(native_id: int | None) -> int | None:
 
 
 def heap_growth(ended: threading.Event) -> str:
-    """Which lines allocated what is still there at the end; slows the program down meanwhile."""
+    """Measure which lines allocated memory that remains at the end. Slows the program down meanwhile."""
     was_on = tracemalloc.is_tracing()
     if not was_on:
         tracemalloc.start(TRACED_FRAMES)

@@ -1,4 +1,4 @@
-"""What a manager does at this moment, as groups of stacks and as text."""
+"""Reports what a manager is doing, as groups of stacks and as text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller, Running
 
 TEXT_LIMIT = 1024 * 1024
-"""Characters of an answer."""
+"""The maximum number of characters in an answer."""
 
 
 def task_groups(loop: asyncio.AbstractEventLoop, controllers: Iterable[Controller[Any]]) -> list[Group]:
-    """All tasks of a loop; those of workers with the request they work on, and for how long."""
+    """All tasks of a loop. Tasks of workers have their request and its running time."""
     working = {
         running.task: f"{running.request}, {seconds:.1f} s"
         for controller in controllers
@@ -35,24 +35,24 @@ def task_groups(loop: asyncio.AbstractEventLoop, controllers: Iterable[Controlle
 
 
 def thread_groups() -> list[Group]:
-    """All threads, also the one that looks."""
+    """All threads, including the calling one."""
     return grouped(threads())
 
 
 def reconciles(controller: Controller[Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What a controller works on, the longest first: request and time, and where that stands."""
+    """The running reconciles of a controller, longest first: request, time and stack."""
     frames = sys._current_frames()  # noqa: SLF001 - documented, and the only way
     for running, seconds in sorted(controller.running_now(), key=lambda each: -each[1]):
         yield f"{running.request}  {seconds:.1f} s", _stack(running, frames.get(running.thread))
 
 
 def _stack(running: Running[Any], frame: FrameType | None) -> tuple[str, ...]:
-    """A plain function stands somewhere in its thread; its task only waits for that."""
+    """The stack of a plain function is in its thread. Its task only waits for it."""
     return tuple(frame_places(frame)) or (task_stack(running.task) if running.task is not None else ())
 
 
 def queue_line(controller: Controller[Any]) -> str:
-    """How much work a controller has."""
+    """One line about the queue of a controller."""
     queue = controller.queue
     ready, workers = sum(queue.ready_by_priority().values()), controller.options.max_concurrent_reconciles
     busy = len(controller.running_now())
@@ -70,7 +70,7 @@ def controllers_text(controllers: Iterable[Controller[Any]]) -> str:
 
 
 def groups_text(groups: list[Group]) -> str:
-    """Stacks for people."""
+    """Format stacks for people."""
     parts = ["\n".join((group.title, *(f"    {place}" for place in group.stack))) for group in groups[:GROUPS]]
     if len(groups) > GROUPS:
         parts.append(f"and {len(groups) - GROUPS} other stacks")
@@ -78,12 +78,12 @@ def groups_text(groups: list[Group]) -> str:
 
 
 def bounded(text: str) -> str:
-    """No more than an answer may have."""
+    """Cut a text to the maximum size of an answer."""
     return text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]}\n(cut off here)"
 
 
 def memory_text() -> str:
-    """The memory of the process, and what its garbage collector has done."""
+    """The memory of the process and the statistics of its garbage collector."""
     lines = [f"{name}: {value}" for name, value in _resident()]
     lines += [
         f"garbage collector: {'on' if gc.isenabled() else 'off'}, thresholds {gc.get_threshold()}",

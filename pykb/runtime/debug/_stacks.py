@@ -1,4 +1,4 @@
-"""Where tasks and threads stand: each call as function, file and line, the innermost first."""
+"""Stacks of tasks and threads: each call as function, file and line, innermost first."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 FRAMES = 64
-"""Calls shown of one stack, from the innermost on."""
+"""How many calls of a stack are shown, from the innermost."""
 
 GROUPS = 200
-"""Different stacks shown at once."""
+"""How many different stacks are shown at once."""
 
 NAMES = 10
-"""Names shown of tasks that stand at the same place."""
+"""How many names are shown of tasks with the same stack."""
 
 Stack = tuple[str, ...]
 
 
 class Group(NamedTuple):
-    """Tasks or threads that stand at the same place."""
+    """Tasks or threads with the same stack."""
 
     names: list[str]
     stack: Stack
@@ -37,7 +37,7 @@ class Group(NamedTuple):
 
 
 def grouped(stacks: Iterable[tuple[str, Stack]]) -> list[Group]:
-    """What stands at the same place together: a thousand tasks are a few lines. The largest groups come first."""
+    """Group equal stacks, so that a thousand tasks take a few lines. The largest groups come first."""
     by_stack: dict[Stack, list[str]] = {}
     for name, stack in stacks:
         by_stack.setdefault(stack, []).append(name)
@@ -46,7 +46,7 @@ def grouped(stacks: Iterable[tuple[str, Stack]]) -> list[Group]:
 
 
 def frame_places(frame: FrameType | None) -> Iterator[str]:
-    """The calls of a thread, the innermost first. No line of source is read: that would wait for a disk."""
+    """The calls of a thread, innermost first. Source lines are not read: that could wait for a disk."""
     while frame is not None:
         yield _place(frame)
         frame = frame.f_back
@@ -60,13 +60,13 @@ def threads() -> Iterator[tuple[str, Stack]]:
 
 
 def tasks(loop: asyncio.AbstractEventLoop) -> Iterator[tuple[asyncio.Task[Any], Stack]]:
-    """Every task of a loop with its chain of awaits; may be asked from another thread."""
+    """Every task of a loop with its chain of awaits. May be called from another thread."""
     for task in asyncio.all_tasks(loop):
         yield task, task_stack(task)
 
 
 def task_stack(task: asyncio.Task[Any]) -> Stack:
-    """The chain of awaits of a task, the innermost first."""
+    """The chain of awaits of a task, innermost first."""
     awaited: object = task.get_coro()
     if getattr(awaited, "cr_running", False):
         return _running(awaited.cr_frame)  # type: ignore[attr-defined]
@@ -80,7 +80,7 @@ def task_stack(task: asyncio.Task[Any]) -> Stack:
 
 
 def _running(outermost: FrameType | None) -> Stack:
-    """The calls of a coroutine that runs at this moment: what it awaits is not to be seen, but its thread is."""
+    """The calls of a running coroutine. Its awaits are not visible, but the stack of its thread is."""
     for frame in sys._current_frames().values():  # noqa: SLF001 - documented, and the only way
         calls: list[FrameType] = []
         inner: FrameType | None = frame
@@ -93,11 +93,12 @@ def _running(outermost: FrameType | None) -> Stack:
 
 
 def _step(awaited: object) -> tuple[FrameType | None, object]:
-    """The frame of something awaited, and what that awaits."""
+    """The frame of an awaitable, and the object that it awaits."""
     for prefix, then in (("cr", "cr_await"), ("gi", "gi_yieldfrom"), ("ag", "ag_await")):
         if hasattr(awaited, then):
             return getattr(awaited, f"{prefix}_frame"), getattr(awaited, then)
-    # Python shows no way through the object that a step of an async generator is; the garbage collector knows it.
+    # Python does not expose the object behind a step of an async generator, but the garbage
+    # collector does.
     if type(awaited).__name__ in ("async_generator_asend", "async_generator_athrow", "coroutine_wrapper"):
         return None, next((each for each in gc.get_referents(awaited) if _has_frame(each)), None)
     return None, None
@@ -108,7 +109,7 @@ def _has_frame(found: object) -> bool:
 
 
 def _waiter(task: asyncio.Task[Any]) -> Stack:
-    """Which task this one waits for, where it is one."""
+    """The task that this one waits for, if any."""
     waiter = getattr(task, "_fut_waiter", None)
     return (f"task `{waiter.get_name()}`",) if isinstance(waiter, asyncio.Task) else ()
 

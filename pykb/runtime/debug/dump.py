@@ -1,4 +1,4 @@
-"""Tasks, threads and reconciles as lines of the log, for when there is no port, or the event loop does not answer."""
+"""Logs tasks, threads and reconciles, for a manager without a port or with a blocked event loop."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _one_at_a_time = threading.Lock()
 
 
 def dump_to_log(loop: asyncio.AbstractEventLoop, controllers: Callable[[], Iterable[Controller[Any]]]) -> None:
-    """Log where everything stands, whatever the log's level is; must run in a thread of its own.
+    """Log all stacks, whatever the log level is. Must run in its own thread.
 
-    Nothing happens while another dump is being written.
+    It does nothing while another dump is being written.
     """
     if not _one_at_a_time.acquire(blocking=False):
         return
@@ -47,5 +47,5 @@ def _line(stack: Stack) -> str:
 
 
 def _log(message: str, **fields: str) -> None:
-    # Past the level: somebody asked for it, also where only errors are logged.
+    # Ignores the level: the dump was requested, even if only errors are logged.
     logger.handle(logger.makeRecord(logger.name, logging.INFO, __file__, 0, message, (), None, extra=fields))

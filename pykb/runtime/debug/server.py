@@ -1,7 +1,8 @@
-"""What engineers see of a running manager by HTTP: stacks, queues, profiles, memory, and the level of the log.
+"""The debug server of a manager: stacks, queues, profiles, memory and the log level over HTTP.
 
-The flag, and the paths below ``/debug/pprof/``, are controller-runtime's; what stands there is Python's. ``/loglevel``
-answers as zap's ``AtomicLevel`` does. Source: https://pkg.go.dev/go.uber.org/zap#AtomicLevel.ServeHTTP
+The flag and the paths below ``/debug/pprof/`` are controller-runtime's. Their content is Python's.
+``/loglevel`` answers like zap's ``AtomicLevel``. Source:
+https://pkg.go.dev/go.uber.org/zap#AtomicLevel.ServeHTTP
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 LIMITS = Limits(connections=32, incomplete=16, received=64 * 1024)
-"""A few engineers, and nobody else."""
+"""Enough for a few engineers."""
 
 BODY_LIMIT = 4096
 SECONDS = 10.0
@@ -47,21 +48,21 @@ _INDEX = """\
 
 
 class DebugEndpoints:
-    """Answers what is asked about one manager."""
+    """Answers requests about one manager."""
 
     def __init__(self, controllers: Callable[[], Iterable[Controller[Any]]], *, clock: Clock | None = None) -> None:
-        """Remember what to tell of.
+        """Make the endpoints.
 
         Args:
-            controllers: Those of the manager.
-            clock: What measurements take their time from.
+            controllers: The controllers of the manager.
+            clock: The clock of measurements.
         """
         self._controllers = controllers
         self._clock: Clock = clock or SystemClock()
         self._measuring = threading.Lock()
 
     def app(self, middlewares: Sequence[Middleware] = ()) -> Handler:
-        """The paths."""
+        """Return the handler of all paths."""
         routes = Routes(middlewares)
         pages: dict[str, Callable[[], str]] = {
             "": lambda: _INDEX,
@@ -91,7 +92,7 @@ class DebugEndpoints:
             raise HttpError(409, "another measurement is running; ask again when it is done\n")
         ended = threading.Event()
         future = started(measurement, ended)
-        # Also when nobody waits any more: two at once would measure each other.
+        # Even if no client waits any more: two at once would measure each other.
         future.add_done_callback(lambda _: self._measuring.release())
         try:
             await self._clock.sleep(timedelta(seconds=seconds))
@@ -102,7 +103,7 @@ class DebugEndpoints:
 
 
 async def only_from_here(request: HttpRequest, handler: Handler) -> HttpResponse:
-    """Refuse requests to other names: a page in a browser could have its own resolve to this machine."""
+    """Refuse requests with other host names: a page in a browser could make its own name resolve to this machine."""
     try:
         local = BindAddress(request.host, 0).is_loopback
     except ValueError:
@@ -125,7 +126,7 @@ def _seconds(request: HttpRequest) -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds <= MOST_SECONDS:  # no number is neither
+    if not 0 < seconds <= MOST_SECONDS:  # NaN fails both comparisons
         raise HttpError(400, f"seconds: `{text}` is not a number above 0 and up to {MOST_SECONDS:g}\n")
     return seconds
 
@@ -146,10 +147,10 @@ async def _change_log_level(request: HttpRequest) -> HttpResponse:
 
 
 def _asked(body: str) -> dict[str, str]:
-    """What a body says: JSON, a form, or only the level.
+    """Read the level from a body: JSON, a form, or only the level.
 
     Raises:
-        ValueError: It is none of these.
+        ValueError: The body has none of these forms.
     """
     text = body.strip()
     found: dict[str, Any]

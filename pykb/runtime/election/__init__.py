@@ -1,1 +1,1 @@
-"""Leader election by a lease, and what holds back the work of one who has lost it."""
+"""Leader election by a lease, and a fence that stops writes after the lease was lost."""

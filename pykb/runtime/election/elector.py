@@ -1,17 +1,18 @@
-"""Leader election by a Lease: of several replicas one works, the others wait with warm caches.
+"""Leader election by a Lease: one of several replicas works, the others wait with warm caches.
 
-The rules and the numbers are client-go's: the leader renews every 2 s; one that could not for 10 s gives up; a lease
-that nobody renewed for 15 s may be taken. Time is measured by each process's own monotonic clock from when it *saw* the
-lease change, so that clocks need not agree; every write is a compare-and-swap by ``resourceVersion``.
+The rules and the numbers are client-go's. The leader renews the lease every 2 s. It gives up after
+10 s without a renewal. A lease that was not renewed for 15 s may be taken. Each process measures
+time on its own monotonic clock, from when it *saw* the lease change, so clocks need not agree.
+Every write is a compare-and-swap by ``resourceVersion``.
 
 A manager does::
 
     elector = LeaderElector(client, LeaderElectionOptions("f00.example.com", namespace), recorder=recorder)
     await elector.run(lead)   # `lead` is what only the leader does
 
-``run`` returns when ``lead`` does, and raises :class:`LeadershipLost` when the lease was lost: the process should end
-then, since another one may work already. Cancelling ``run`` cancels ``lead``, keeps renewing while that drains, and
-gives the lease back at the end.
+``run`` returns when ``lead`` does. It raises :class:`LeadershipLost` if the lease was lost. The
+process should then end, since another one may work already. Cancelling ``run`` cancels ``lead``,
+renews the lease while ``lead`` drains, and then releases it.
 
 Source: https://kubernetes.io/docs/concepts/architecture/leases/#leader-election
 """
@@ -49,22 +50,23 @@ class LeadershipLost(PykbError):  # noqa: N818
 
 
 def default_identity() -> str:
-    """A name for this process that no other has: the host's name and a random part."""
+    """Return a unique name for this process: the host's name and a random part."""
     return f"{socket.gethostname()}_{uuid.uuid4()}"
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderElectionOptions:
-    """How to elect.
+    """Options of a leader election.
 
     Attributes:
-        name: Of the lease.
-        namespace: Of the lease.
-        identity: Of this process.
-        lease_duration: How long a lease counts that is not renewed.
-        renew_deadline: How long the leader tries to renew before it gives up.
+        name: The name of the lease.
+        namespace: The namespace of the lease.
+        identity: The identity of this process.
+        lease_duration: How long a lease is valid without a renewal.
+        renew_deadline: How long the leader tries to renew the lease before it gives up.
         retry_period: The pause between tries.
-        release_on_stop: Whether the lease is given back at a regular end, so that the next leader need not wait.
+        release_on_stop: Whether the lease is released at a normal end, so that the next leader need
+            not wait.
 
     Raises:
         ValueError: The durations are not in the order lease_duration > renew_deadline > 1.2 x retry_period.
@@ -89,7 +91,7 @@ class LeaderElectionOptions:
 
 
 class LeaderElector:
-    """Competes for a lease. Invariant: ``is_leader`` only while the last renewal is younger than the renew deadline."""
+    """Competes for a lease. ``is_leader`` is true only while the last renewal is younger than the renew deadline."""
 
     def __init__(
         self,
@@ -102,17 +104,19 @@ class LeaderElector:
         end_within: Callable[[timedelta | None], None] | None = None,
         idle: Callable[[], bool] | None = None,
     ) -> None:
-        """Remember how; nothing is sent before :meth:`run`.
+        """Make an elector. It sends nothing before :meth:`run`.
 
         Args:
             client: Reads and writes the lease, never through a cache.
-            options: How to elect.
+            options: Options of a leader election.
             clock: Measures the lease's age.
             recorder: Reports changes of leadership as events of the lease.
-            observer: Is told whether this process leads, for a metric.
-            end_within: Is told at each renewal by when this process must have ended unless told again: when another
-                may lead. ``None`` when it leads no more.
-            idle: Says at a regular end whether nothing works under the lease any more; else it is not given back.
+            observer: Called with whether this process leads, for a metric.
+            end_within: Called at each renewal with the time within which this process must end,
+                unless called again. Afterwards another process may lead. Called with ``None`` when
+                this process stops leading.
+            idle: Returns at a normal end whether all work under the lease has ended. Otherwise the
+                lease is not released.
         """
         self._client = client.live
         self._options = options
@@ -139,17 +143,18 @@ class LeaderElector:
 
     @property
     def leader(self) -> str:
-        """The identity of the leader as last seen; empty when there is none."""
+        """The identity of the last seen leader. Empty if there is none."""
         spec = self._seen.spec if self._seen else None
         return (spec.holder_identity if spec else None) or ""
 
     async def run(self, lead: Callable[[], Awaitable[None]]) -> None:
-        """Wait for the lease, do ``lead`` while renewing, give the lease back.
+        """Wait for the lease, run ``lead`` while renewing it, then release it.
 
-        Whatever ``lead`` starts writes nothing once the lease has run out: see :mod:`pykb.runtime.election.fence`.
+        Nothing that ``lead`` starts can write after the lease has expired; see
+        :mod:`pykb.runtime.election.fence`.
 
         Raises:
-            LeadershipLost: The lease was lost; ``lead`` was cancelled and has ended.
+            LeadershipLost: The lease was lost. ``lead`` was cancelled and has ended.
         """
         self._observer(False)
         await self.acquire()
@@ -162,7 +167,7 @@ class LeaderElector:
                 raise LeadershipLost(f"lease `{self._options.namespace}/{self._options.name}` was lost")
             await work
         finally:
-            await _stop(work)  # still renewing: what drains may still write
+            await _stop(work)  # still renewing: draining work may still write
             await _stop(renewal)
             await self.release()
 
@@ -178,7 +183,7 @@ class LeaderElector:
         self._report("became leader")
 
     async def release(self) -> None:
-        """Stop leading, and give the lease back if that is wanted and it is still held. Never raises an API error."""
+        """Stop leading. Release the lease if the options say so and it is still held. Never raises an API error."""
         held, self._leads = self._leads, False
         if not held:
             return
@@ -186,7 +191,7 @@ class LeaderElector:
         self._report("stopped leading")
         if not self._idle():
             logger.warning("the lease is not given back: something still works", extra={"lease": str(self._key)})
-            return  # and this process must have ended when it runs out
+            return  # and this process must have ended when the lease expires
         self._end_within(None)
         if not self._options.release_on_stop or self._seen is None or self.leader != self.identity:
             return
@@ -210,7 +215,7 @@ class LeaderElector:
         while True:
             await self._clock.sleep(self._options.retry_period)
             left = deadline - self._age(self._renewed_at)
-            # A process that was frozen wakes up here: it must not renew a lease that is no longer its own to renew.
+            # A frozen process wakes up here. It must not renew a lease that it may have lost.
             renewed = left > timedelta() and await self._attempt(left)
             if renewed:
                 continue
@@ -223,14 +228,14 @@ class LeaderElector:
                 return
 
     async def _attempt(self, limit: timedelta) -> bool:
-        """Try once to get or keep the lease, for no longer than ``limit``."""
+        """Try once to acquire or renew the lease, at most for ``limit``."""
         attempt = asyncio.ensure_future(self._acquire_or_renew())
         timer = asyncio.ensure_future(self._clock.sleep(limit))
         try:
             await asyncio.wait({attempt, timer}, return_when=asyncio.FIRST_COMPLETED)
             return attempt.done() and attempt.result()
         except (ApiError, ServerUnreachable) as error:
-            self._stale = True  # written by someone else, deleted, or who knows: it is read again next time
+            self._stale = True  # written by another client, deleted, or unknown: it is read again next time
             if isinstance(error, Conflict):
                 return False
             logger.warning("the lease could not be written", extra={"lease": str(self._key), "error": str(error)})
@@ -253,7 +258,7 @@ class LeaderElector:
             lease = copy.deepcopy(self._seen)
             lease.spec = self._spec(self._seen.spec)
             self._note(await self._client.update(lease))
-        # From before the request: the server may have counted from then on.
+        # Measured from before the request: the server may count from then on.
         self._renewed_at = started
         self._end_within(self._options.lease_duration - self._age(started))
         return True
@@ -278,7 +283,7 @@ class LeaderElector:
     def _expired(self) -> bool:
         spec = self._seen.spec if self._seen else None
         seconds = spec.lease_duration_seconds if spec else None
-        # Another tool may have left it out: a holder that says nothing is not thereby gone.
+        # Another tool may omit it. A holder without a duration may still be alive.
         duration = self._options.lease_duration if seconds is None else timedelta(seconds=seconds)
         return self._age(self._seen_at) >= duration
 
@@ -315,7 +320,7 @@ async def _awaited(lead: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _stop(task: asyncio.Future[Any]) -> None:
-    """Cancel a task and wait for its end; what it still had to say is logged."""
+    """Cancel a task, wait for its end, and log its error."""
     if task.done():
         return
     task.cancel()

@@ -1,9 +1,9 @@
-"""The fence around a leader's work: no request that changes something leaves once the lease has run out.
+"""The fence around a leader's work: no write is sent after the lease has expired.
 
-A process that was stopped and goes on later (SIGSTOP, a paused virtual machine, a laptop's lid) continues in the middle
-of a reconcile, before any timer has had a chance to end it; meanwhile another replica may lead. So the clock is looked
-at once more where a request is sent. What was sent before the stop cannot be called back: for that there is the
-``resourceVersion``.
+A process can be paused (SIGSTOP, a paused virtual machine, a closed laptop). It then continues in
+the middle of a reconcile, before any timer can end it. Meanwhile another replica may lead.
+Therefore the clock is checked again when a request is sent. A request sent before the pause cannot
+be recalled; the ``resourceVersion`` protects against it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _check: contextvars.ContextVar[Callable[[], None] | None] = contextvars.ContextV
 
 
 def fenced(check: Callable[[], None]) -> contextvars.Context:
-    """A context, for a task, in which ``check`` is asked before each write; so it is in all tasks started in there.
+    """Make a context for a task in which ``check`` is called before each write. Tasks started in it inherit the check.
 
     Args:
-        check: Raises when writing is not allowed any more.
+        check: Raises if writing is not allowed any more.
     """
     context = contextvars.copy_context()
     context.run(_check.set, check)
@@ -26,10 +26,10 @@ def fenced(check: Callable[[], None]) -> contextvars.Context:
 
 
 def check_fence() -> None:
-    """Ask whether the work that runs now may still write; outside of any fence it may.
+    """Check that the running task may still write. Outside of a fence it always may.
 
     Raises:
-        LeadershipLost: It works for a leader that leads no more.
+        LeadershipLost: It belongs to a leader that has lost its lease.
     """
     check = _check.get()
     if check is not None:

@@ -1,4 +1,4 @@
-"""The leader election of a manager: its options made into an elector that reports by metric and by event."""
+"""The leader election of a manager: makes an elector of its options, with metrics and events."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _LEASE = "the lease has run out, and another replica may work"
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What only the leader does.
+    """The work of the leader.
 
     Attributes:
-        lead: Does it.
-        idle: Whether nothing of it runs any more, once it was stopped.
-        ending: Ends the process that hangs when the lease has run out.
+        lead: Does the work.
+        idle: Whether all of the work has ended after it was stopped.
+        ending: Ends a process that hangs when the lease has expired.
     """
 
     lead: Callable[[], Awaitable[None]]
@@ -32,7 +32,7 @@ class Work:
     ending: Ending
 
     def end_within(self, limit: timedelta | None) -> None:
-        """Have the process end by then, unless it is told otherwise before."""
+        """Ensure that the process ends within this time, unless called again before."""
         if limit is None:
             self.ending.lift(_LEASE)
         else:
@@ -48,15 +48,16 @@ async def elect(
     clock: Clock,
     metrics: Metrics,
 ) -> None:
-    """Wait for the lease, and do the work while holding it.
+    """Wait for the lease, and do the work while it is held.
 
     Args:
         client: Reads and writes the lease.
-        options: Of the manager.
-        own_namespace: Where the lease is when the options do not say; ``default`` when this is empty too.
-        work: What only the leader does.
+        options: The options of the manager.
+        own_namespace: The namespace of the lease if the options have none. If empty too,
+            ``default``.
+        work: The work of the leader.
         clock: Measures the lease's age.
-        metrics: Say whether this process leads.
+        metrics: Report whether this process leads.
 
     Raises:
         LeadershipLost: The lease was lost.

@@ -1,4 +1,4 @@
-"""Login: finding the API server and the credentials for it, in the order and with the formats of client-go."""
+"""Login: finds the API server and the credentials for it, in the order and the formats of client-go."""
 
 from pykb.runtime.login._discover import DiscoveredCredentials, discover_credentials
 from pykb.runtime.login._incluster import InClusterSource

@@ -1,4 +1,4 @@
-"""A kubeconfig as data: reading files, merging a list of them, resolving a context. Runs and connects to nothing.
+"""A kubeconfig as data: reads files, merges them and resolves a context. It runs no program and connects nowhere.
 
 Source: https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/#merging-kubeconfig-files
 """
@@ -17,7 +17,7 @@ from pykb.diagnostics.suggest import closest
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A named cluster, user or context, and the file it stands in: relative paths in it start there."""
+    """A named cluster, user or context, and its file, which relative paths in it are relative to."""
 
     name: str
     values: Mapping[str, Any]
@@ -25,13 +25,13 @@ class Entry:
 
     @property
     def base(self) -> Path:
-        """The directory that relative paths of this entry start in."""
+        """The directory that paths in this entry are relative to."""
         return self.file.parent
 
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """One kubeconfig, or several merged: of two entries of a name, the first file's counts, whole."""
+    """One kubeconfig, or several merged. Of two entries with the same name, the first file's whole entry counts."""
 
     files: tuple[Path, ...]
     current_context: str = ""
@@ -47,7 +47,7 @@ class Kubeconfig:
 
 @dataclass(frozen=True, slots=True)
 class ResolvedContext:
-    """What a context pairs."""
+    """The cluster, the user and the namespace of a context."""
 
     name: str
     namespace: str
@@ -56,14 +56,15 @@ class ResolvedContext:
 
 
 def read_kubeconfig(paths: Sequence[Path], *, missing_ok: bool) -> Kubeconfig:
-    """Read and merge kubeconfigs, the first being the strongest.
+    """Read and merge kubeconfigs. The first one takes precedence.
 
     Args:
         paths: The files.
-        missing_ok: Whether a file that is not there counts as empty (KUBECONFIG) or is an error (``--kubeconfig``).
+        missing_ok: Whether a missing file counts as empty (KUBECONFIG) or is an error
+            (``--kubeconfig``).
 
     Raises:
-        EnvironmentProblem: A file cannot be read, is no YAML, or has another shape.
+        EnvironmentProblem: A file cannot be read, is not YAML, or has the wrong shape.
     """
     read: list[Path] = []
     current = ""
@@ -85,10 +86,10 @@ def resolve_context(config: Kubeconfig, name: str | None = None) -> ResolvedCont
 
     Args:
         config: The kubeconfig.
-        name: The context; the current one when ``None``.
+        name: The context. Defaults to the current one.
 
     Raises:
-        EnvironmentProblem: There is no such context, or it names a cluster or a user that is not there.
+        EnvironmentProblem: The context does not exist, or its cluster or user does not exist.
     """
     chosen = name or config.current_context
     if not chosen:
@@ -147,7 +148,7 @@ def _named(document: Mapping[str, Any], section: str, path: Path) -> list[tuple[
 
 
 def _check_shape(values: Mapping[str, Any], owner: str) -> None:
-    """What has members has them in the form that is expected; single values are taken as texts."""
+    """Check the shape of mappings and lists. Single values are read as text."""
     for key, (fits, expected) in _SHAPES.items():
         if values.get(key) is not None and not fits(values[key]):
             raise EnvironmentProblem(KUBECONFIG.at(None, f"`{key}` of {owner} must be {expected}"))

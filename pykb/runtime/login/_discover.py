@@ -1,4 +1,4 @@
-"""Which source of credentials counts, in controller-runtime's order."""
+"""Finds the source of credentials, in controller-runtime's order."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ def discover_credentials(
     """Find the cluster: ``kubeconfig``, else KUBECONFIG, else the pod's service account, else ``~/.kube/config``.
 
     Args:
-        kubeconfig: A file that must be there (``--kubeconfig``).
-        context: The context to use in place of the current one.
-        master: The URL of the server, in place of what the source says (``--master``).
+        kubeconfig: A file that must exist (``--kubeconfig``).
+        context: The context to use instead of the current one.
+        master: The URL of the server (``--master``). It overrides the source.
         environ: The environment.
         home: The home directory.
-        service_account: Where a pod finds its token.
+        service_account: The directory of a pod's token.
 
     Raises:
-        EnvironmentProblem: There is nothing; the diagnostic says where was looked and what to type.
+        EnvironmentProblem: No cluster was found. The diagnostic says where pykb looked and what to
+            type.
     """
     environment = os.environ if environ is None else environ
     if kubeconfig is not None:
@@ -53,23 +54,23 @@ def discover_credentials(
 
 
 class DiscoveredCredentials:
-    """Finds the cluster when first asked, so that a program can be put together where there is none."""
+    """Finds the cluster on first use, so that a program can be built without a cluster."""
 
     def __init__(
         self, *, kubeconfig: Path | None = None, context: str | None = None, master: str | None = None
     ) -> None:
-        """Remember what to look for; see :func:`discover_credentials`."""
+        """Take the arguments of :func:`discover_credentials`."""
         self._kubeconfig = kubeconfig
         self._context = context
         self._master = master
         self._found: CredentialSource | None = None
 
     async def current(self) -> Credentials:
-        """The credentials as they are now; see :class:`~pykb.runtime.login.credentials.CredentialSource`."""
+        """Return the present credentials; see :class:`~pykb.runtime.login.credentials.CredentialSource`."""
         return await self._source().current()
 
     async def refresh(self) -> Credentials:
-        """Those that take the place of refused ones."""
+        """Return new credentials in place of refused ones."""
         return await self._source().refresh()
 
     def _source(self) -> CredentialSource:

@@ -25,7 +25,7 @@ from pykb.runtime.login._config import Entry
 
 _GROUP = "client.authentication.k8s.io"
 _VERSIONS = (f"{_GROUP}/v1", f"{_GROUP}/v1beta1")
-# A plugin that nobody can answer must not hang an operator for ever; one that talks to a person may take its time.
+# A non-interactive plugin must not block an operator forever. An interactive one may take longer.
 _TIMEOUT = timedelta(seconds=60)
 _LAST_MOMENT = timedelta(seconds=1)
 
@@ -42,7 +42,7 @@ class ExecCredential:
 
 @dataclass(frozen=True, slots=True)
 class ExecPlugin:
-    """How to run a plugin."""
+    """A credential plugin and how to run it."""
 
     api_version: str
     command: str
@@ -54,10 +54,11 @@ class ExecPlugin:
     owner: str
 
     async def run(self) -> ExecCredential:
-        """Run it and read what it prints; its own messages go to our standard error.
+        """Run it and read its output. Its messages go to our standard error.
 
         Raises:
-            EnvironmentProblem: It is not there, fails, takes too long without a person, or prints something else.
+            EnvironmentProblem: It does not exist, fails, takes too long (if not interactive), or
+                prints something else.
         """
         interactive = self._interactive()
         output = await self._communicate(interactive)
@@ -85,7 +86,8 @@ class ExecPlugin:
                 env=environment,
                 stdin=None if interactive else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                # Most plugins are scripts around a program: both are ended together. A person's terminal has one group.
+                # Most plugins are scripts around a program, and both are ended together. An
+                # interactive terminal has one group.
                 start_new_session=not interactive,
             )
         except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
@@ -154,7 +156,7 @@ class ExecPlugin:
 
 
 async def _end(process: asyncio.subprocess.Process, *, group: bool) -> None:
-    """Kill what still runs, and forget it: whoever it started may hold its output open for ever."""
+    """Kill it, and do not wait for its output: processes that it started may keep the output open forever."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if process.returncode is None and group:
             os.killpg(process.pid, signal.SIGKILL)
@@ -163,19 +165,20 @@ async def _end(process: asyncio.subprocess.Process, *, group: bool) -> None:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_LAST_MOMENT.total_seconds()):
             await process.wait()
-    process._transport.close()  # type: ignore[attr-defined] # noqa: SLF001 - nothing public closes its pipes
+    process._transport.close()  # type: ignore[attr-defined] # noqa: SLF001 - no public method closes its pipes
 
 
 def read_plugin(user: Entry, cluster: Entry, cluster_info: Mapping[str, Any]) -> ExecPlugin | None:
-    """The plugin of a user entry, or ``None`` when it has none.
+    """Return the plugin of a user entry, or ``None``.
 
     Args:
         user: The user entry.
-        cluster: The cluster entry, whose extension may hold settings for the plugin.
-        cluster_info: What ``provideClusterInfo`` tells the plugin.
+        cluster: The cluster entry. Its extension may have settings for the plugin.
+        cluster_info: The cluster data for plugins with ``provideClusterInfo``.
 
     Raises:
-        EnvironmentProblem: The entry lacks a command, or asks for a protocol version that is no longer spoken.
+        EnvironmentProblem: The entry lacks a command, or requires a protocol version that is not
+            supported any more.
     """
     values = user.values.get("exec")
     if not values:
@@ -201,7 +204,8 @@ def read_plugin(user: Entry, cluster: Entry, cluster_info: Mapping[str, Any]) ->
         info = {**cluster_info, "config": _cluster_config(cluster)}
     return ExecPlugin(
         api_version=api_version,
-        # A bare name is looked up on PATH; anything with a slash starts at the kubeconfig's directory.
+        # A plain name is looked up on PATH. A path with a slash is relative to the kubeconfig's
+        # directory.
         command=str(user.base / command) if os.sep in command else command,
         arguments=tuple(str(argument) for argument in arguments),
         environment=tuple((str(pair["name"]), str(pair.get("value", ""))) for pair in environment),

@@ -1,4 +1,4 @@
-"""Credentials of a pod: the service account's files, the server from the environment.
+"""Credentials of a pod: the service account's files, and the server from the environment.
 
 Source: https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/#directly-accessing-the-rest-api
 """
@@ -29,7 +29,7 @@ class InClusterSource:
         server: str | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Remember where to read; ``server`` takes the place of the environment's (``--master``)."""
+        """Make a source. ``server`` overrides the environment's server (``--master``)."""
         self._directory = directory
         self._environ = os.environ if environ is None else environ
         self._server = server
@@ -44,11 +44,11 @@ class InClusterSource:
 
     @property
     def has_environment(self) -> bool:
-        """Whether the environment names a server: true in every pod, also in one without a token."""
+        """Whether the environment names a server. This is true in every pod, even without a token."""
         return bool(self._environ.get("KUBERNETES_SERVICE_HOST") and self._environ.get("KUBERNETES_SERVICE_PORT"))
 
     async def current(self) -> Credentials:
-        """The credentials as they are now; see :class:`~pykb.runtime.login.credentials.CredentialSource`."""
+        """Return the present credentials; see :class:`~pykb.runtime.login.credentials.CredentialSource`."""
         fresh = self._monotonic() - self._read_at < TOKEN_FILE_PERIOD.total_seconds()
         if self._credentials is not None and fresh:
             return self._credentials

@@ -1,4 +1,4 @@
-"""Credentials from a kubeconfig, renewed as its entries ask for: token files re-read, plugins run again."""
+"""Credentials from a kubeconfig. They are renewed: token files are read again, and plugins are run again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pykb.runtime.login._pem import read_file, read_material
 from pykb.runtime.login.credentials import Credentials, Impersonation
 from pykb.runtime.login.expiry import expired_part
 
-# The kubelet rotates projected tokens well ahead; client-go reads them once a minute too.
+# The kubelet rotates projected tokens early. client-go also reads them once a minute.
 logger = logging.getLogger(__name__)
 
 TOKEN_FILE_PERIOD = timedelta(minutes=1)
@@ -28,7 +28,7 @@ TOKEN_FILE_PERIOD = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class _Loaded:
-    """What the files said, and where the moving part comes from."""
+    """The content of the files, and the source of the renewable part."""
 
     credentials: Credentials
     token_file: tuple[Entry, str] | None
@@ -38,8 +38,8 @@ class _Loaded:
 class KubeconfigSource:
     """A :class:`~pykb.runtime.login.credentials.CredentialSource` that reads kubeconfig files.
 
-    Files are read at the first :meth:`current` and again at each :meth:`refresh`; a token file once a minute; a plugin
-    runs when the credentials it gave have expired.
+    Files are read at the first :meth:`current` and at each :meth:`refresh`. A token file is read
+    once a minute. A plugin runs again when its credentials have expired.
     """
 
     def __init__(
@@ -52,15 +52,15 @@ class KubeconfigSource:
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Remember what to read.
+        """Make a source.
 
         Args:
-            paths: The files, the strongest first.
-            context: The context to use; the current one when ``None``.
-            server: A URL to use in place of the cluster's (``--master``).
-            missing_ok: Whether files that are not there are passed over.
+            paths: The files. Earlier ones take precedence.
+            context: The context to use. Defaults to the current one.
+            server: The URL of the server (``--master``). It overrides the cluster's.
+            missing_ok: Whether to skip missing files.
             now: The wall clock, for expiry.
-            monotonic: Seconds of a clock that never jumps, for re-reading.
+            monotonic: Seconds of a monotonic clock, for reading files again.
         """
         self._paths = tuple(paths)
         self._context = context
@@ -74,7 +74,7 @@ class KubeconfigSource:
         self._token_read_at = 0.0
 
     async def current(self) -> Credentials:
-        """The credentials as they are now; see :class:`~pykb.runtime.login.credentials.CredentialSource`."""
+        """Return the present credentials; see :class:`~pykb.runtime.login.credentials.CredentialSource`."""
         if self._credentials is not None and not self._stale(self._credentials):
             return self._credentials
         async with self._lock:
@@ -87,7 +87,7 @@ class KubeconfigSource:
         async with self._lock:
             self._credentials = await self._renew(reload=True)
             if expired := expired_part(self._credentials, self._now()):
-                # The server's 401 says no more than that.
+                # The server's 401 does not say more.
                 logger.warning("credentials ran out", extra={"error": expired})
             return self._credentials
 
@@ -120,7 +120,7 @@ class KubeconfigSource:
         try:
             content = read_file(path, base=user.base, entry=_owner("user", user), field="tokenFile")
         except EnvironmentProblem:
-            # While a file is being replaced the last token read is better than none.
+            # While a file is being replaced, the last token is better than none.
             if self._credentials is not None and self._credentials.token:
                 return self._credentials.token
             if token := str(user.values.get("token") or ""):

@@ -1,4 +1,4 @@
-"""Key material of a kubeconfig: inline base64 or a file beside it, PEM either way."""
+"""Key material of a kubeconfig: PEM, either inline as base64 or in a file."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pykb.diagnostics.codes.login import KUBECONFIG
 
 
 def read_material(data: object, path: object, *, base: Path, entry: str, field: str) -> bytes | None:
-    """The bytes of ``<field>-data``, else of the file that ``<field>`` names, else ``None``.
+    """Return the bytes of ``<field>-data``, else of the file in ``<field>``, else ``None``.
 
     Args:
         data: The value of ``<field>-data``, base64.
         path: The value of ``<field>``, relative to ``base``.
         base: The directory of the kubeconfig.
-        entry: For messages: "cluster `kind` of /home/ann/.kube/config".
+        entry: The entry, for messages: "cluster `kind` of /home/ann/.kube/config".
         field: The name of the file's field.
 
     Raises:
-        EnvironmentProblem: The data is no base64, or the file cannot be read.
+        EnvironmentProblem: The data is not base64, or the file cannot be read.
     """
     if data:
         try:
@@ -36,10 +36,10 @@ def read_material(data: object, path: object, *, base: Path, entry: str, field: 
 
 
 def read_file(path: object, *, base: Path, entry: str, field: str) -> bytes:
-    """The bytes of a file that a kubeconfig names.
+    """Return the bytes of a file that a kubeconfig names.
 
     Raises:
-        EnvironmentProblem: It cannot be read.
+        EnvironmentProblem: The file cannot be read.
     """
     full = base / str(path)
     try:

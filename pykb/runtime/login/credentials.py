@@ -1,6 +1,6 @@
-"""What a connection to an API server needs: plain values, the same for pykb's client and for kopf's.
+"""The credentials for an API server, as plain values. pykb's and kopf's clients share them.
 
-Nothing here reads a file or runs a program; :mod:`~pykb.runtime.login._kubeconfig` and
+This module does not read files or run programs; :mod:`~pykb.runtime.login._kubeconfig` and
 :mod:`~pykb.runtime.login._incluster` do.
 """
 
@@ -13,7 +13,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Impersonation:
-    """Whom to act as (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation)."""
+    """The user to act as (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation)."""
 
     user: str
     uid: str = ""
@@ -23,23 +23,25 @@ class Impersonation:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """One API server and the means to be admitted by it. Its ``repr`` shows no secret.
+    """One API server and the credentials for it. Its ``repr`` does not show secrets.
 
     Attributes:
         server: The URL, without a slash at the end.
-        ca_data: The certificates to trust, PEM; the system's when ``None``.
-        insecure: Whether the server's certificate is not verified at all.
-        tls_server_name: The name that the server's certificate must carry, where it is not the URL's host.
+        ca_data: The certificates to trust, PEM. Defaults to the system's.
+        insecure: Whether to skip the verification of the server's certificate.
+        tls_server_name: The name that the server's certificate must have, if it differs from the
+            URL's host.
         client_certificate: The client's certificate chain, PEM.
         client_key: Its private key, PEM.
         token: A bearer token.
-        username: For basic authentication (a proxy in front of the server may ask for it).
-        password: For basic authentication.
-        proxy_url: The HTTP proxy to go through; without it the environment's (``HTTPS_PROXY``, ``NO_PROXY``).
-        impersonate: Whom to act as.
-        namespace: The namespace to work in where none is given; empty when nothing says so.
-        expiration: When the server will no longer accept them, in UTC; ``None`` when unknown.
-        origin: Where they were found, for messages: ``kubeconfig /home/ann/.kube/config, context kind``.
+        username: The user for basic authentication (a proxy in front of the server may require it).
+        password: The password for basic authentication.
+        proxy_url: The HTTP proxy to use. Defaults to the environment's (``HTTPS_PROXY``,
+            ``NO_PROXY``).
+        impersonate: The user to act as.
+        namespace: The default namespace; empty if there is none.
+        expiration: When they expire, in UTC; ``None`` if unknown.
+        origin: Their source, for messages: ``kubeconfig /home/ann/.kube/config, context kind``.
     """
 
     server: str
@@ -58,40 +60,41 @@ class Credentials:
     origin: str = ""
 
     def expires_before(self, moment: datetime) -> bool:
-        """Whether they are known to be useless at ``moment``."""
+        """Whether they are known to have expired at ``moment``."""
         return self.expiration is not None and self.expiration.astimezone(UTC) <= moment
 
 
 class CredentialSource(Protocol):
-    """Where a client gets its credentials, again and again: tokens are rotated, plugins hand out short-lived ones."""
+    """Provides credentials to a client, repeatedly, since tokens are rotated and plugins return short-lived ones."""
 
     async def current(self) -> Credentials:
-        """What to use for the next request. Cheap: reads a file or runs a plugin only when its answer has run out.
+        """Return the credentials for the next request. It reads a file or runs a plugin only if they have expired.
 
         Raises:
-            EnvironmentProblem: There are none, or a file or a plugin they come from failed.
+            EnvironmentProblem: There are no credentials, or reading their file or running their
+                plugin failed.
         """
         ...
 
     async def refresh(self) -> Credentials:
-        """New ones, because the server answered 401 to those of :meth:`current`.
+        """Return new credentials, because the server answered 401 to those of :meth:`current`.
 
         Raises:
-            EnvironmentProblem: As :meth:`current`.
+            EnvironmentProblem: As for :meth:`current`.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class StaticCredentials:
-    """A source that always gives the same: for tests, and for programs that bring their own."""
+    """A source that always returns the same credentials, for tests and for programs with their own."""
 
     credentials: Credentials
 
     async def current(self) -> Credentials:
-        """The credentials."""
+        """Return the credentials."""
         return self.credentials
 
     async def refresh(self) -> Credentials:
-        """The same credentials: there are no others."""
+        """Return the same credentials: there are no others."""
         return self.credentials

@@ -1,4 +1,4 @@
-"""Why a server may have refused credentials, as far as they tell themselves: when they ran out."""
+"""Finds out whether a server may have refused credentials because they have expired."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pykb.runtime.login.credentials import Credentials
 
 
 def expired_part(credentials: Credentials, now: datetime) -> str:
-    """The part of credentials that has run out, and since when; empty where none says so.
+    """Return which part of credentials has expired, and when. Empty if no expired part is known.
 
     Args:
-        credentials: What the server refused.
-        now: The time.
+        credentials: The refused credentials.
+        now: The present time.
     """
     for part, moment in (
         ("client certificate", _end_of_certificate(credentials.client_certificate)),
@@ -30,7 +30,7 @@ def expired_part(credentials: Credentials, now: datetime) -> str:
 def _end_of_certificate(pem: bytes | None) -> datetime | None:
     if not pem:
         return None
-    from cryptography import x509  # a tenth of a second, for a message that is rarely needed
+    from cryptography import x509  # imported here: it takes a tenth of a second, and the message is rarely needed
 
     try:
         return x509.load_pem_x509_certificate(pem).not_valid_after_utc
@@ -39,7 +39,7 @@ def _end_of_certificate(pem: bytes | None) -> datetime | None:
 
 
 def _end_of_token(token: str | None) -> datetime | None:
-    """The ``exp`` of a JWT; other tokens say nothing."""
+    """The ``exp`` of a JWT. Other tokens do not contain their end."""
     parts = (token or "").split(".")
     if len(parts) != 3:
         return None

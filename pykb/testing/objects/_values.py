@@ -194,7 +194,7 @@ class _Values:
 
 @st.composite
 def _made(draw: st.DrawFn, make: Callable[[st.DrawFn], Any]) -> Any:
-    """A faster ``st.composite``, which reads the source of its function. That takes too long for each part."""
+    """Apply ``st.composite`` once: it reads the source of its function, which takes too long for each part."""
     return make(draw)
 
 
