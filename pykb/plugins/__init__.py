@@ -1,1 +1,1 @@
-"""What a project is made of: plugins that put files into a plan, and the commands that run them in a chain."""
+"""Plugins: each adds the files of one part of a project to a plan. Commands run several in a chain."""

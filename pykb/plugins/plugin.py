@@ -1,4 +1,4 @@
-"""What a plugin is. Other packages give theirs by an entry point of the group ``pykb.plugins``."""
+"""The interface of plugins. Other packages register theirs as entry points of the group ``pykb.plugins``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pykb.scaffold.plan import PlanBuilder
 
 @dataclass(frozen=True, slots=True, order=True)
 class PluginKey:
-    """How a plugin is called, in PROJECT's ``layout`` and after ``--plugins``.
+    """The key of a plugin, in PROJECT's ``layout`` and in ``--plugins``.
 
     >>> PluginKey.parse("python.pykb.dev/v1")
     PluginKey(name='python.pykb.dev', version='v1')
@@ -30,7 +30,7 @@ class PluginKey:
         return cls(name, version)
 
     def answers_to(self, text: str) -> bool:
-        """Whether a whole or a short key means this plugin: ``python``, ``python/v1``, ``python.pykb.dev``."""
+        """Whether a full or short key means this plugin: ``python``, ``python/v1``, ``python.pykb.dev``."""
         name, slash, version = text.partition("/")
         short = re.match(rf"{re.escape(name)}(\.|$)", self.name) is not None
         return short and (not slash or version == self.version)
@@ -41,7 +41,7 @@ class PluginKey:
 
 @runtime_checkable
 class Plugin(Protocol):
-    """A part of a project. Each method puts its files into the plan; problems go to ``plan.diagnostics``."""
+    """A part of a project. Each method adds files to the plan, and findings to ``plan.diagnostics``."""
 
     @property
     def key(self) -> PluginKey:
@@ -52,18 +52,18 @@ class Plugin(Protocol):
         """What it adds, in a few words."""
 
     def init(self, request: InitRequest, plan: PlanBuilder) -> None:
-        """What the plugin adds to a new project."""
+        """Add the plugin's part of a new project."""
 
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
-        """What the plugin adds for an API."""
+        """Add the plugin's part of an API."""
 
 
 @runtime_checkable
 class WebhookPlugin(Protocol):
-    """A plugin that has something to add for a webhook; one without this method adds nothing."""
+    """A plugin with files for webhooks. Other plugins do not have this method."""
 
     def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
-        """What the plugin adds for webhooks of a kind."""
+        """Add the plugin's part of a kind's webhooks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Bundle:
             part.create_api(request, plan)
 
     def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
-        """All parts in order, those that have something to add."""
+        """All parts with files for webhooks, in order."""
         for part in self.parts:
             if isinstance(part, WebhookPlugin):
                 part.create_webhook(request, plan)

@@ -19,7 +19,7 @@ DEFAULT = Bundle(
     "an operator in Python: kustomize manifests and the code",
     (KustomizeV1(), PythonV1()),
 )
-"""The layout of a project that asks for no other."""
+"""The default layout of a project."""
 
 
 def built_in() -> tuple[Plugin, ...]:
@@ -28,7 +28,7 @@ def built_in() -> tuple[Plugin, ...]:
 
 
 def resolve(keys: Iterable[str], found: Diagnostics) -> list[Plugin]:
-    """The plugins that keys name, in their order; what cannot be resolved is a finding."""
+    """The plugins for keys, in order. Reports keys that cannot be resolved."""
     chain: list[Plugin] = []
     for key in keys:
         plugin = _resolve(key, found)
@@ -64,7 +64,7 @@ def _resolve(key: str, found: Diagnostics) -> Plugin | None:
 
 
 def _load(point: EntryPoint, found: Diagnostics) -> Plugin | None:
-    """A plugin of another package."""
+    """Load a plugin of another package."""
     try:
         value = point.load()
     except Exception as error:  # noqa: BLE001 - code of another package, run at import

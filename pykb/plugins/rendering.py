@@ -1,4 +1,4 @@
-"""Files that plugins make of the templates of `templates/files`: what those see, and who may overwrite them."""
+"""Renders `templates/files` for plugins: the templates' context, and the rules for overwriting."""
 
 from __future__ import annotations
 
@@ -16,58 +16,58 @@ from pykb.scaffold.template import render
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files that one request puts into a plan."""
+    """The files that one request adds to a plan."""
 
     request: KindRequest
     plan: PlanBuilder
 
     @property
     def style(self) -> CodeStyle:
-        """How the project writes Python, by its own settings."""
-        settings = self.plan.root / "pyproject.toml"  # only read: it may be a link to those of several projects
+        """The project's Python style, from its settings."""
+        settings = self.plan.root / "pyproject.toml"  # only read, so it may be a link to shared settings
         width = None
         with contextlib.suppress(OSError):
             width = line_length(settings.read_bytes()) if settings.is_file() else None
         return CodeStyle(self.request.project.package, width or WIDTH)
 
     def text(self, template: str, **own: object) -> str:
-        """A rendered template, formatted where it is Python. This is all that a template sees.
+        """Render a template, and format it if it is Python. Defines the full context of templates.
 
         Args:
             template: Its path, which ends in ``.j2``.
-            own: What only this template needs.
+            own: Values only for this template.
         """
         request = self.request
         seen = {"request": request, "project": request.project, "resource": request.resource}
         text = render(template, seen | own)
         if template.endswith(".py.j2"):
-            with contextlib.suppress(SyntaxError):  # the plan says so
+            with contextlib.suppress(SyntaxError):  # the plan reports it
                 return self.style.formatted(text)
         return text
 
     def insert(self, path: str, fragment: Fragment) -> None:
-        """Something to put above an anchor of a file, if it is not there."""
+        """Insert a fragment above an anchor of a file, unless it is present."""
         self.plan.insert(path, fragment, width=self.style.width)
 
     def once(self, path: str, template: str) -> None:
-        """A file that several share: made by the first, then left alone, also by ``--force``."""
+        """Create a shared file once. Later commands do not change it, even with ``--force``."""
         if self.plan.current(path) is None:
             self.plan.create(path, self.text(template).encode())
 
     def own(self, path: str, template: str, *, on_exists: OnExists = OnExists.REFUSE, **own: object) -> None:
-        """A file of this command alone, which ``--force`` overwrites."""
+        """Create a file that only this command writes. ``--force`` overwrites it."""
         self.create(path, self.text(template, **own), on_exists=on_exists)
 
     def create(self, path: str, text: str, *, on_exists: OnExists = OnExists.REFUSE) -> None:
-        """The same, with a text that is there already."""
+        """Like :meth:`own`, with the text given."""
         self.plan.create(path, text.encode(), on_exists=OnExists.OVERWRITE if self.request.force else on_exists)
 
 
 def types_file(resource: Resource) -> str:
-    """The file with the class of a kind of the project."""
+    """The file with the class of a project's kind."""
     return f"{path_of(resource.path)}/{resource.singular}_types.py"
 
 
 def path_of(module: str) -> str:
-    """The file of a module, or the folder of a package, without ``.py``."""
+    """The path of a module or package, without ``.py``."""
     return module.replace(".", "/")

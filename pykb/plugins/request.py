@@ -1,4 +1,4 @@
-"""What plugins are asked for: the values of a command, checked. The templates of `templates/files` see nothing else."""
+"""Requests to plugins: the checked values of a command. `templates/files` see only these values."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class InitRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindRequest:
-    """Something to add for a kind. Its fields and properties are what a template sees as ``request``.
+    """A request for a kind. Templates see its fields and properties as ``request``.
 
     Attributes:
-        project: PROJECT as it was before, also ``project`` in a template.
-        resource: The kind, also ``resource`` in a template.
+        project: PROJECT before the command; ``project`` in a template.
+        resource: The kind; ``resource`` in a template.
         boilerplate: The licence header: a block of ``#`` lines, or nothing.
         force: Whether files of this command may be overwritten.
     """
@@ -39,16 +39,16 @@ class KindRequest:
 
     @property
     def sample(self) -> str:
-        """The file of the kind's sample."""
+        """The file name of the kind's sample."""
         return sample_name(self.resource)
 
     @property
     def group_prefix(self) -> str:
-        """What tells the same kind of two groups apart in names; empty in a project of one group."""
+        """The prefix that distinguishes the same kind of two groups; empty in a project with one group."""
         return self.project.multigroup * f"{self.resource.group_package.replace('_', '-').strip('-')}-"
 
     def module(self, *parts: str) -> str:
-        """A module of the project's package, with the folder of the group behind the first part."""
+        """A module of the project's package, with the folder of the group after the first part."""
         group = [self.resource.group_package] if self.project.multigroup else []
         return ".".join([self.project.package, parts[0], *group, *parts[1:]])
 
@@ -58,10 +58,10 @@ class Controller:
     """A controller to scaffold.
 
     Attributes:
-        module: Where it is.
-        name: What it is called at run time, where that is not the kind.
+        module: Its module.
+        name: Its name at run time, if that differs from the kind.
         reconciler: Its class.
-        style: How it is written.
+        style: The style of its code.
     """
 
     module: str
@@ -71,24 +71,24 @@ class Controller:
 
     @property
     def package(self) -> str:
-        """The package that its module is in."""
+        """The package of its module."""
         return self.module.rpartition(".")[0]
 
     @property
     def file(self) -> str:
-        """The name of its module within that."""
+        """The name of its module in the package."""
         return self.module.rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiRequest(KindRequest):
-    """An API to add; ``resource`` is what this command scaffolds, not what was there before.
+    """An API to add. ``resource`` has only what this command scaffolds.
 
     Attributes:
-        known: The entry that PROJECT has of it.
-        source: Another version of the kind, whose types and sample are taken over.
-        make_resource: Whether types, CRD, sample and roles are wanted.
-        controller: The controller that is wanted.
+        known: Its existing entry in PROJECT.
+        source: Another version of the kind, whose types and sample are copied.
+        make_resource: Whether to add types, CRD, sample and roles.
+        controller: The controller to add.
     """
 
     known: Resource | None
@@ -99,7 +99,7 @@ class ApiRequest(KindRequest):
 
 @dataclass(frozen=True, slots=True)
 class Spoke:
-    """A version that is converted to the hub and back, and the module of its converter."""
+    """A version that is converted to and from the hub, and the module of its converter."""
 
     version: str
     module: str
@@ -107,10 +107,10 @@ class Spoke:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookRequest(KindRequest):
-    """Webhooks to add to a kind; ``resource`` has all that it has afterwards.
+    """Webhooks to add to a kind. ``resource`` has all webhooks after the command.
 
     Attributes:
-        made: What the module of the webhooks has to have.
+        made: The webhooks that the module needs.
         named: The versions to make converters of.
     """
 
@@ -124,17 +124,17 @@ class WebhookRequest(KindRequest):
 
     @property
     def mutate_path(self) -> str:
-        """Where the defaulter is served."""
+        """The path of the defaulter."""
         return self.all.defaulting_path or webhook_paths.mutate_path(self.resource.gvk)
 
     @property
     def validate_path(self) -> str:
-        """Where the validator is served."""
+        """The path of the validator."""
         return self.all.validation_path or webhook_paths.validate_path(self.resource.gvk)
 
     @property
     def name(self) -> str:
-        """The end of the webhooks' names, unique in their configuration: kubebuilder's, or with the group in it."""
+        """The suffix of the webhooks' names, unique in their configuration: kubebuilder's, or one with the group."""
         own = self.resource
         others = (r for r in self.project.resources if r.webhooks and r.api_group != own.api_group)
         is_taken = any((r.singular, r.version) == (own.singular, own.version) for r in others)
@@ -143,7 +143,7 @@ class WebhookRequest(KindRequest):
 
     @property
     def spokes(self) -> tuple[Spoke, ...]:
-        """The versions whose converters are registered."""
+        """The versions with registered converters."""
         return tuple(
             Spoke(version, self.module("api", version, f"{self.resource.singular}_conversion"))
             for version in self.made.spoke
@@ -151,5 +151,5 @@ class WebhookRequest(KindRequest):
 
     @property
     def all(self) -> Webhooks:
-        """All webhooks that the kind has afterwards."""
+        """All webhooks of the kind after the command."""
         return self.resource.webhooks or self.made

@@ -1,4 +1,4 @@
-"""The two ways to write a controller. A module of its own: the command line lists them without loading anything."""
+"""The two styles of a controller. In its own module, so that the command line loads nothing else to list them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Style(StrEnum):
-    """How a controller is written."""
+    """The style of a controller's code."""
 
     RECONCILER = "reconciler"
     HANDLERS = "handlers"

@@ -1,4 +1,4 @@
-"""A new version that starts as a copy of another: its types, and its sample."""
+"""Copies types and sample of another version for a new one."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pykb.python_source.source import CodeStyle, Source
 from pykb.scaffold.plan import PlanBuilder
 
 _OF_ONE_VERSION = re.compile(r"# *\+kubebuilder:(storageversion|unservedversion|deprecatedversion\b.*)")
-"""Markers that say how one version is kept; the new one starts without."""
+"""Markers about the storage or serving of a version, which a new version does not get."""
 
 
 def types(request: ApiRequest, plan: PlanBuilder, source: Resource, style: CodeStyle) -> str | None:
-    """The module of types as the source has it, with the group and version of the new API.
+    """The source's module of types, with the group and version of the new API.
 
-    ``None`` where it cannot be taken over; the plan has the finding.
+    Returns ``None`` when it cannot be copied. The plan has the finding.
     """
     path = types_file(source)
     text = plan.text(path)
@@ -41,7 +41,7 @@ def types(request: ApiRequest, plan: PlanBuilder, source: Resource, style: CodeS
 
 
 def sample(request: ApiRequest, plan: PlanBuilder, source: Resource) -> str | None:
-    """The sample of the source in the new version; ``None`` where the source has none."""
+    """The source's sample in the new version; ``None`` when the source has none."""
     text = plan.text(f"config/samples/{sample_name(source)}")
     if text is None:
         return None

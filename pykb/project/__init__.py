@@ -1,4 +1,4 @@
-"""What a project remembers of itself: the file PROJECT, in kubebuilder's version 3."""
+"""The file PROJECT, in version 3 of kubebuilder's format. It records what was scaffolded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ FILE_NAME = "PROJECT"
 
 
 def content(root: Path) -> bytes:
-    """The file of a project; empty where there is none."""
+    """The content of a project's file; empty when it does not exist."""
     with suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return (root / FILE_NAME).read_bytes()
     return b""

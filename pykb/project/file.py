@@ -1,8 +1,8 @@
-"""PROJECT: what was scaffolded, in kubebuilder's version 3 of the file.
+"""Reads PROJECT, in version 3 of kubebuilder's format.
 
-``repo`` is the import package of the project, ``path`` of a resource the module of its class. The file may have been
-edited by hand into anything. One reader gives what can be read and says what is wrong: commands that grow a project
-stop at that, others go by the rest.
+``repo`` is the import package of the project, ``path`` of a resource the module of its class. Users may have edited
+the file in any way. The reader returns what it can read and reports the rest. Commands that extend a project stop at
+such a finding; other commands use what was read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VERSION = "3"
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """The PROJECT file as it was read; what it does not say, or says wrongly, is empty."""
+    """The content of PROJECT. Missing and invalid values are empty."""
 
     text: str = ""
     node: yaml.Node | None = None
@@ -46,12 +46,12 @@ class Project:
 
     @property
     def kinds(self) -> frozenset[GroupKind]:
-        """The kinds that it lists."""
+        """The kinds in the file."""
         return frozenset(resource.gvk.group_kind for resource in self.resources if resource.kind)
 
     @property
     def groups(self) -> frozenset[str]:
-        """The API groups of those."""
+        """The API groups of these kinds."""
         return frozenset(kind.group for kind in self.kinds)
 
     @property
@@ -61,7 +61,7 @@ class Project:
         return frozenset(each.gvk.group_kind for each in converted if each.kind)
 
     def index(self, resource: Resource) -> int | None:
-        """Where in the list the entry with the same identity stands."""
+        """The index of the entry with the same identity."""
         return next((index for index, each in enumerate(self.resources) if each.identity == resource.identity), None)
 
     def find(self, resource: Resource) -> Resource | None:
@@ -70,16 +70,16 @@ class Project:
         return None if index is None else self.resources[index]
 
     def span(self, resource: Resource, key: str = "kind") -> Span:
-        """Where an entry says ``key``; its first line where it does not."""
+        """The place of ``key`` in an entry, or the entry's first line when the key is missing."""
         return self.place("resources", self.index(resource), key)
 
     def place(self, *path: object) -> Span:
-        """Where a value stands, or the nearest one around it."""
+        """The place of a value, or of the nearest value around it."""
         return _place(self.node, path)
 
 
 def read(root: Path) -> tuple[Project, Diagnostics]:
-    """What the file of a project says, and what is wrong with it; no file says nothing."""
+    """Read the file of a project. Returns its content and findings. A missing file gives an empty content."""
     try:
         text = content(root).decode("utf-8")
     except UnicodeDecodeError:
@@ -89,7 +89,7 @@ def read(root: Path) -> tuple[Project, Diagnostics]:
 
 
 def load(text: str) -> tuple[Project, Diagnostics]:
-    """What a text says, and what is wrong with it."""
+    """Read the text of the file. Returns its content and findings."""
     try:
         document = yaml_text.document(text, _Loader)
     except yaml.MarkedYAMLError as error:
@@ -102,10 +102,10 @@ def load(text: str) -> tuple[Project, Diagnostics]:
 
 
 def syntax_problem(error: Any, text: str) -> Diagnostic:
-    """What a YAML error says, of PyYAML or of ruamel, where the text is wrong."""
+    """The finding for a YAML error of PyYAML or ruamel, at its place."""
     mark = error.problem_mark or error.context_mark
     if mark is not None and error.context_mark is not None and mark.line >= len(text.splitlines()):
-        mark = error.context_mark  # what was left open says more than the end of the file
+        mark = error.context_mark  # the start of an open structure helps more than the end of the file
     span = Span(FILE_NAME, mark.line + 1, mark.column + 1) if mark else _START
     problem = str(error.problem or "it cannot be parsed").replace("'", "`")
     return PROJECT_SYNTAX.at(span, f"PROJECT {yaml_text.verdict(error)}: {problem}", help=(RESTORE,))
@@ -115,10 +115,10 @@ _START = Span(FILE_NAME, 1, 1)
 
 
 class _Loader(yaml_text.Loader):
-    """A loader with the truth values of YAML 1.2, in which the file is written: `no` and `on` are texts."""
+    """A loader with the booleans of YAML 1.2, the file's format: `no` and `on` are texts."""
 
     def construct_word(self, node: yaml.ScalarNode) -> bool | str:
-        """A truth value, or a word that was one in YAML 1.1."""
+        """A boolean, or a text that was a boolean in YAML 1.1."""
         word = str(node.value)
         return word.lower() == "true" if word.lower() in {"true", "false"} else word
 
@@ -127,7 +127,7 @@ _Loader.add_constructor("tag:yaml.org,2002:bool", _Loader.construct_word)
 
 
 class _Reader:
-    """Takes values out of the document by their paths; what does not fit is a finding at its place."""
+    """Takes values from the document by path. Reports those that do not fit, at their place."""
 
     def __init__(self, document: yaml_text.Document) -> None:
         self._document = document

@@ -1,7 +1,7 @@
-"""What a command that grows a project asks of PROJECT: that pykb made the project, and names as its command line has.
+"""Checks PROJECT before a command extends the project: pykb made the project, and all names are valid.
 
-The names become paths, code and manifests, and the file may have been edited by hand. A PROJECT of another tool has
-names of another kind, so it is asked first whose it is.
+The names become paths, code and manifests, and users may have edited the file. A PROJECT of another tool has different
+names, so the check for the tool comes first.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _RULES: dict[str, _Rule] = {
 
 
 def check(project: Project) -> Diagnostics:
-    """What no command would have written."""
+    """Find values that no command of pykb writes."""
     found = Diagnostics()
     foreign = [key for key in project.layout if ".kubebuilder.io/" in key]
     if foreign or not project.layout:
@@ -61,7 +61,7 @@ def check(project: Project) -> Diagnostics:
 
 
 def _names(project: Project) -> Iterator[tuple[str, str, *tuple[object, ...]]]:
-    """Each name with its key, and the path of the mapping that it is in."""
+    """Each name with its key and the path of its mapping."""
     yield project.domain, "domain"
     yield project.project_name, "projectName"
     yield project.package, "repo"

@@ -1,4 +1,4 @@
-"""What PROJECT remembers of one API type: its identity, where its class is, what was scaffolded for it."""
+"""One API type in PROJECT: its identity, the module of its class, and what was scaffolded for it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BUILTIN_GROUPS: dict[str, str] = {
     "setting": "k8s.io",
     "storage": "k8s.io",
 }
-"""The API groups of Kubernetes itself by their short names, with the domain behind each (kubebuilder knows most)."""
+"""The API groups of Kubernetes by their short names, with their domains. kubebuilder has most of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +46,19 @@ class Resource:
     """One entry of PROJECT's ``resources``.
 
     Attributes:
-        group: The part of the API group in front of the domain; ``core`` for the core group.
-        domain: The part behind it; empty for some built-in groups.
+        group: The part of the API group before the domain; ``core`` for the core group.
+        domain: The part after it; empty for some built-in groups.
         version: The API version.
         kind: The kind.
-        plural: Its plural; stands in PROJECT only where the rules give another.
+        plural: Its plural. PROJECT has it only when it differs from the default.
         path: The module that its class is imported from.
-        namespaced: Scope of the kind.
+        namespaced: Whether the kind is namespaced.
         api: Whether types and CRD are part of the project.
-        core: Whether it is a type of Kubernetes itself.
-        external: Whether the type is another package's.
-        controller: Whether there is a controller without a name of its own.
-        controllers: Names of named controllers, in the order of creation.
-        webhooks: Which webhooks there are for it; ``None`` before the first.
+        core: Whether it is a built-in type of Kubernetes.
+        external: Whether the type comes from another package.
+        controller: Whether it has an unnamed controller.
+        controllers: The names of named controllers, in the order of creation.
+        webhooks: Its webhooks; ``None`` before the first.
     """
 
     group: str
@@ -77,12 +77,12 @@ class Resource:
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What makes two entries the same: group, domain, version, kind."""
+        """The key of an entry: group, domain, version, kind."""
         return (self.group, self.domain, self.version, self.kind)
 
     @property
     def api_group(self) -> str:
-        """The API group as it stands in ``apiVersion``; the core group is empty."""
+        """The API group as in ``apiVersion``; empty for the core group."""
         if self.core and self.group == "core":
             return ""
         return ".".join(part for part in (self.group, self.domain) if part)
@@ -98,17 +98,17 @@ class Resource:
         return GroupVersionKind(self.api_group, self.version, self.kind)
 
     def is_same_kind(self, other: Resource) -> bool:
-        """Whether both are of one kind, in whatever version."""
+        """Whether both have the same kind, in any version."""
         return self.gvk.group_kind == other.gvk.group_kind
 
     @property
     def singular(self) -> str:
-        """The kind in lower case: the singular name, and the start of file names."""
+        """The kind in lower case: the singular name, and the prefix of file names."""
         return self.kind.lower()
 
     @property
     def irregular_plural(self) -> bool:
-        """Whether the plural is not what the rules give."""
+        """Whether the plural differs from the default."""
         return self.plural != pluralize(self.kind)
 
     @property
@@ -131,14 +131,14 @@ class Resource:
 
 
 def sample_name(resource: Resource) -> str:
-    """The file of a version's sample in `config/samples`, as kubebuilder names it."""
+    """The file name of a version's sample in `config/samples`, as in kubebuilder."""
     return "_".join(part for part in (resource.group, resource.version, resource.singular) if part) + ".yaml"
 
 
 def merge(old: Resource, new: Resource) -> Resource:
-    """Both entries as one: what either scaffolded. The plural and the module of ``new`` win where it has an API.
+    """Merge two entries. The plural and the module of ``new`` win if it has an API.
 
-    A second controller turns the unnamed one into a named one, called by the kind, as kubebuilder does.
+    With a second controller, the unnamed one gets the kind as its name, as in kubebuilder.
     """
     names = list(old.controllers)
     unnamed = old.controller or (new.controller and not new.controllers)

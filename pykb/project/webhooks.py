@@ -1,4 +1,4 @@
-"""What PROJECT remembers of the webhooks of one API type."""
+"""The webhooks of one API type in PROJECT."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ class Webhooks:
 
     Attributes:
         defaulting: Whether there is a defaulting webhook.
-        validation: Whether there is a validating one.
-        conversion: Whether other versions are converted to this one and back: it is their hub.
-        spoke: The versions that are converted, in the order of creation.
-        defaulting_path: Where the first is served, if not at its default path.
-        validation_path: The same of the second.
+        validation: Whether there is a validating webhook.
+        conversion: Whether this version is a hub, which other versions are converted to and from.
+        spoke: The converted versions, in the order of creation.
+        defaulting_path: The path of the defaulting webhook, if not the default.
+        validation_path: The path of the validating webhook, if not the default.
     """
 
     defaulting: bool = False
@@ -26,7 +26,7 @@ class Webhooks:
     validation_path: str = ""
 
     def merged(self, other: Webhooks) -> Webhooks:
-        """What either has; the paths of ``other`` win."""
+        """The webhooks of both. The paths of ``other`` win."""
         return replace(
             self,
             defaulting=self.defaulting or other.defaulting,

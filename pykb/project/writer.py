@@ -1,4 +1,4 @@
-"""Changes PROJECT. Comments, unknown keys and quotes survive; a key that pykb adds goes where the alphabet puts it."""
+"""Changes PROJECT. Keeps comments, unknown keys and quotes. New keys are added in alphabetical order."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def new_project(
     namespaced: bool,
     cli_version: str,
 ) -> Project:
-    """The file of a new project."""
+    """The content of a new project's file."""
     document = _mapping(
         cliVersion=cli_version,
         domain=domain,
@@ -49,10 +49,10 @@ def new_project(
 
 
 def with_resource(project: Project, resource: Resource) -> Project:
-    """The file with one entry added, or replaced where its identity is known.
+    """The file with an entry added, or replaced if its identity exists.
 
     Raises:
-        EnvironmentProblem: The file has something that can be read, but not be written back as it is.
+        EnvironmentProblem: The file has something that can be read but not written back unchanged.
     """
     newline = "\r\n" if "\r\n" in project.text else "\n"
     text = project.text.replace("\r\n", "\n")
@@ -80,7 +80,7 @@ def _parse(text: str) -> CommentedMap:
 
 
 def _mapping(**values: object) -> CommentedMap:
-    """The keys that say something."""
+    """The keys whose values are not empty."""
     return CommentedMap({key: value for key, value in values.items() if value})
 
 
@@ -115,11 +115,11 @@ def _webhooks(webhooks: Webhooks) -> CommentedMap:
 
 _OURS = frozenset({"api", "controller", "controllers", "core", "domain", "external", "group", "kind", "path", "plural"})
 _INNER = {"api": ("namespaced",), "webhooks": ("defaultingPath", "validationPath")}
-"""The keys of mappings that go where a change leaves them out; other unknown ones stay."""
+"""The keys of mappings that are removed when a change does not set them. Unknown keys stay."""
 
 
 def _update(node: CommentedMap, wanted: CommentedMap) -> None:
-    """Make an entry say what is wanted, and touch nothing that says so already."""
+    """Change an entry to the wanted values. Leaves equal values untouched."""
     for key in _OURS - set(wanted):
         node.pop(key, None)
     for key, value in wanted.items():

@@ -1,4 +1,4 @@
-"""Scaffolding: names in, a checked plan out, applied as one transaction. The role of kubebuilder's machinery.
+"""Scaffolding: names in, a checked plan out, applied as one transaction. Corresponds to kubebuilder's machinery.
 
-Nothing here prints, asks or reads the command line; nothing imports the user's code.
+This package does not print, ask, read the command line, or import the user's code.
 """

@@ -1,4 +1,4 @@
-"""Anchors: the comments that scaffolding inserts above."""
+"""Anchors: comments that mark where scaffolding inserts code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _LINE = re.compile(r"^(?P<indent>[ \t]*)#[ \t]*\+(?:pykb|kubebuilder):scaffold:(
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """One anchor in a text: its name, the index of its line, the blanks in front of it."""
+    """An anchor in a text: its name, the index of its line, its indentation."""
 
     name: str
     line: int
@@ -20,12 +20,12 @@ class Anchor:
 
 
 def comment(name: str) -> str:
-    """The text of an anchor: all files that have one take ``#`` comments."""
+    """The text of an anchor. All files with anchors use ``#`` comments."""
     return f"# {PREFIX}{name}"
 
 
 def find(lines: list[str], name: str) -> Anchor | None:
-    """The first anchor of a name; kubebuilder's spelling counts too."""
+    """The first anchor with a name, in pykb's or kubebuilder's spelling."""
     for index, line in enumerate(lines):
         match = _LINE.match(line.rstrip("\r\n"))
         if match and match["name"] == name:

@@ -1,4 +1,4 @@
-"""Rendered files must be what their names say, before anything is written."""
+"""Checks before writing that rendered files have the format of their extension."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _python(path: str, text: str) -> Diagnostic | None:
 
 
 def _makefile(path: str, text: str) -> Diagnostic | None:
-    """A line that follows a rule and begins with blanks was meant to be a recipe."""
+    """Find recipe lines that begin with blanks in place of a tab."""
     in_rule = False
     for number, line in enumerate(text.splitlines(), start=1):
         if re.match(r"[A-Za-z0-9_.$()/%-]+(?: [A-Za-z0-9_.$()/%-]+)*:(?!=)", line):

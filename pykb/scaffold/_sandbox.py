@@ -1,4 +1,4 @@
-"""The Jinja environment for templates of others: values and text, and no way from them to Python."""
+"""The sandboxed Jinja environment for users' templates. They cannot reach Python objects."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _SYNTAX = frozenset(
 
 
 class _Sandbox(StrictEnvironment, ImmutableSandboxedEnvironment):  # type: ignore[misc]
-    """Cookiecutter's environment with its own filters and none of a template's; Python's inner attributes are shut."""
+    """Cookiecutter's environment with its filters, without extensions of a template. Python's internals are blocked."""
 
 
 def environment(settings: Mapping[str, Any]) -> ImmutableSandboxedEnvironment:
     """An environment for one template.
 
     Args:
-        settings: Its ``_jinja2_env_vars``; only what spells the syntax differently is taken.
+        settings: Its ``_jinja2_env_vars``. Only settings of the syntax are allowed.
 
     Raises:
-        ValueError: There is another setting among them.
+        ValueError: The settings include another one.
     """
     unknown = sorted(set(settings) - _SYNTAX)
     if unknown:

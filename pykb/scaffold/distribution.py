@@ -1,7 +1,7 @@
-"""The wheel of the pykb that runs, for projects of a pykb that no package index has.
+"""Builds the wheel of the running pykb, for projects that use a pykb which is not on a package index.
 
-The wheel is written directly: the package, its templates and its metadata, zipped with fixed dates and order. So it
-needs no network and no build tool, and the same pykb gives the same bytes.
+The wheel is written directly: the package, its templates and its metadata, zipped with fixed dates and order. This
+needs neither network nor build tool, and the same pykb always gives the same bytes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pykb.scaffold.plan import PlanBuilder
 
 
 def wheel() -> bytes | None:
-    """The wheel; ``None`` when this pykb has no metadata to put into it (it runs from a bare folder)."""
+    """The wheel; ``None`` when this pykb has no metadata, as in a bare folder."""
     described = _described()
     if described is None:
         return None
@@ -37,12 +37,12 @@ def wheel() -> bytes | None:
 
 
 def restore(root: Path) -> str | None:
-    """Put the wheel back into a copy of a project that came without; its path, or ``None`` when it would not do.
+    """Restore the wheel in a copy of a project without it. Returns its path, or ``None`` when it does not fit.
 
-    A project that pins another version has no use for the wheel of this one.
+    A project that pins another version cannot use this wheel.
 
     Raises:
-        EnvironmentProblem: Another command writes to the project, or the system refuses.
+        EnvironmentProblem: Another command writes to the project, or the system refuses the change.
     """
     content = wheel() if _pins_this(root) else None
     if content is None:
@@ -73,7 +73,7 @@ def _files(folder: Path, prefix: str, *, skip: str = "") -> Iterator[tuple[str, 
 
 
 def _described() -> dict[str, bytes] | None:
-    """The files of ``.dist-info`` that say what the distribution is."""
+    """The metadata files of ``.dist-info``."""
     root = checkout()
     if root is not None:
         return _from_pyproject(root)
@@ -92,7 +92,7 @@ def _described() -> dict[str, bytes] | None:
 
 
 def _from_pyproject(root: Path) -> dict[str, bytes]:
-    """A checkout's metadata, read where it is written: that of the installation is as old as the installation."""
+    """A checkout's metadata, read from pyproject.toml. The installed metadata may be out of date."""
     project: dict[str, Any] = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     lines = [
         "Metadata-Version: 2.4",

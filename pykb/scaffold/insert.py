@@ -1,7 +1,7 @@
-"""Insertion at anchors: text in, text out, nothing twice.
+"""Inserts fragments at anchors: text in, text out, without duplicates.
 
-Whether a fragment is there already is decided by structure: a Python fragment by the names it imports or the call it
-makes, a YAML fragment by the members of the file's lists. So a fragment that the user changed stays as it is.
+A fragment is found by structure: Python by the names that it imports or the call that it makes, YAML by the members of
+the file's lists. A fragment that the user changed is found, too, and stays as it is.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pykb.scaffold import _anchor as anchors
 
 
 class FragmentKind(StrEnum):
-    """What a fragment is, and so how its presence is recognised and where exactly it goes."""
+    """The kind of a fragment. It decides how a fragment is found and where exactly it is inserted."""
 
     IMPORT = "import"
     STATEMENT = "statement"
@@ -38,9 +38,9 @@ class Fragment:
 
     Attributes:
         anchor: Name of the anchor.
-        text: The lines; a list item is given without its dash.
+        text: The lines. A list item comes without its dash.
         kind: What it is.
-        key: For a statement, the dotted name whose call or mention proves that it is there.
+        key: For a statement, the dotted name whose use shows that it is present.
     """
 
     anchor: str
@@ -50,14 +50,14 @@ class Fragment:
 
     @property
     def lines(self) -> list[str]:
-        """The lines as they are pasted."""
+        """The lines as inserted."""
         if self.kind is FragmentKind.LIST_ITEM:
             return [f"- {self.text}"]
         return self.text.splitlines()
 
 
 def insert(text: str, fragments: Sequence[Fragment], *, path: str, width: int = WIDTH) -> tuple[str, Diagnostic | None]:
-    """The text with the fragments in it, those of one anchor; unchanged, with a finding, where that cannot be done."""
+    """Insert the fragments of one anchor. Returns the text unchanged, with a finding, when that fails."""
     absent: list[Fragment] = []
     for fragment in fragments:
         present, broken = is_present(text, fragment, path=path)
@@ -81,19 +81,19 @@ def insert(text: str, fragments: Sequence[Fragment], *, path: str, width: int = 
 
 
 def _in_python(source: Source, anchor: anchors.Anchor, fragment: Fragment, width: int) -> tuple[str, list[str]]:
-    """The text with a fragment, and the names in it that mean nothing there: its anchor was moved elsewhere."""
+    """The text with a fragment, and its names that are undefined there because the anchor was moved."""
     if fragment.kind is FragmentKind.IMPORT:
         wanted = imports.parse(fragment.text)
-        style = CodeStyle(wanted.module.partition(".")[0], width)  # the lines at anchors are a package's own imports
+        style = CodeStyle(wanted.module.partition(".")[0], width)  # imports at anchors are those of the package itself
         return source.with_import(wanted, style, fallback=anchor.line).text, []
     line = fitted(f"{anchor.indent}{fragment.text}", width)
     text = _above(source.text, anchor, [each.removeprefix(anchor.indent) for each in line.split("\n")])
     try:
         tree = Source.parse(text).tree
-    except SyntaxError:  # the caller finds it, too
+    except SyntaxError:  # the caller reports it
         return text, []
     found = (node for node in ast.walk(tree) if isinstance(node, ast.stmt) and node.lineno == anchor.line + 1)
-    # What the fragment is about is imported by another fragment, perhaps a moment later.
+    # Another fragment imports the name, possibly later.
     return text, [name for each in found for name in unknown_names(tree, each) if name != fragment.key]
 
 
@@ -105,7 +105,7 @@ def _above(text: str, anchor: anchors.Anchor, added: Sequence[str]) -> str:
 
 
 def is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagnostic | None]:
-    """Whether a text has what a fragment adds; a finding where the text cannot be parsed."""
+    """Whether a text already has a fragment. Returns a finding when the text cannot be parsed."""
     if PurePosixPath(path).suffix == ".py":
         try:
             source = Source.parse(text)
@@ -124,7 +124,7 @@ def is_present(text: str, fragment: Fragment, *, path: str) -> tuple[bool, Diagn
 
 
 def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
-    """The anchor is gone: what to paste, and where."""
+    """The finding for a missing anchor: what to paste, and where."""
     place = {
         FragmentKind.IMPORT: "among the imports",
         FragmentKind.STATEMENT: "where controllers are registered",

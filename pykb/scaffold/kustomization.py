@@ -1,7 +1,7 @@
-"""Additions to a kustomization: text in, text out, nothing twice, comments and order kept.
+"""Adds members to a kustomization: text in, text out, without duplicates, with comments and order kept.
 
-Places are found by the structure of the file, not by anchors: a list is added to below its last member. What is there
-already is judged by what it says, so that a member in another style, or with more in it, is found.
+Places are found by the structure of the file and not by anchors. New members go below the last member of a list.
+Members are compared by content, so that one in another style or with more fields is found.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ class Member:
 
     @property
     def lines(self) -> list[str]:
-        """The lines as they are written below the key."""
+        """The lines below the key."""
         return [*(f"# {line}" for line in self.comment), *_item(self.text)]
 
 
 def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Diagnostic | None]:
-    """The text with the members in it; unchanged, with a finding, where one cannot be put in."""
+    """Add the members. Returns the text unchanged, with a finding, when one cannot be added."""
     result = text
     for member in members:
         try:
             result = _with(result, member)
         except yaml.MarkedYAMLError as error:
-            if result != text:  # it could be read before
+            if result != text:  # the text could be parsed before
                 return text, _unfit(path, 0, members)
             message = f"`{path}` does not parse: {error.problem or 'no YAML'}"
             notes = ("lines must be added to this file, and nothing was written",)
@@ -56,7 +56,7 @@ def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Dia
 
 
 def _keeps(before: str, after: str) -> bool:
-    """Whether the file says what it said, and more at the ends of lists only: texts may end in unusual ways."""
+    """Whether the change only added members at the ends of lists. A check, since texts can end in unusual ways."""
     try:
         old, new = (yaml_text.load(text) or {} for text in (before, after))
     except yaml.YAMLError:
@@ -73,7 +73,7 @@ def _grew(old: object, new: object) -> bool:
 
 
 def pasted(members: Sequence[Member]) -> str:
-    """The members as a person would paste them, each list under its key."""
+    """The members as text to paste, each list under its key."""
     out: list[str] = []
     for key in dict.fromkeys(member.key for member in members):
         out += [f"{key}:", *(line for member in members if member.key == key for line in member.lines)]
@@ -81,7 +81,7 @@ def pasted(members: Sequence[Member]) -> str:
 
 
 class _FormError(Exception):
-    """A list that nothing can be added to."""
+    """A list that cannot be extended."""
 
     def __init__(self, line: int) -> None:
         super().__init__(line)
@@ -123,7 +123,7 @@ def _with(text: str, member: Member) -> str:
 def _with_replacement(
     text: str, node: yaml.SequenceNode, present: Sequence[Any], member: Member, wanted: Mapping[str, Any]
 ) -> str:
-    """Targets join those that are filled from the same source."""
+    """Add targets to an existing replacement with the same source."""
     alike = [
         (place, each)
         for place, each in zip(node.value, present, strict=True)
@@ -143,7 +143,7 @@ def _with_replacement(
 
 
 def _says(present: object, wanted: object) -> bool:
-    """Whether a member is there: a folder or a file by its path, whatever else is said of it."""
+    """Whether a member is present. Folders and files are compared only by path."""
     if isinstance(present, str) and isinstance(wanted, str):
         return present.rstrip("/") == wanted.rstrip("/")
     if isinstance(present, dict) and isinstance(wanted, dict) and "path" in wanted:
@@ -152,7 +152,7 @@ def _says(present: object, wanted: object) -> bool:
 
 
 def _covers(present: object, wanted: Mapping[str, Any]) -> bool:
-    """Whether a target of a replacement does what another one would."""
+    """Whether a target of a replacement includes another one."""
     if not isinstance(present, dict):
         return False
     fields = set(wanted["fieldPaths"]) <= set(present.get("fieldPaths") or ())
@@ -170,13 +170,13 @@ def _below(text: str, node: yaml.SequenceNode, lines: Sequence[str]) -> str:
         raise _FormError(node.start_mark.line)
     lines_before = text.splitlines()
     last = min(max(_last_lines(node.value[-1])), len(lines_before) - 1)
-    while not lines_before[last].strip():  # the mark at the end of a block of text is behind its blank lines
+    while not lines_before[last].strip():  # the end mark of a block scalar is after its blank lines
         last -= 1
     return _inserted(text, last + 1, lines, " " * node.start_mark.column)
 
 
 def _last_lines(node: yaml.Node) -> Iterator[int]:
-    """The lines on which the texts within a node end."""
+    """The last lines of the scalars in a node."""
     if isinstance(node, yaml.ScalarNode) or not node.value:
         mark = node.end_mark
         yield mark.line - 1 if mark.column == 0 and mark.line > node.start_mark.line else mark.line

@@ -12,7 +12,7 @@ from pykb.diagnostics.suggest import closest
 
 
 class License(StrEnum):
-    """What ``--license`` takes."""
+    """The values of ``--license``."""
 
     APACHE2 = "apache2"
     NONE = "none"
@@ -34,9 +34,9 @@ limitations under the License.
 
 
 def header(license_name: str, *, owner: str, file: Path | None, year: str, found: Diagnostics) -> str:
-    """The header for the options given; a file wins over the name of a licence.
+    """The header for these options. A file overrides the name of a licence.
 
-    The built-in header names no year, so that the same command gives the same files next year.
+    The built-in header does not have a year, so that the same command gives the same files next year.
     """
     if file is not None:
         return _from_file(file, year, found)
@@ -64,7 +64,7 @@ def _from_file(file: Path, year: str, found: Diagnostics) -> str:
 
 
 def _commented(text: str) -> str:
-    r"""The text as ``#`` lines; a block comment of Go or C loses its marks first.
+    r"""The text as ``#`` lines. The marks of a Go or C block comment are removed first.
 
     >>> print(_commented("/*\nCopyright X\n\nAll rights.\n*/\n"))
     # Copyright X

@@ -1,4 +1,7 @@
-"""Where this pykb is and comes from. Its templates are inside an installed package, and beside that of a checkout."""
+"""Where this pykb is installed and where it comes from.
+
+Templates are inside an installed package, or beside the package in a checkout.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ import pykb
 from pykb.diagnostics import InternalError
 
 NAME = "pykubebuilder"
-"""The distribution."""
+"""The name of the distribution."""
 
 WHEEL = f".pykb/wheels/{NAME}-{pykb.__version__}-py3-none-any.whl"
-"""Where a project has the wheel of this pykb, if no index has it."""
+"""The folder of a project for the wheel of a pykb that is not on an index."""
 
 PACKAGE = Path(pykb.__file__).resolve().parent
 
@@ -35,15 +38,15 @@ def checkout() -> Path | None:
 
 
 def is_from_index() -> bool:
-    """Whether this pykb was installed from a package index, so that its version says everything.
+    """Whether this pykb was installed from a package index, so that its version identifies it.
 
-    PEP 610: an installation from a folder, an archive or a repository has ``direct_url.json``. It is looked for by
-    path, since every command asks and ``importlib.metadata`` takes longer to import than that.
+    PEP 610: an installation from a folder, an archive or a repository has ``direct_url.json``. This looks
+    for its path, since every command calls it and ``importlib.metadata`` is slow to import.
     """
     described = list(PACKAGE.parent.glob(f"{NAME}-*.dist-info"))
     return bool(described) and checkout() is None and not any((info / "direct_url.json").exists() for info in described)
 
 
 def is_bytecode(path: Path) -> bool:
-    """Whether Python made this file of another. Installers compile templates, too, and name their own paths in it."""
+    """Whether a file is bytecode. Installers also compile templates, and the bytecode contains their paths."""
     return path.parent.name == "__pycache__" or path.suffix in {".pyc", ".pyo"}

@@ -1,4 +1,4 @@
-"""Every name on a command line is checked here, before anything happens: what is wrong, and what to type instead."""
+"""Checks names from the command line. Findings say what is wrong and what to type instead."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pykb.meta import names
 from pykb.meta.plural import pluralize
 
 PROJECT_NAME_LENGTH = names.LABEL_LENGTH - len("-controller-manager-metrics-service")
-"""The longest prefix that leaves the longest name of a Service a DNS label."""
+"""The maximum length of a prefix with which the longest Service name is still a DNS label."""
 
 _LIBRARIES = frozenset(
     {
@@ -53,11 +53,11 @@ _SCAFFOLDED_IMPORTS: dict[str, str] = {
     ),
     **dict.fromkeys(("Defaulter", "Validator", "Warnings", "WebhookBuilder"), "pykb.runtime"),
 }
-"""What the scaffolded modules import next to the kind."""
+"""Names that the scaffolded modules import beside the kind."""
 
 
 def check_domain(domain: str, found: Diagnostics) -> None:
-    """The domain of a project."""
+    """Check the domain of a project."""
     if not domain:
         found.add(FLAG_REQUIRED.at(None, "`--domain` is missing", help=("`--domain example.com`",)))
     elif not names.is_subdomain(domain):
@@ -67,7 +67,7 @@ def check_domain(domain: str, found: Diagnostics) -> None:
 
 
 def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -> None:
-    """The name of a project, and the name of its package that follows from it."""
+    """Check the name of a project, and the package name made from it."""
     source = f"the name of this directory, `{name}`," if from_directory else f"`--project-name {name}`"
     if not names.is_rfc_1035_label(name):
         near = names.as_label(name)[:PROJECT_NAME_LENGTH].rstrip("-") or "my-operator"
@@ -94,7 +94,7 @@ def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -
 
 
 def module_hidden(package: str) -> str:
-    """Which module a package at the top of a project would hide; empty where it hides none."""
+    """The module that a top-level package of a project would hide; empty for none."""
     if names.is_standard_module(package):
         return "which is a module of Python"
     return "which is a library that an operator uses" if package in _LIBRARIES else ""
@@ -111,7 +111,7 @@ def _package_taken(package: str) -> str:
 
 
 def check_owner(owner: str, found: Diagnostics) -> None:
-    """The holder of the copyright: one line."""
+    """Check the owner of the copyright, which must be one line."""
     if not owner.isprintable():
         shown = " ".join(owner.split())
         message = "`--owner` has a line break or another control character"
@@ -119,7 +119,7 @@ def check_owner(owner: str, found: Diagnostics) -> None:
 
 
 def check_group(group: str, domain: str, found: Diagnostics) -> None:
-    """The group of a resource of the project, and the API group that it makes."""
+    """Check the group of the project's resource, and its API group."""
     if group and not names.is_subdomain(group):
         near = names.as_subdomain(group) or "infra"
         message = f"`--group {group}` is no DNS name: lower case letters, digits, hyphens and dots only"
@@ -145,7 +145,7 @@ def check_group(group: str, domain: str, found: Diagnostics) -> None:
 
 
 def check_version(version: str, found: Diagnostics) -> None:
-    """The API version."""
+    """Check the API version."""
     if not version:
         found.add(FLAG_REQUIRED.at(None, "`--version` is missing", help=("`--version v1`",)))
     elif not names.is_version(version):
@@ -155,7 +155,7 @@ def check_version(version: str, found: Diagnostics) -> None:
 
 
 def check_kind(kind: str, found: Diagnostics) -> None:
-    """The kind, which becomes a class."""
+    """Check the kind, which becomes a class."""
     if not kind:
         found.add(FLAG_REQUIRED.at(None, "`--kind` is missing", help=("`--kind Machine`",)))
     elif not names.is_kind(kind):
@@ -170,7 +170,7 @@ def check_kind(kind: str, found: Diagnostics) -> None:
 
 
 def check_own_kind(kind: str, found: Diagnostics) -> None:
-    """A kind whose class the project defines: it must not hide what the scaffolded modules import."""
+    """Check a kind that the project defines. Its class must not hide imports of the scaffolded modules."""
     module = _SCAFFOLDED_IMPORTS.get(kind)
     if module:
         message = f"`--kind {kind}` is the name of a class of `{module}` that the scaffolded code imports"
@@ -178,7 +178,7 @@ def check_own_kind(kind: str, found: Diagnostics) -> None:
 
 
 def check_plural(plural: str, kind: str, found: Diagnostics) -> None:
-    """The plural, given or made from the kind."""
+    """Check the plural, given or made from the kind."""
     if plural and not names.is_rfc_1035_label(plural):
         near = names.as_label(plural) or (pluralize(kind) if names.is_kind(kind) else "machines")
         message = f"`--plural {plural}` is no DNS label: lower case letters, digits and hyphens, a letter first"
@@ -191,7 +191,7 @@ def check_plural(plural: str, kind: str, found: Diagnostics) -> None:
 
 
 def check_controller_name(name: str, found: Diagnostics) -> None:
-    """The name of a second controller."""
+    """Check the name of a second controller."""
     if name and not names.is_rfc_1035_label(name):
         near = names.as_label(name) or "machine-cleaner"
         message = f"`--controller-name {name}` is no DNS label: lower case letters, digits and hyphens, a letter first"
@@ -199,7 +199,7 @@ def check_controller_name(name: str, found: Diagnostics) -> None:
 
 
 def check_import_path(path: str, found: Diagnostics) -> None:
-    """The module of an external type."""
+    """Check the module of an external type."""
     if path and not all(names.is_module_name(part) for part in path.split(".")):
         near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
         message = f"`--external-api-path {path}` is no Python module"
@@ -207,7 +207,7 @@ def check_import_path(path: str, found: Diagnostics) -> None:
 
 
 def check_external_group(group: str, domain: str, found: Diagnostics) -> None:
-    """The API group of an external type, which has a dot like any other of a CRD."""
+    """Check the API group of an external type. As in every CRD, it must have a dot."""
     if "." in group or domain:
         check_group(group, domain, found)
         return
@@ -218,7 +218,7 @@ def check_external_group(group: str, domain: str, found: Diagnostics) -> None:
 
 
 def check_external_domain(domain: str, found: Diagnostics) -> None:
-    """The domain of an external type."""
+    """Check the domain of an external type."""
     if domain and not names.is_subdomain(domain):
         near = names.as_subdomain(domain) or "example.com"
         message = f"`--external-api-domain {domain}` is no DNS name"

@@ -1,4 +1,4 @@
-"""What a scaffolding command would write, gathered from plugins into a plan, and checked before it is made."""
+"""Collects what plugins want to write into a plan, and checks it before it is applied."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pykb.scaffold.insert import Fragment, insert, missing
 
 
 class OnExists(StrEnum):
-    """What to do where a file that would be made is there already, with other content."""
+    """What to do when a file to create already exists with other content."""
 
     REFUSE = "refuse"
     KEEP = "keep"
@@ -25,14 +25,14 @@ class OnExists(StrEnum):
 
 
 class PlanBuilder(Draft):
-    """Gathers what plugins want written."""
+    """Collects the changes that plugins want."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self._kept: set[str] = set()
 
     def create(self, path: str, content: bytes, *, on_exists: OnExists = OnExists.REFUSE, mode: int = 0o644) -> None:
-        """Make a file. The same content in place already is no change at all."""
+        """Create a file. An existing file with the same content is not a change."""
         snapshot = self.read(path)
         if snapshot is None:
             return
@@ -61,7 +61,7 @@ class PlanBuilder(Draft):
             )
 
     def insert(self, path: str, *fragments: Fragment, width: int = WIDTH) -> None:
-        """Insert above an anchor, the same for all fragments; those that are there already are left alone."""
+        """Insert fragments above their anchor, which must be the same for all. Skips those that are present."""
         snapshot = self.read(path)
         if snapshot is None:
             return
@@ -81,19 +81,19 @@ class PlanBuilder(Draft):
             self.update(path, after.encode())
 
     def edit(self, path: str, change: Callable[[str], str]) -> None:
-        """Apply a function to the text of a file that is there."""
+        """Apply a function to the text of an existing file."""
         before = self.text(path)
         if before is not None:
             self.update(path, change(before).encode())
 
     def build(self) -> Plan:
-        """The plan, PROJECT last, so it never claims too much."""
+        """The plan, with PROJECT last, so that it never lists files that do not exist yet."""
         changes = sorted(super().build().changes, key=lambda change: (change.path == FILE_NAME, change.path))
         return Plan(self.root, tuple(changes), tuple(sorted(self._kept)))
 
 
 def _as_on_disk(problem: Diagnostic, planned: str, on_disk: bytes) -> Diagnostic:
-    """A finding about a text to which the plan has added lines, at the line that its reader will find."""
+    """Move a finding in a planned text to the line number of the file on disk."""
     if problem.span is None or planned.encode() == on_disk:
         return problem
     line = planned.splitlines()[problem.span.line - 1]

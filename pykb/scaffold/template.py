@@ -1,4 +1,4 @@
-"""The one Jinja environment, and the files of ``templates/files``."""
+"""The Jinja environment of pykb, and the rendering of ``templates/files``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pykb.scaffold.locate import templates
 
 @cache
 def environment() -> Environment:
-    """Undefined names are errors; the last newline is kept; no bytecode is written beside the templates."""
+    """The environment. Undefined names are errors, the last newline is kept, and no bytecode is written."""
     return Environment(
         loader=FileSystemLoader(templates() / "files", encoding="utf-8"),
         undefined=StrictUndefined,
@@ -25,5 +25,5 @@ def environment() -> Environment:
 
 
 def render(name: str, context: Mapping[str, Any]) -> str:
-    """One file of ``templates/files``; ``name`` ends in ``.j2``."""
+    """Render a file of ``templates/files``. Its ``name`` ends in ``.j2``."""
     return environment().get_template(name).render(context)

@@ -1,4 +1,4 @@
-"""Project templates: a cookiecutter tree, rendered in memory. Nothing of it is run."""
+"""Renders a project template, a cookiecutter tree, in memory. Does not run any of its hooks."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class RenderedFile:
 
 
 def render(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> dict[str, RenderedFile]:
-    """Render a template folder; the files by their path in the project. Empty with a finding when it cannot be done.
+    """Render a template folder. Returns files by path in the project; empty, with a finding, when it fails.
 
-    A path is what the template says: whoever writes the files judges whether it stays in the project.
+    Paths are as in the template. The code that writes the files checks that they stay in the project.
 
     Args:
         source: The folder with ``cookiecutter.json``.
-        variables: What pykb knows; other variables of the template take their defaults.
-        found: Takes what is wrong with the template.
+        variables: The variables that pykb sets. Other variables of the template have their defaults.
+        found: Gets what is wrong with the template.
     """
     declared = _declared(source, found)
     _check_links(source, found)
@@ -73,7 +73,7 @@ def render(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> di
 
 
 def _default(key: str, default: Any, context: Mapping[str, Any], sandbox: SandboxedEnvironment) -> Any:
-    """The value of a variable that pykb does not know, as cookiecutter has it without asking."""
+    """The default of a variable that pykb does not set, as in cookiecutter without prompts."""
     is_private = key.startswith("_")
     value = default[0] if isinstance(default, list) and default and not is_private else default
     if not isinstance(value, str) or (is_private and not key.startswith("__")):
@@ -84,12 +84,12 @@ def _default(key: str, default: Any, context: Mapping[str, Any], sandbox: Sandbo
 def _file(
     path: Path, name: PurePosixPath, context: Mapping[str, Any], sandbox: SandboxedEnvironment
 ) -> dict[str, RenderedFile]:
-    """A file by its rendered name; none where a part of the name renders to nothing."""
+    """A file by its rendered path; empty when a part of the path renders to nothing."""
     from cookiecutter.generate import is_copy_only_path
 
     whole = {"cookiecutter": context}
     copied = [place for place in (name, *name.parents[:-1]) if is_copy_only_path(str(place), whole)]
-    rendered = copied[-1] if copied else name  # below a folder that is copied names are what they are
+    rendered = copied[-1] if copied else name  # names in a folder that is only copied are not rendered
     parts = [sandbox.from_string(part).render(whole) for part in rendered.parts]
     if not all(parts):
         return {}
@@ -103,7 +103,7 @@ def _file(
 
 
 def _text(content: bytes) -> str | None:
-    """The text of a file; ``None`` for anything else, which is copied as it is."""
+    """The text of a file; ``None`` for binary content, which is copied unchanged."""
     try:
         return None if b"\0" in content else content.decode("utf-8")
     except UnicodeDecodeError:
@@ -111,13 +111,13 @@ def _text(content: bytes) -> str | None:
 
 
 def built_in() -> Path:
-    """The template of a project that comes with pykb."""
+    """The project template of pykb."""
     return templates() / "project"
 
 
 @contextmanager
 def opened(source: str | None, found: Diagnostics) -> Iterator[Path | None]:
-    """The folder of a template: pykb's own, a folder of the user's, or a git repository cloned for the moment."""
+    """The folder of a template: pykb's own, the user's, or a temporary clone of a git repository."""
     if source is None:
         yield built_in()
         return
@@ -144,7 +144,7 @@ def _looks_like_git(source: str) -> bool:
 
 
 def _check_links(source: Path, found: Diagnostics) -> None:
-    """A link that leads out of the template would carry files of this machine into the project."""
+    """Refuse links out of the template. They would copy files of this machine into the project."""
     root = source.resolve()
     for path in sorted(source.rglob("*")):
         if path.is_symlink() and not path.resolve().is_relative_to(root):
@@ -159,7 +159,7 @@ def _clone(source: str, target: Path, found: Diagnostics) -> bool:
         helps = ("give a folder instead: `--template DIR`",)
         found.add(TEMPLATE_MISSING.at(None, f"`--template {source}` needs git, which is not installed", help=helps))
         return False
-    # `--` ends the options, so that an address can never be one; `ext::` transports, which run programs, are refused.
+    # After `--`, a URL cannot be read as an option. Transports with `ext::` run programs and are refused.
     done = run(
         ("git", "clone", "--quiet", "--depth=1", "--", source, target),
         env={"GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"},
@@ -178,7 +178,7 @@ def _clone(source: str, target: Path, found: Diagnostics) -> bool:
 
 
 def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
-    """The variables that a template has, with their defaults."""
+    """The variables of a template with their defaults."""
     path = source / "cookiecutter.json"
     message, line, column = "`cookiecutter.json` is no JSON", 1, 1
     try:

@@ -1,4 +1,4 @@
-"""``kustomize.common.pykb.dev/v1``: the folder ``config`` as kubebuilder lays it out."""
+"""``kustomize.common.pykb.dev/v1``: the folder ``config`` in kubebuilder's layout."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class KustomizeV1:
     summary = "the kustomize manifests in config/"
 
     def init(self, request: InitRequest, plan: PlanBuilder) -> None:
-        """The folder ``config``."""
+        """Add the folder ``config``."""
         init.scaffold(request, plan)
 
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
-        """The CRD's place in the kustomization, roles for people, a sample."""
+        """Add the CRD to the kustomization, roles for users, and a sample."""
         api.scaffold(request, plan)
 
     def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
-        """Service, certificates, network policy, and their places in the kustomizations."""
+        """Add Service, certificates and network policy, also to the kustomizations."""
         webhook.scaffold(request, plan)

@@ -1,4 +1,4 @@
-"""Manifests of an API: its CRD in the kustomization, roles for people, a sample."""
+"""Manifests of an API: its CRD in the kustomization, roles for users, a sample."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROLES = Fragment("rbackustomizeresource", "", FragmentKind.LIST_ITEM)
 
 
 def scaffold(request: ApiRequest, plan: PlanBuilder) -> None:
-    """Only a resource has manifests of its own; a controller's permissions are generated from its markers."""
+    """Add the manifests of a resource. A controller has none: its permissions are generated from markers."""
     if not request.make_resource:
         return
     resource, files = request.resource, Files(request, plan)
@@ -24,7 +24,7 @@ def scaffold(request: ApiRequest, plan: PlanBuilder) -> None:
     copied = request.source and version_source.sample(request, plan, request.source)
     files.create(f"config/samples/{request.sample}", copied or files.text("config/samples/sample.yaml.j2"))
     plan.insert(samples, _item(SAMPLES, request.sample))
-    # Roles are for a kind, not for a version: the first version makes them.
+    # Roles are per kind and not per version. The first version creates them.
     prefix = request.group_prefix.replace("-", "_")
     names = {role: f"{prefix}{resource.singular}_{role}_role.yaml" for role in ("admin", "editor", "viewer")}
     for role, name in names.items():

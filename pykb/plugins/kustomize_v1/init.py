@@ -9,7 +9,7 @@ FOLDER = "config/"
 
 
 def scaffold(request: InitRequest, plan: PlanBuilder) -> None:
-    """Take what the template has below ``config``."""
+    """Add the template's files below ``config``."""
     for path, file in request.files.items():
         if path.startswith(FOLDER):
             plan.create(path, file.content, mode=file.mode)

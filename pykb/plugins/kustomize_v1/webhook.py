@@ -1,4 +1,4 @@
-"""Manifests of webhooks: Service, certificates, network policy, and their places in the kustomizations."""
+"""Manifests of webhooks: Service, certificates, network policy, and their entries in the kustomizations."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ _INJECT = (".metadata.annotations.[cert-manager.io/inject-ca-from]",)
 
 
 def scaffold(request: WebhookRequest, plan: PlanBuilder) -> None:
-    """The files that all webhooks share are made by the first of them; then only lists grow."""
+    """Add the manifests. The first webhook creates the shared files; later ones only extend lists."""
     files = Files(request, plan)
     for path in _FILES:
         files.once(path, f"{path}.j2")
     if request.made.defaulting or request.made.validation:
         _extend(plan, "config/webhook/kustomization.yaml", Member("resources", "manifests.yaml"))
     _extend(plan, DEFAULT, *_RESOURCES, _PATCH, *_replacements(request))
-    if plan.current(POLICIES) is not None:  # who does not want the policies has deleted them
+    if plan.current(POLICIES) is not None:  # users who do not want the policies delete them
         policy = "config/network-policy/allow-webhook-traffic.yaml"
         files.once(policy, f"{policy}.j2")
         _extend(plan, POLICIES, Member("resources", "allow-webhook-traffic.yaml"))
 
 
 def _replacements(request: WebhookRequest) -> list[Member]:
-    """Names that are known only when kustomize has put the prefix and the namespace to them."""
+    """Replacements for names that get a prefix and a namespace from kustomize."""
     targets = ["kind: MutatingWebhookConfiguration", "kind: ValidatingWebhookConfiguration"]
     if request.made.conversion:
         targets.append(f"kind: CustomResourceDefinition\nname: {request.resource.plural}.{request.resource.api_group}")

@@ -15,13 +15,13 @@ class PythonV1:
     summary = "the operator's code"
 
     def init(self, request: InitRequest, plan: PlanBuilder) -> None:
-        """Everything of the template but ``config``."""
+        """Add all files of the template except ``config``."""
         init.scaffold(request, plan)
 
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
-        """Types, controller, test, and their places in the package."""
+        """Add types, controller and test, and register them in the package."""
         api.scaffold(request, plan)
 
     def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
-        """Webhooks, converters, tests, and their places in the package."""
+        """Add webhooks, converters and tests, and register them in the package."""
         webhook.scaffold(request, plan)

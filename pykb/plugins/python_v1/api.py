@@ -1,4 +1,4 @@
-"""The code of an API: types, controller, test, and their places in the package."""
+"""The code of an API: types, controller, test, and their registration in the package."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pykb.scaffold.plan import PlanBuilder
 
 
 def scaffold(request: ApiRequest, plan: PlanBuilder) -> None:
-    """Put an API's code into the plan."""
+    """Add an API's code to the plan."""
     if request.make_resource:
         _types(request, plan)
     if request.controller:
@@ -34,7 +34,7 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
         files.own(types, "api/version/types.py.j2")
     elif (copied := version_source.types(request, plan, request.source, files.style)) is not None:
         files.create(types, copied)
-    if was_stored:  # written again, it still is
+    if was_stored:  # a new file must keep the marker
         storage_version.move(plan, types, [], resource.kind)
     line = f"from {resource.path}.{resource.singular}_types import {resource.kind} as {resource.kind}"
     files.insert(f"{folder}/__init__.py", Fragment("kinds", line, FragmentKind.IMPORT))
@@ -58,7 +58,7 @@ def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) 
         files.own(test, f"tests/controllers/test_{source}.py.j2", controller=controller)
     main = f"{package}/__main__.py"
     if controller.style == Style.HANDLERS:
-        # kopf's decorators register when the module is imported; `as` the same name says that this is the purpose.
+        # kopf's decorators register on import. The alias with the same name marks the import as intended.
         name = _unique(plan, main, controller.package, controller.file, controller)
         remark = "" if name == controller.file else "  # noqa: F401"
         line = f"from {controller.package} import {controller.file} as {name}{remark}"
@@ -73,7 +73,7 @@ def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) 
 
 
 def _unique(plan: PlanBuilder, path: str, module: str, name: str, controller: Controller) -> str:
-    """The name to import as: another group's kind of the same name must not be hidden."""
+    """The name to import as. It must not hide the same kind of another group."""
     try:
         aliases = [*Source.parse((plan.current(path) or b"").decode("utf-8", "replace")).aliases()]
     except SyntaxError:  # the insertion reports it
@@ -84,4 +84,4 @@ def _unique(plan: PlanBuilder, path: str, module: str, name: str, controller: Co
     if name.islower():
         return f"{group}_{name}"
     stem = group.title().replace("_", "")
-    return f"{stem}{name}" if stem[0].isalpha() else f"{name}{stem}"  # a group may begin with a digit, a class may not
+    return f"{stem}{name}" if stem[0].isalpha() else f"{name}{stem}"  # a class name cannot begin with a digit

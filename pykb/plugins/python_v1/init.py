@@ -10,14 +10,14 @@ from pykb.python_source.layout import laid_out, line_length
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
 YOURS = frozenset({"README.md", "LICENSE", "AGENTS.md"})
-"""Files that a new repository often has before the project; they stay as they are."""
+"""Files that a new repository often already has. They are not changed."""
 
 IGNORES = frozenset({".gitignore", ".dockerignore"})
-"""Files of one rule a line: rules that are missing are added, none is taken away."""
+"""Files with one rule per line. Missing rules are added, and existing ones are kept."""
 
 
 def scaffold(request: InitRequest, plan: PlanBuilder) -> None:
-    """Take what the template has, but for ``config``."""
+    """Add the template's files except ``config``."""
     settings = request.files.get("pyproject.toml")
     width = line_length(settings.content if settings else None)
     for path, file in request.files.items():
@@ -33,15 +33,15 @@ def scaffold(request: InitRequest, plan: PlanBuilder) -> None:
 
 
 def _formatted(content: bytes, width: int) -> bytes:
-    """Python as the project's formatter writes it; a template of others may have something else there."""
+    """Format Python in the project's style. The file of a user's template may not be Python."""
     try:
         return laid_out(content.decode(), width).encode()
-    except (UnicodeDecodeError, SyntaxError, TokenError):  # the plan says so
+    except (UnicodeDecodeError, SyntaxError, TokenError):  # the plan reports it
         return content
 
 
 def _joined(present: bytes, wanted: bytes) -> bytes:
-    """The rules that are there, and behind them those that are missing."""
+    """The existing rules, followed by the missing ones."""
     known = {line.strip() for line in present.splitlines()}
     missing = [line for line in wanted.splitlines() if line.strip() and line.strip() not in known]
     if not any(not line.startswith(b"#") for line in missing):

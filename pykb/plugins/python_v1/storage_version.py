@@ -1,4 +1,4 @@
-"""The version in which objects are stored: as soon as a kind has two, one of them must say that it is the one."""
+"""Marks the storage version of a kind. With two or more versions, one must have the marker."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ MARKER = "+kubebuilder:storageversion"
 
 
 def mark(plan: PlanBuilder, files: Sequence[str], kind: str) -> None:
-    """Mark the oldest version of a kind, unless one is marked: what is stored stays as it is.
+    """Mark the oldest version of a kind, unless one is marked. Stored objects then stay as they are.
 
     Args:
-        plan: Takes the change.
+        plan: Gets the change.
         files: The modules of its versions, in the order of creation.
         kind: The name of the class.
     """
@@ -29,11 +29,11 @@ def mark(plan: PlanBuilder, files: Sequence[str], kind: str) -> None:
 
 
 def move(plan: PlanBuilder, hub: str, others: Sequence[str], kind: str) -> None:
-    """Make one version the one that is stored: conversion can then bring what was stored in another.
+    """Make a version the storage version. Conversion then handles objects stored in another one.
 
     Args:
-        plan: Takes the changes.
-        hub: The module of that version.
+        plan: Gets the changes.
+        hub: The module of the new storage version.
         others: The modules of the other versions.
         kind: The name of the class.
     """
@@ -50,7 +50,7 @@ def move(plan: PlanBuilder, hub: str, others: Sequence[str], kind: str) -> None:
 
 
 def is_marked(text: str, kind: str) -> bool:
-    """Whether a module says that its version of a kind is the stored one."""
+    """Whether a module marks its version of a kind as the storage version."""
     return bool(_marker_lines(text, kind))
 
 

@@ -1,4 +1,4 @@
-"""The code of webhooks: defaulter, validator, converters, their tests, and their places in the package."""
+"""The code of webhooks: defaulter, validator, converters, their tests, and their registration in the package."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from pykb.scaffold.plan import OnExists, PlanBuilder
 
 
 def scaffold(request: WebhookRequest, plan: PlanBuilder) -> None:
-    """Put the code of webhooks into the plan."""
+    """Add the code of webhooks to the plan."""
     files = Files(request, plan)
     if request.named:
         _conversion(request, files)
     _module(request, files)
     _register(request, files)
     if (request.made.defaulting or request.made.validation) and not request.resource.external:
-        # It is about all webhooks of the kind, so the first of them brings it.
+        # The test covers all webhooks of the kind, so the first one creates it.
         has_sample = plan.current(f"config/samples/{request.sample}") is not None
         template = "tests/webhooks/test_webhook.py.j2"
         files.own(_test(request, request.webhook_module), template, on_exists=OnExists.KEEP, has_sample=has_sample)
 
 
 def _test(request: WebhookRequest, module: str) -> str:
-    """The test of a module of the package, in a folder of the same name."""
+    """The path of the test for a module, in a folder of the same name."""
     folder, _, name = path_of(module.removeprefix(f"{request.project.package}.")).rpartition("/")
     return f"tests/{folder}/test_{name}.py"
 
@@ -39,7 +39,7 @@ def _function(request: WebhookRequest) -> str:
 
 
 def _module(request: WebhookRequest, files: Files) -> None:
-    """The module of webhooks: made where there is none, and what it lacks put into it."""
+    """Create the module of webhooks, or add missing webhooks to it."""
     plan, module = files.plan, path_of(request.webhook_module)
     path, folder = f"{module}.py", module.rpartition("/")[0]
     files.once(f"{request.project.package}/webhooks/__init__.py", "webhooks/__init__.py.j2")
@@ -67,7 +67,7 @@ def _module(request: WebhookRequest, files: Files) -> None:
 
 
 def _additions(request: WebhookRequest, files: Files, text: str) -> Iterator[Addition]:
-    """What the module has to have."""
+    """The webhooks that the module needs."""
     for wanted, name, path, names in (
         (request.made.defaulting, "Defaulter", request.all.defaulting_path, ("Defaulter",)),
         (request.made.validation, "Validator", request.all.validation_path, ("Validator", "Warnings")),
@@ -80,14 +80,14 @@ def _additions(request: WebhookRequest, files: Files, text: str) -> Iterator[Add
     converter = f"{request.resource.kind}Converter"
     has_one = converter in text
     for number, spoke in enumerate(request.spokes):
-        # Those behind the first are told apart by their versions.
+        # Converters after the first have the version in their names.
         name = converter if not number and not has_one else f"{spoke.version.title()}{converter}"
         imported = Import(spoke.module, (converter if name == converter else f"{converter} as {name}",))
         yield Addition(name, "with_converter", f"with_converter({name}())", (imported,))
 
 
 def _conversion(request: WebhookRequest, files: Files) -> None:
-    """A converter and its test for each spoke; the hub is the version in which objects are stored."""
+    """Add a converter and its test for each spoke. The hub becomes the storage version."""
     for spoke in (each for each in request.spokes if each.version in request.named):
         files.own(f"{path_of(spoke.module)}.py", "api/version/conversion.py.j2", spoke=spoke)
         files.own(_test(request, spoke.module), "tests/api/test_conversion.py.j2", spoke=spoke)
@@ -99,7 +99,7 @@ def _conversion(request: WebhookRequest, files: Files) -> None:
 
 
 def _register(request: WebhookRequest, files: Files) -> None:
-    """The manager sets the webhooks up."""
+    """Register the webhooks in the manager."""
     main, function = f"{request.project.package}/__main__.py", _function(request)
     name = _unique(request, files.plan.text(main) or "", function)
     line = Import(request.webhook_module, (function if name == function else f"{function} as {name}",)).text
@@ -108,7 +108,7 @@ def _register(request: WebhookRequest, files: Files) -> None:
 
 
 def _unique(request: WebhookRequest, text: str, function: str) -> str:
-    """The name to import as: the webhooks of another version or group must not be hidden."""
+    """The name to import as. It must not hide the webhooks of another version or group."""
     try:
         taken = {called: module for module, name, called in Source.parse(text).aliases() if name == function}
     except SyntaxError:  # the insertion reports it

@@ -1,7 +1,7 @@
-"""Additions to a module of webhooks: text in, text out; what the user wrote stays as it is.
+"""Adds webhooks to a module: text in, text out. The user's code is not changed.
 
-Places are found by the syntax tree: a class goes above the function that registers the webhooks, a call before the
-builder's ``complete()``, a name to the import of ``pykb.runtime``.
+Places are found in the syntax tree. A class goes above the function that registers the webhooks, a call before the
+builder's ``complete()``, and a name into the import of ``pykb.runtime``.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from pykb.python_source.source import CodeStyle, Source
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """One webhook that a module has to have.
+    """A webhook that a module needs.
 
     Attributes:
         name: Its class.
         method: The builder's method.
-        call: The whole call of it.
-        imports: What to import for it.
-        code: The class with the marker above it; empty where the class itself is imported.
+        call: The full call of the method.
+        imports: The names to import for it.
+        code: The class with its marker; empty when the class is imported.
     """
 
     name: str
@@ -40,15 +40,15 @@ class Addition:
 def extend(
     text: str, additions: Sequence[Addition], *, path: str, function: str, style: CodeStyle, setup: str = ""
 ) -> tuple[str, Diagnostic | None]:
-    """The text with all additions; unchanged, with a finding, where one cannot be made.
+    """Add all additions. Returns the text unchanged, with a finding, when one cannot be made.
 
     Args:
         text: The module.
-        additions: What it has to have; what it has already is left alone.
-        path: How to call it in findings.
+        additions: The webhooks that it needs. Existing ones are not changed.
+        path: Its path in findings.
         function: The name of the function that registers the webhooks.
-        style: How the project writes Python.
-        setup: That function without any webhook, and its imports, for a module that builds none.
+        style: The project's Python style.
+        setup: That function without any webhook, and its imports, for a module without a builder.
     """
     try:
         source = Source.parse(text)
@@ -77,7 +77,7 @@ def _is_there(source: Source, addition: Addition) -> bool:
 
 
 def _is_called(source: Source, addition: Addition) -> bool:
-    """Whether the builder is given the webhook; of converters there may be several, told apart by their classes."""
+    """Whether the builder already gets the webhook. Several converters are distinguished by class."""
     calls = [
         node
         for node in ast.walk(source.tree)
@@ -91,15 +91,15 @@ def _is_called(source: Source, addition: Addition) -> bool:
 
 
 def _complete(source: Source, function: str) -> ast.Call | None:
-    """The call of the builder's ``complete()`` in the function that registers."""
+    """The call of the builder's ``complete()`` in the registering function."""
     found = source.find_function(function)
     calls = [] if found is None else [node for node in ast.walk(found) if isinstance(node, ast.Call)]
     named = (call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr == "complete")
-    return next((call for call in named if not call.args), None)  # that of a controller takes its reconciler
+    return next((call for call in named if not call.args), None)  # the `complete()` of a controller has an argument
 
 
 def _with_class(source: Source, addition: Addition, function: str, style: CodeStyle) -> Source:
-    """The class above the function and the comments of that, and all that has to be imported."""
+    """Add the class above the function and its comments, and add the imports."""
     found = source.find_function(function)
     if addition.code and found is not None:
         at = min([source.start(found), *source.comments_above(found, blank=False)])
@@ -110,7 +110,7 @@ def _with_class(source: Source, addition: Addition, function: str, style: CodeSt
 
 
 def _with_call(source: Source, place: ast.Call, call: str, style: CodeStyle) -> Source:
-    """A statement of its own before ``builder.complete()``; in a chain, a link before the last."""
+    """Add a statement before ``builder.complete()``, or in a chain, a call before the last one."""
     func = place.func
     assert isinstance(func, ast.Attribute)  # noqa: S101 - by how it was found
     receiver, lines = func.value, source.lines
@@ -136,7 +136,7 @@ def _unfit(path: str, additions: Sequence[Addition], source: Source, function: s
     pasted += [addition.code.strip() for addition in absent if addition.code]
     pasted += [f"builder.{addition.call}" for addition in absent]
     if setup and not any(isinstance(node, ast.Name) and node.id == "WebhookBuilder" for node in ast.walk(source.tree)):
-        pasted = [setup.strip()]  # there is no builder to give the webhook to; the command does the rest
+        pasted = [setup.strip()]  # without a builder, paste the function; the command then adds the rest
     return WEBHOOK_MODULE.at(
         Span(path, found.lineno if found else 1, 1),
         f"`{path}` cannot take another webhook: {reason}",
