@@ -1,4 +1,4 @@
-"""An API server in memory, for unit tests: the real client, no processes, no network, milliseconds.
+"""An API server in memory, for unit tests: with the real client, without processes or network, in milliseconds.
 
 ::
 
@@ -7,9 +7,9 @@
         await FooReconciler(client).reconcile(Request("default", "x"))
         assert await client.get(Deployment, "default/x-deployment")
 
-It knows versions and conflicts, finalizers, generations, subresources, selectors, pages, server-side apply with owners,
-watches and dry runs as the real one does; there are no controllers, no webhooks, no access control and no CEL rules.
-For those, and for the last word on anything, there is ``pykb.envtest``.
+Like the real one, it supports versions and conflicts, finalizers, generations, subresources,
+selectors, pages, server-side apply with owners, watches and dry runs. It does not have controllers,
+webhooks, access control or CEL rules. For those, and to confirm any behavior, use ``pykb.envtest``.
 """
 
 from pykb.runtime.fake._client import fake_client

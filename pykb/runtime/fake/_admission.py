@@ -1,4 +1,4 @@
-"""What happens to an object on its way in: metadata, pruning, defaults, validation, versions."""
+"""Prepares an object for storage: metadata, pruning, defaults, validation, versions."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pykb.runtime.fake._resources import Resource
 from pykb.runtime.fake._schema import fill_defaults, find_mistakes
 from pykb.runtime.objects.structure import prune
 
-# What the server keeps and no client can set.
+# Metadata that the server manages and clients cannot set.
 _RANDOM = 5
-_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: no words
+_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # without vowels, so that no words appear
 _KEPT = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation", "selfLink")
 
 
 def now() -> str:
-    """The time, as metadata has it."""
+    """The present time, in the format of metadata."""
     return format_time(datetime.now(UTC))
 
 
 def read_body(resource: Resource, body: Any, *, namespace: str, name: str = "") -> dict[str, Any]:
-    """Check the identity of an object against the path it was sent to; gives it with its namespace."""
+    """Check the identity of an object against the path of the request. Return the object with its namespace."""
     if not isinstance(body, dict):
         raise bad_request("the object provided is unrecognized (must be of type Object)")
     api_version, kind = body.get("apiVersion"), body.get("kind")
@@ -45,7 +45,7 @@ def read_body(resource: Resource, body: Any, *, namespace: str, name: str = "") 
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         metadata["namespace"] = namespace
     else:
-        metadata.pop("namespace", None)  # the path says that it has none
+        metadata.pop("namespace", None)  # the path has no namespace
     if name and metadata.get("name", name) != name:
         raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
     if name:
@@ -54,10 +54,10 @@ def read_body(resource: Resource, body: Any, *, namespace: str, name: str = "") 
 
 
 def start_life(resource: Resource, obj: dict[str, Any]) -> None:
-    """The metadata of a new object, in place."""
+    """Set the metadata of a new object, in place."""
     metadata = obj["metadata"]
     if metadata.get("resourceVersion"):
-        # Not the client's mistake in the server's eyes: it says 500.
+        # The server does not treat this as the client's mistake: it returns 500.
         raise refuse(500, "InternalError", "resourceVersion should not be set on objects to be created")
     for field in _KEPT:
         metadata.pop(field, None)
@@ -74,13 +74,13 @@ def start_life(resource: Resource, obj: dict[str, Any]) -> None:
 
 
 def carry_over(resource: Resource, old: Mapping[str, Any], new: dict[str, Any], subresource: str) -> dict[str, Any]:
-    """An object as it will be: what the client may write from ``new``, the rest from ``old``."""
+    """Merge an update: the parts that the client may write come from ``new``, the rest from ``old``."""
     if subresource == "status":
         result = {**old, "metadata": {**old["metadata"]}}
         result.pop("status", None)
         if "status" in new:
             result["status"] = new["status"]
-        # The server's own bookkeeping goes through either way.
+        # The server's own metadata is kept either way.
         result["metadata"]["managedFields"] = new["metadata"].get("managedFields", old["metadata"].get("managedFields"))
         if result["metadata"]["managedFields"] is None:
             del result["metadata"]["managedFields"]
@@ -98,7 +98,7 @@ def carry_over(resource: Resource, old: Mapping[str, Any], new: dict[str, Any], 
 
 
 def count_generation(resource: Resource, old: Mapping[str, Any], new: dict[str, Any]) -> None:
-    """A new generation where what is wanted has changed."""
+    """Increment the generation if the desired state has changed."""
     if resource.counted and _wanted(resource, old) != _wanted(resource, new):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
@@ -132,7 +132,7 @@ def admit(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
 
 
 def _check_class(resource: Resource, obj: dict[str, Any]) -> None:
-    """Types as the class has them: the server could not even read another. What is missing, it says of each field."""
+    """Check the types of the class, since the server cannot read others. Missing fields are reported one by one."""
     import pydantic
 
     if resource.cls is None:
@@ -162,7 +162,7 @@ def _undecodable(resource: Resource) -> str:
 
 
 def refuse_new_finalizers(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> ApiError | None:
-    """An object that is being deleted takes no new finalizer."""
+    """Refuse new finalizers on an object that is being deleted."""
     before, after = (set(obj["metadata"].get("finalizers") or ()) for obj in (old, new))
     if not old["metadata"].get("deletionTimestamp") or after <= before:
         return None

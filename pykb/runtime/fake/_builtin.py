@@ -1,7 +1,7 @@
-"""What an API server makes of single built-in kinds: what it fills in, and what it does not let change.
+"""Rules of single built-in kinds: the values that the server sets, and the changes that it refuses.
 
-Only what a controller's author runs into; the defaults of built-in kinds (a pod's restart policy, a deployment's
-strategy) are not among it.
+Only rules that controllers meet are included. Defaults of built-in kinds (a pod's restart policy, a
+deployment's strategy) are not.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ _CONTENT = {"ConfigMap": ("data", "binaryData"), "Secret": ("data",)}
 
 
 def begin(resource: Resource, obj: dict[str, Any]) -> None:
-    """Give a new object the status that its kind starts with, in place."""
+    """Set the initial status of a new object, in place."""
     if not resource.custom and resource.gvk.kind in _STATUS:
         obj.setdefault("status", copy.deepcopy(dict(_STATUS[resource.gvk.kind])))
 
 
 def complete(resource: Resource, obj: dict[str, Any]) -> None:
-    """Bring an object to the form it is stored in, in place."""
+    """Convert an object to its stored form, in place."""
     metadata = obj["metadata"]
     if resource.custom:
         _drop_empty(metadata, resource.structure.child("metadata"))
@@ -80,7 +80,7 @@ def complete(resource: Resource, obj: dict[str, Any]) -> None:
 
 
 def mistakes(resource: Resource, obj: Mapping[str, Any]) -> Causes:
-    """What in an object breaks the rules of its kind."""
+    """Return how an object violates the rules of its kind."""
     return [
         cause(f"{part}[{key}]", "FieldValueInvalid", f'Invalid value: "{key}": {_KEY_RULE}')
         for part in (() if resource.custom else _CONTENT.get(resource.gvk.kind, ()))
@@ -90,7 +90,7 @@ def mistakes(resource: Resource, obj: Mapping[str, Any]) -> Causes:
 
 
 def forbidden_changes(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> Causes:
-    """What of a change is not allowed for the kind."""
+    """Return which parts of a change the kind does not allow."""
     if resource.custom:
         return []
     kind, was, wanted = resource.gvk.kind, old.get("spec") or {}, new.get("spec") or {}
@@ -119,7 +119,7 @@ def forbidden_changes(resource: Resource, old: Mapping[str, Any], new: Mapping[s
 
 
 def _drop_empty(value: Any, structure: Structure) -> None:
-    """Take empty maps and lists out: the server's types leave them out when they write an object."""
+    """Remove empty maps and lists, which the server's types omit when they write an object."""
     if isinstance(value, dict) and structure.shape in (Shape.STRUCT, Shape.MAP):
         for name, inner in list(value.items()):
             below = structure.child(name)
@@ -132,7 +132,8 @@ def _drop_empty(value: Any, structure: Structure) -> None:
 
 
 def _is_empty(value: Any, structure: Structure) -> bool:
-    # An empty struct means something (`emptyDir: {}`, a selector of everything); an empty map or list does not.
+    # An empty struct has a meaning (`emptyDir: {}`, a selector of everything). An empty map or list
+    # does not.
     return value == [] or (value == {} and structure.shape is Shape.MAP) or value is None
 
 

@@ -20,13 +20,14 @@ def fake_client(
     kinds: Iterable[type[Object]] = (),
     crds: Path | Iterable[Mapping[str, Any]] = (),
 ) -> Client:
-    """A client whose server is in memory and has these objects.
+    """Make a client of an API server in memory that has these objects.
 
     Args:
-        *objects: What is there from the start, with status; the namespaces they need are there too, and their kinds.
-        kinds: Classes to serve of which there is no object yet.
-        crds: CustomResourceDefinitions: manifests, or the directory of a project (``config/crd/bases``). With them
-            defaults are filled in and values judged as in a cluster.
+        *objects: The initial objects, with their status. Their namespaces and kinds are added, too.
+        kinds: Further classes to serve, without an initial object.
+        crds: CustomResourceDefinitions: manifests, or the directory of a project
+            (``config/crd/bases``). With them, defaults are set and values are validated as in a
+            cluster.
     """
     manifests = _read(crds) if isinstance(crds, Path) else crds
     server = FakeApiServer(kinds=kinds, crds=manifests)

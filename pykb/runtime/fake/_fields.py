@@ -1,4 +1,4 @@
-"""Sets of fields, as ``managedFields`` keeps them: paths of ``f:name``, ``k:{keys}``, ``v:value``.
+"""Sets of fields as in ``managedFields``: paths of ``f:name``, ``k:{keys}``, ``v:value``.
 
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 """
@@ -19,7 +19,7 @@ _EMPTY: Any = object()
 
 
 def item_key(item: Any, structure: Structure) -> str:
-    """The path element of an item of a list that is made of parts."""
+    """The path element of an item of a list with keys."""
     if structure.shape is Shape.LIST_SET or not isinstance(item, Mapping):
         return "v:" + orjson.dumps(item, option=orjson.OPT_SORT_KEYS).decode()
     element = structure.element
@@ -34,14 +34,14 @@ def item_key(item: Any, structure: Structure) -> str:
 
 
 def applied_fields(value: Any, structure: Structure) -> FieldSet:
-    """The fields that an applied configuration holds: what its manager will own."""
+    """The fields of an applied configuration, which its manager will own."""
     found: set[Path] = set()
     _collect(value, structure, (), found, containers=False)
     return frozenset(found)
 
 
 def all_fields(value: Any, structure: Structure) -> dict[Path, Any]:
-    """Every field of an object with its value; of a map or an item of a list, that it is there."""
+    """Every field of an object with its value. A map or an item of a list only counts as present."""
     found: dict[Path, Any] = {}
     _flatten(value, structure, (), found)
     return found
@@ -74,7 +74,7 @@ def _flatten(value: Any, structure: Structure, path: Path, found: dict[Path, Any
 
 
 def _parts(value: Any, structure: Structure) -> Iterable[tuple[str, Any, Structure, bool]]:
-    """The parts of a value: path element, value, structure, and whether it is an entry and no declared field."""
+    """The parts of a value: path element, value, structure, and whether it is an entry, not a declared field."""
     if isinstance(value, Mapping) and structure.shape in (Shape.STRUCT, Shape.MAP, Shape.UNKNOWN):
         declared = structure.fields if structure.shape is Shape.STRUCT else {}
         for name, inner in value.items():
@@ -87,7 +87,7 @@ def _parts(value: Any, structure: Structure) -> Iterable[tuple[str, Any, Structu
 
 
 def to_fields_v1(fields: FieldSet) -> dict[str, Any]:
-    """The form of the wire."""
+    """Convert to the wire form."""
     root: dict[str, Any] = {}
     members = set(fields)
     for path in sorted(fields):
@@ -108,7 +108,7 @@ def _sorted(node: dict[str, Any]) -> dict[str, Any]:
 
 
 def from_fields_v1(node: Mapping[str, Any], path: Path = ()) -> FieldSet:
-    """Read the form of the wire."""
+    """Read the wire form."""
     found: set[Path] = set()
     for name, inner in node.items():
         if name == ".":
@@ -123,7 +123,7 @@ def from_fields_v1(node: Mapping[str, Any], path: Path = ()) -> FieldSet:
 
 
 def display(path: Path) -> str:
-    """A path as people read it: ``.spec.containers[name="a"].image``."""
+    """Format a path for people: ``.spec.containers[name="a"].image``."""
     text = ""
     for step in path:
         kind, _, rest = step.partition(":")

@@ -32,7 +32,7 @@ class Listing:
     def select(
         self, resource: Resource, namespace: str, parameters: Parameters, *, version: int | None = None
     ) -> Iterator[dict[str, Any]]:
-        """The objects that the selectors select, as they are or as they were."""
+        """Return the objects that match the selectors, now or at an earlier version."""
         matches = _matcher(resource, parameters)
         storage, key = self._storage, resource.storage_key
         for obj in storage.all(key, namespace) if version is None else storage.all_at(key, namespace, version):
@@ -40,7 +40,7 @@ class Listing:
                 yield {**obj, "apiVersion": resource.gvk.api_version}
 
     def list(self, resource: Resource, namespace: str, parameters: Parameters) -> dict[str, Any]:
-        """A list, or a page of one."""
+        """Return a list or a page of one."""
         version, start = str(self._storage.version), None
         token = parameters.get("continue")
         wanted = _version(parameters)
@@ -50,7 +50,7 @@ class Listing:
             version, start = self._read_token(token)
         if wanted > self._storage.version:
             raise refuse(504, "Timeout", "Too large resource version")
-        # The pages of a list are of one moment: what came or went between them does not show.
+        # All pages of a list show the same moment. Changes between the pages are not visible.
         selected = self.select(resource, namespace, parameters, version=int(version) if token else None)
         found = [obj for obj in selected if start is None or _place(obj) >= start]
         metadata: dict[str, Any] = {"resourceVersion": version}
@@ -65,7 +65,7 @@ class Listing:
         return {"kind": kind, "apiVersion": resource.gvk.api_version, "metadata": metadata, "items": found}
 
     async def watch(self, resource: Resource, namespace: str, parameters: Parameters) -> AsyncGenerator[bytes]:
-        """The lines of a watch."""
+        """Yield the lines of a watch."""
         matches = _matcher(resource, parameters)
         since = str(_version(parameters))
         if since == "0":
@@ -135,7 +135,7 @@ def _unknown_field(resource: Resource, path: str) -> str:
 
 
 def _event(change: Change, resource: Resource, namespace: str, matches: Matches) -> bytes | None:
-    """The line for a change; an object that begins or ceases to be selected is added or deleted."""
+    """The line for a change. An object that starts or stops matching is reported as added or deleted."""
     before = orjson.loads(change.before) if change.before else None
     after = orjson.loads(change.after) if change.after else None
     either = after or before or {}

@@ -11,7 +11,7 @@ from pykb.runtime.objects.structure import Shape, Structure
 
 
 def merge_applied(live: Any, applied: Any, structure: Structure) -> Any:
-    """What is live with what is applied laid over it, part by part."""
+    """Merge an applied configuration into the live object, part by part."""
     if isinstance(live, Mapping) and isinstance(applied, Mapping) and structure.shape in _GRANULAR:
         merged = dict(live)
         for name, value in applied.items():
@@ -28,7 +28,7 @@ def merge_applied(live: Any, applied: Any, structure: Structure) -> Any:
 
 
 def _merged_order(live: Sequence[str], applied: Sequence[str]) -> list[str]:
-    """The keys of a merged list: those of both come as applied, those of one side stay between their neighbours."""
+    """The keys of a merged list. Common keys have the applied order, others stay between their neighbors."""
     left, right = list(live), list(dict.fromkeys(applied))
     wanted, shared = set(right), [key for key in right if key in live]
     result: list[str] = []
@@ -37,7 +37,7 @@ def _merged_order(live: Sequence[str], applied: Sequence[str]) -> list[str]:
             result.append(left.pop(0))
             continue
         if left and (left[0] in result or (right and left[0] != right[0] and shared and left[0] != shared[0])):
-            left.pop(0)  # where it comes is for the applied list to say
+            left.pop(0)  # the applied list determines its position
             continue
         key = right.pop(0)
         result.append(key)
@@ -52,7 +52,7 @@ _GRANULAR = (Shape.STRUCT, Shape.MAP, Shape.UNKNOWN)
 
 
 def remove_fields(value: Any, structure: Structure, dropped: FieldSet, kept: FieldSet, path: Path = ()) -> Any:
-    """Take fields out of an object, unless they, or something below them, is kept."""
+    """Remove fields from an object, unless they or fields below them are kept."""
     if isinstance(value, Mapping) and structure.shape in _GRANULAR:
         result = {}
         for name, inner in value.items():
@@ -76,13 +76,13 @@ def _goes(here: Path, rest: Any, before: Any, dropped: FieldSet, kept: FieldSet,
     below_kept = any(path[: len(here)] == here for path in kept)
     if here in dropped:
         return not below_kept
-    # A map or list of which everything was taken goes too, unless someone wants it empty.
+    # A map or list without remaining parts is removed too, unless a manager owns it as empty.
     emptied = rest in ({}, []) and before not in ({}, [])
     return emptied and not below_kept and not item
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """RFC 7386."""
+    """Apply a merge patch (RFC 7386)."""
     if not isinstance(patch, Mapping):
         return copy.deepcopy(patch)
     result = dict(target) if isinstance(target, Mapping) else {}
@@ -95,7 +95,7 @@ def merge_patch(target: Any, patch: Any) -> Any:
 
 
 class PatchRefused(ValueError):  # noqa: N818
-    """A JSON patch whose test fails, or whose path does not exist."""
+    """A test of a JSON patch failed, or a path does not exist."""
 
 
 def json_patch(target: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
@@ -164,7 +164,7 @@ def _replace(document: Any, path: Sequence[str], value: Any) -> Any:
         _resolve(parent, path[-1:])
         parent[int(path[-1])] = value
         return document
-    # RFC 6902 wants the entry to be there; the API server does not.
+    # RFC 6902 requires the entry to exist. The API server does not.
     return _add(document, path, value)
 
 

@@ -1,4 +1,4 @@
-"""What an API server demands of an object's metadata, in its words.
+"""Validates an object's metadata, with the API server's messages.
 
 Source: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ and the pages on labels, annotations,
 finalizers and owners next to it.
@@ -37,7 +37,7 @@ _STANDARD_FINALIZERS = ("orphan", "foregroundDeletion", "kubernetes")
 
 
 def metadata_mistakes(resource: Resource, metadata: Mapping[str, Any]) -> Causes:
-    """What in the metadata of an object breaks a rule."""
+    """Return how the metadata of an object violates the rules."""
     return [
         *_generate_name(resource, metadata.get("generateName")),
         *_name(resource, metadata.get("name", "")),
@@ -59,7 +59,7 @@ def _name(resource: Resource, name: str) -> Causes:
 
 
 def _generate_name(resource: Resource, prefix: str | None) -> Causes:
-    # What comes behind it makes a sign at its end right.
+    # The generated suffix follows, so it may end in a hyphen or a dot.
     return _subdomain(resource, prefix, "metadata.generateName", shown=prefix.rstrip("-.") or "-") if prefix else []
 
 

@@ -1,4 +1,4 @@
-"""Who owns which field of an object, after an update and after an apply.
+"""Tracks the owners of fields, after an update and after an apply.
 
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/ (KEP-555)
 """
@@ -26,7 +26,7 @@ from pykb.runtime.objects.structure import Structure
 Owner = tuple[str, str, str, str]
 """Manager, operation, apiVersion, subresource."""
 
-# Nobody owns what the server itself keeps.
+# Fields that the server manages have no owner.
 _KEPT_METADATA = (
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -52,7 +52,7 @@ class FieldConflict:
 
 @dataclass(frozen=True)
 class Applied:
-    """What applying comes to: the object, or the conflicts that stand against it."""
+    """The result of an apply: the object, or the conflicts."""
 
     obj: dict[str, Any]
     conflicts: list[FieldConflict] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Applied:
 def record_update(
     old: Mapping[str, Any] | None, new: dict[str, Any], owner: Owner, structure: Structure, now: str
 ) -> None:
-    """Set the owners of ``new``, which has those from before, after ``owner`` has changed ``old`` into it."""
+    """Set the owners of ``new`` after ``owner`` has changed ``old`` to it. ``new`` starts with the previous owners."""
     owners = _owners(new)
     before = _own_fields(old or {}, structure)
     after = _own_fields(new, structure)
@@ -75,7 +75,7 @@ def record_update(
 
 
 def settle(old: Mapping[str, Any], new: dict[str, Any], *, subresource: bool) -> None:
-    """Let the owners be those that a writer gives, or those from before; one empty entry forgets them all.
+    """Use the owners that a writer sends, or else the previous ones. A single empty entry removes all owners.
 
     Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields
     """
@@ -93,7 +93,7 @@ def apply(
     *,
     force: bool,
 ) -> Applied:
-    """Lay an applied configuration over what is live."""
+    """Apply a configuration to the live object."""
     owners = _owners(live)
     wanted = frozenset(path for path in applied_fields(config, structure) if not _is_servers(path))
     base = dict(live or {})
@@ -125,7 +125,7 @@ def apply(
 
 
 def conflict_error(conflicts: list[FieldConflict]) -> ApiError:
-    """The refusal of an apply, in the server's words."""
+    """Make the error for conflicts of an apply, with the server's message."""
     causes: list[dict[str, str]] = []
     paths: dict[str, list[str]] = {}
     for conflict in conflicts:

@@ -1,4 +1,4 @@
-"""Objects of which only the metadata was asked for.
+"""Answers requests for metadata only.
 
 Source: https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-metadata-only
 """
@@ -22,7 +22,7 @@ def wants_metadata(call: Call) -> bool:
 
 
 def metadata_of(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An object, or a list of objects, without all but the metadata."""
+    """Reduce an object, or a list of objects, to its metadata."""
     if "items" not in answer:
         return {"kind": _KIND, "apiVersion": _VERSION, "metadata": answer["metadata"]}
     items = [metadata_of(item) for item in answer["items"]]
@@ -30,7 +30,7 @@ def metadata_of(answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def metadata_lines(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The lines of a watch, each with the metadata of its object only; errors as they are."""
+    """Reduce the objects in the lines of a watch to their metadata. Errors are unchanged."""
     async for line in lines:
         event = orjson.loads(line)
         if event["type"] != "ERROR":

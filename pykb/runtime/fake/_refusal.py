@@ -1,4 +1,4 @@
-"""The errors of an API server, in its words."""
+"""The errors of an API server, with its messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pykb.runtime.errors import ApiError, error_from_status
 
 
 def status_body(code: int, reason: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A ``Status`` of a failure."""
+    """Make the ``Status`` of a failure."""
     return {
         "kind": "Status",
         "apiVersion": "v1",
@@ -22,31 +22,31 @@ def status_body(code: int, reason: str, message: str, details: dict[str, Any] | 
 
 
 def refuse(code: int, reason: str, message: str, details: dict[str, Any] | None = None) -> ApiError:
-    """The exception of a failure."""
+    """Make the exception for a failure."""
     return error_from_status(code, status_body(code, reason, message, details))
 
 
 def not_found(resource: str, group: str, name: str) -> ApiError:
-    """There is no such object."""
+    """The object does not exist."""
     full = f"{resource}.{group}" if group else resource
     details = {"name": name, "group": group, "kind": resource}
     return refuse(404, "NotFound", f'{full} "{name}" not found', details)
 
 
 def no_resource() -> ApiError:
-    """There is no such resource."""
+    """The resource does not exist."""
     return refuse(404, "NotFound", "the server could not find the requested resource")
 
 
 def already_exists(resource: str, group: str, name: str) -> ApiError:
-    """An object of this name is there."""
+    """An object of this name exists already."""
     full = f"{resource}.{group}" if group else resource
     details = {"name": name, "group": group, "kind": resource}
     return refuse(409, "AlreadyExists", f'{full} "{name}" already exists', details)
 
 
 def conflict(resource: str, group: str, name: str, why: str) -> ApiError:
-    """The object is not what the request took it for."""
+    """The object is not in the state that the request expects."""
     full = f"{resource}.{group}" if group else resource
     details = {"name": name, "group": group, "kind": resource}
     return refuse(409, "Conflict", f'Operation cannot be fulfilled on {full} "{name}": {why}', details)
@@ -56,7 +56,7 @@ CHANGED = "the object has been modified; please apply your changes to the latest
 
 
 def invalid(kind: str, group: str, name: str, causes: list[dict[str, str]]) -> ApiError:
-    """The object breaks its schema or a rule."""
+    """The object violates its schema or a rule."""
     full = f"{kind}.{group}" if group else kind
     texts = [f"{cause['field']}: {cause['message']}" for cause in causes]
     joined = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
@@ -65,7 +65,7 @@ def invalid(kind: str, group: str, name: str, causes: list[dict[str, str]]) -> A
 
 
 def cause(field: str, reason: str, message: str) -> dict[str, str]:
-    """One reason of :func:`invalid`."""
+    """One cause of :func:`invalid`."""
     return {"reason": reason, "message": message, "field": field}
 
 

@@ -1,4 +1,4 @@
-"""What the in-memory API server serves: built-in kinds, classes of the user, and CRDs, also those created meanwhile."""
+"""The resources of the in-memory API server: built-in kinds, classes of the user and CRDs, including later ones."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 _VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 
-# Built-in kinds whose generation counts changes of what is wanted.
+# Built-in kinds whose generation counts changes of the desired state.
 _COUNTED_GROUPS = ("apps", "networking.k8s.io", "policy", "apiextensions.k8s.io", "flowcontrol.apiserver.k8s.io")
 _COUNTED_KINDS = ("Pod", "Job", "CronJob", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _NEVER_COUNTED = ("ControllerRevision", "IngressClass")
-# Built-in kinds that are replaced only with the version they were read with.
+# Built-in kinds whose update requires the resource version that was read.
 _CONDITIONAL = ("Lease", "CustomResourceDefinition", "FlowSchema", "PriorityLevelConfiguration", "VolumeAttachment")
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/#list-of-supported-fields
 _SELECTABLE: Mapping[str, tuple[str, ...]] = {
@@ -62,7 +62,7 @@ _EVENT_FIELDS = (
 
 @dataclass(frozen=True)
 class Scale:
-    """Where a kind keeps what the scale subresource shows."""
+    """The fields of a kind that the scale subresource maps."""
 
     replicas: tuple[str, ...] = ("spec", "replicas")
     status_replicas: tuple[str, ...] = ("status", "replicas")
@@ -97,7 +97,7 @@ class Resource:
 
     @property
     def storage_key(self) -> tuple[str, str]:
-        """Group and plural: the versions of a kind are views of the same objects."""
+        """Group and plural. All versions of a kind share the same objects."""
         return (self.gvk.group, self.plural)
 
 
@@ -111,7 +111,7 @@ class Resources:
             self._waiting.setdefault(gvk.group_version, []).append(gvk)
 
     def _load(self, group_version: GroupVersion) -> None:
-        """Read the built-in kinds of a group, once: all of them take a second to import."""
+        """Import the built-in kinds of a group on first use. Importing all of them would take a second."""
         for gvk in self._waiting.pop(group_version, ()):
             if cls := find_class(gvk):
                 self._add_built_in(cls)
@@ -139,7 +139,7 @@ class Resources:
         self._by_place[resource.gvk.group_version, resource.plural] = resource
 
     def add_class(self, cls: type[Object], *, namespaced: bool = True, plural: str = "") -> None:
-        """Serve a class of the user without its CRD: no defaults, no validation but the class's own."""
+        """Serve a class of the user without its CRD: without defaults, and only with the class's own validation."""
         structure = structure_of_class(cls)
         self.add(
             Resource(
@@ -155,7 +155,7 @@ class Resources:
         )
 
     def add_definition(self, crd: Mapping[str, Any]) -> None:
-        """Serve what a CRD defines."""
+        """Serve the kind of a CRD."""
         spec = crd["spec"]
         for version in spec["versions"]:
             group_version = GroupVersion(spec["group"], version["name"])
@@ -180,7 +180,7 @@ class Resources:
             )
 
     def remove_definition(self, crd: Mapping[str, Any]) -> None:
-        """Serve it no longer."""
+        """Stop serving the kind of a CRD."""
         spec = crd["spec"]
         for version in spec["versions"]:
             self._by_place.pop((GroupVersion(spec["group"], version["name"]), spec["names"]["plural"]), None)
@@ -196,7 +196,7 @@ class Resources:
         return next((resource for resource in self._by_place.values() if resource.gvk == gvk), None)
 
     def discovery(self, group_version: GroupVersion) -> dict[str, Any] | None:
-        """The document of a group and version; None when nothing is served there."""
+        """The discovery document of a group and version, or ``None`` if it is not served."""
         self._load(group_version)
         entries: list[dict[str, Any]] = []
         for (served, plural), resource in self._by_place.items():

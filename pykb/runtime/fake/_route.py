@@ -1,4 +1,4 @@
-"""What a request asks for: the path and the query, taken apart."""
+"""Parses the path and the query of a request."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ class Parameters:
 
     @classmethod
     def of(cls, call: Call) -> Parameters:
-        """The query of a call."""
+        """Parse the query of a call."""
         return cls(dict(call.query))
 
     def get(self, name: str) -> str:
-        """A parameter; empty when it is not there."""
+        """Return a parameter. Empty if it is missing."""
         return self.values.get(name, "")
 
     @property
     def is_watch(self) -> bool:
-        """Whether a list is to be followed."""
+        """Whether the request is a watch."""
         return self.get("watch") in ("true", "1")
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing is to be stored."""
+        """Whether the request must not store anything."""
         return self.get("dryRun") == "All"
 
 
 def parse_path(path: str) -> Route | None:
-    """Take a path apart; None when it is that of no resource."""
+    """Parse a path. ``None`` if it is not the path of a resource."""
     parts = [unquote(part) for part in path.strip("/").split("/")]
     match parts:
         case ["api", version, *rest]:

@@ -1,7 +1,7 @@
-"""What an API server does with the schema of a CRD: fills in defaults, and judges values.
+"""Applies the schema of a CRD: sets defaults and validates values.
 
-Judged are types, required fields, enumerations, bounds, lengths, patterns and the keys of lists; not CEL rules and not
-formats: those take a real API server (``pykb.envtest``).
+It validates types, required fields, enumerations, bounds, lengths, patterns and the keys of lists.
+It does not check CEL rules and formats. Those need a real API server (``pykb.envtest``).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def fill_defaults(value: Any, schema: Schema) -> None:
-    """Add the defaults of absent fields, in place; a ``null`` that is not allowed counts as absent."""
+    """Set the defaults of missing fields, in place. A ``null`` that is not allowed counts as missing."""
     if isinstance(value, dict):
         for name, inner in (schema.get("properties") or {}).items():
             if name in value and value[name] is None and not inner.get("nullable"):
@@ -47,7 +47,7 @@ def fill_defaults(value: Any, schema: Schema) -> None:
 
 
 def find_mistakes(value: Any, schema: Schema, path: str) -> list[dict[str, str]]:
-    """What in a value breaks the schema, as the causes of an Invalid error."""
+    """Return how a value violates the schema, as the causes of an Invalid error."""
     if value is None and schema.get("nullable"):
         return []
     if schema.get("x-kubernetes-int-or-string"):

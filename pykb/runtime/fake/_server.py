@@ -1,7 +1,7 @@
 """`FakeApiServer`: an API server in memory, behind the same connection as the real one.
 
-It behaves like a kube-apiserver without controllers, webhooks, access control, CEL and the defaults of built-in kinds:
-what they would do does not happen. Both are held to one conformance suite (``tests/apiserver/conformance``).
+It behaves like a kube-apiserver without controllers, webhooks, access control, CEL and the defaults
+of built-in kinds. The same conformance suite runs against both (``tests/apiserver/conformance``).
 """
 
 from __future__ import annotations
@@ -32,21 +32,23 @@ _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
 class FakeApiServer:
-    """An API server in memory; a :class:`~pykb.runtime.client.connection.Connection` for any number of clients."""
+    """An API server in memory: a :class:`~pykb.runtime.client.connection.Connection` for any number of clients."""
 
     def __init__(self, *, kinds: Iterable[type[Object]] = (), crds: Iterable[Mapping[str, Any]] = ()) -> None:
-        """An empty server: built-in kinds, the namespaces that every cluster has, and nothing else.
+        """Make an empty server, with the built-in kinds and the namespaces that every cluster has.
 
         Args:
-            kinds: Classes to serve that have no CRD at hand (namespaced; no defaults and no validation but their own).
-            crds: CustomResourceDefinitions to serve, as manifests; they can also be created through a client.
+            kinds: Classes to serve without a CRD. They are namespaced, and have no defaults and
+                only their own validation.
+            crds: CustomResourceDefinitions to serve, as manifests. They can also be created through
+                a client.
         """
         self.resources = Resources()
         self.storage = Storage()
         self.calls: list[Call] = []
         """Every request so far."""
         self.react: Reactor | None = None
-        """Is called with each request before it is handled; what it raises is the answer."""
+        """Called with each request before it is handled. An error that it raises is the answer."""
         self._listing = Listing(self.resources, self.storage)
         self._writing = Writing(self.resources, self.storage)
         self._seeds: list[dict[str, Any]] = [
@@ -59,7 +61,7 @@ class FakeApiServer:
             self._seeds.append(dict(crd))
 
     def seed(self, *objects: AnyObject) -> None:
-        """Have objects be there from the first request on, with their status, and with the namespaces they need."""
+        """Add initial objects, with their status and their namespaces."""
         for obj in objects:
             wire = to_wire(obj)
             namespace = namespace_of(obj)
@@ -72,14 +74,14 @@ class FakeApiServer:
             self._seeds.append(wire)
 
     async def request(self, call: Call) -> bytes:
-        """Do a request; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Answer a request; see :class:`~pykb.runtime.client.connection.Connection`."""
         await self._arrive(call)
         answer = await self._answer(call)
         return orjson.dumps(metadata_of(answer) if wants_metadata(call) else answer)
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Do a watch; see :class:`~pykb.runtime.client.connection.Connection`."""
+        """Answer a watch; see :class:`~pykb.runtime.client.connection.Connection`."""
         await self._arrive(call)
         resource, route = self._locate(call.path)
         lines: AsyncGenerator[bytes] = self._listing.watch(resource, route.namespace, Parameters.of(call))
@@ -89,10 +91,10 @@ class FakeApiServer:
             await lines.aclose()
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: there are no connections."""
 
     async def _arrive(self, call: Call) -> None:
-        await asyncio.sleep(0)  # a request takes a while: others may come in between
+        await asyncio.sleep(0)  # yield, as a real request does, so that others may run in between
         while self._seeds:
             await self._writing.seed(self._seeds.pop(0))
         self.calls.append(call)

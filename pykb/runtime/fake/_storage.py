@@ -1,4 +1,4 @@
-"""The objects and their history: one counter of versions for everything, and what a watch is told."""
+"""The objects and their history, with one version counter for all of them, and the changes for watches."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REMEMBERED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One write. ``before`` and ``after`` are JSON; one of them is None at the ends of an object's life."""
+    """One write. ``before`` and ``after`` are JSON. One of them is ``None`` for a creation or a deletion."""
 
     version: int
     storage: StorageKey
@@ -29,9 +29,9 @@ class Change:
 
 
 class Storage:
-    """Holds JSON, so that nothing inside can be changed from outside.
+    """Stores objects as JSON, so that callers cannot change them.
 
-    Invariant: ``version`` grows with each write, and each object carries the version it was last written with.
+    ``version`` grows with each write. Each object has the version of its last write.
     """
 
     def __init__(self) -> None:
@@ -47,13 +47,13 @@ class Storage:
         return None if found is None else orjson.loads(found)
 
     def all(self, storage: StorageKey, namespace: str) -> Iterator[dict[str, Any]]:
-        """Copies of the objects of a namespace (of all when empty), by namespace and name."""
+        """Copies of the objects in a namespace (in all if empty), sorted by namespace and name."""
         for (inside, _), found in sorted(self._objects.get(storage, {}).items()):
             if not namespace or inside == namespace:
                 yield orjson.loads(found)
 
     def all_at(self, storage: StorageKey, namespace: str, version: int) -> Iterator[dict[str, Any]]:
-        """As :meth:`all`, at an earlier version that is not forgotten."""
+        """Like :meth:`all`, at an earlier version that is still in the history."""
         objects = dict(self._objects.get(storage, {}))
         for change in reversed(self._history):
             if change.version <= version:
@@ -71,7 +71,7 @@ class Storage:
                 yield orjson.loads(found)
 
     async def put(self, storage: StorageKey, obj: dict[str, Any]) -> dict[str, Any]:
-        """Store an object under the next version; gives it as stored."""
+        """Store an object with the next version. Return the stored object."""
         self.version += 1
         obj["metadata"]["resourceVersion"] = str(self.version)
         key = (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
@@ -82,7 +82,7 @@ class Storage:
         return obj
 
     async def remove(self, storage: StorageKey, obj: dict[str, Any]) -> dict[str, Any]:
-        """Remove an object; gives it as it was last, with the version of its removal."""
+        """Remove an object. Return its last state, with the version of its removal."""
         key = (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
         self.version += 1
         del self._objects[storage][key]
@@ -91,17 +91,17 @@ class Storage:
         return obj
 
     def compact(self) -> None:
-        """Forget the history: watches and continue tokens from before now are gone, as after etcd's compaction."""
+        """Drop the history, like etcd's compaction. Older watches and continue tokens expire."""
         self._history.clear()
         self._forgotten = self.version
 
     def is_forgotten(self, version: int) -> bool:
-        """Whether changes since a version can no longer be told."""
+        """Whether the history no longer has the changes since a version."""
         oldest = self._history[0].version - 1 if len(self._history) == _REMEMBERED else self._forgotten
         return version < oldest
 
     async def follow(self, storage: StorageKey, since: int) -> AsyncGenerator[Change]:
-        """The changes after a version, for ever; ends when some that it has not told yet were forgotten."""
+        """Yield the changes after a version, without end. It stops if the history has lost a change not yet yielded."""
         while not self.is_forgotten(since):
             newest = self.version
             for change in [change for change in self._history if since < change.version]:

@@ -1,4 +1,4 @@
-"""Kubernetes' own merge, which knows the keys of lists, with its directives.
+"""The strategic merge patch: a merge by the keys of lists, with directives.
 
 Source: https://github.com/kubernetes/community/blob/main/contributors/devel/sig-api-machinery/strategic-merge-patch.md
 """
@@ -18,10 +18,10 @@ _RETAIN = "$retainKeys"
 
 
 def strategic_merge(target: Any, patch: Any, structure: Structure) -> Any:
-    """What becomes of a value by a patch.
+    """Apply a strategic merge patch to a value.
 
     Raises:
-        ApiError: A directive is unknown, or an item of a list lacks the key that it is merged by.
+        ApiError: A directive is unknown, or an item of a list lacks its merge key.
     """
     if not isinstance(patch, Mapping):
         return copy.deepcopy(patch)
@@ -54,7 +54,7 @@ def strategic_merge(target: Any, patch: Any, structure: Structure) -> Any:
 
 
 def _fresh(value: Any, structure: Structure) -> Any:
-    """A value that is put where nothing was: directives in it mean nothing any more."""
+    """A value for a new field, without its directives, which have no effect there."""
     if isinstance(value, Mapping):
         return strategic_merge({}, value, structure)
     return _merge([], value, structure, None) if isinstance(value, list) else value
@@ -81,7 +81,7 @@ def _merge(target: Any, patch: Any, structure: Structure, order: list[Any] | Non
 
 
 def _ordered(current: list[Any], merged: list[Any], order: list[Any] | None, key_of: Any) -> list[Any]:
-    """The patch's items in its order (or that of its directive); the others among them as they stood before."""
+    """The patch's items in its order (or its directive's), and the others between them in their previous order."""
     items = {_text(key_of(item)): item for item in [*current, *merged]}
     before = [_text(key_of(item)) for item in current]
     wanted = [_text(key_of(item)) for item in (merged if order is None else order)]

@@ -1,4 +1,4 @@
-"""Subresources with a kind of their own: scale, eviction."""
+"""Subresources with their own kind: scale, eviction."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ async def write_scale(
 
 
 async def evict(writing: Writing, resource: Resource, route: Route) -> dict[str, Any]:
-    """Delete a pod; there are no disruption budgets here."""
+    """Delete a pod. Disruption budgets are not supported."""
     where = Route(route.group_version, route.plural, route.namespace, route.name)
     await writing.delete(resource, where, {})
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

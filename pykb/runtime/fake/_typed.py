@@ -1,4 +1,4 @@
-"""Whether an applied configuration is what its kind says: judged before it is merged, refused as a server's failure.
+"""Checks an applied configuration against its kind before the merge. The server reports mistakes as 500.
 
 Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/
 """
@@ -19,10 +19,10 @@ _IDENTITY = ("apiVersion", "kind", "metadata")
 
 
 def check_applied(resource: Resource, config: Mapping[str, Any]) -> None:
-    """Judge the fields, the keys and the types of an applied configuration.
+    """Check the fields, the keys and the types of an applied configuration.
 
     Raises:
-        ApiError: 500, as the server says it.
+        ApiError: 500, with the server's message.
     """
     problem = _problem(config, resource.structure, "") or _wrong_type(resource, config)
     if problem:
@@ -30,7 +30,7 @@ def check_applied(resource: Resource, config: Mapping[str, Any]) -> None:
 
 
 def without_nulls(value: Any) -> Any:
-    """A configuration without the fields that are null: nothing is said about them."""
+    """Return a configuration without its null fields, which are not checked."""
     if isinstance(value, Mapping):
         return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
@@ -83,7 +83,7 @@ def _wrong_type(resource: Resource, config: Mapping[str, Any]) -> str:
         try:
             resource.cls.from_wire(config)
         except pydantic.ValidationError as error:
-            # What is missing, another manager may have applied.
+            # Another manager may have applied missing fields.
             for problem in error.errors():
                 if problem["type"] != "missing":
                     return f".{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}"

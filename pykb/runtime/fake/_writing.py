@@ -1,4 +1,4 @@
-"""Create, update, patch, apply and delete, with the rules that guard them."""
+"""Create, update, patch, apply and delete, with their rules."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _POLICIES = ("Foreground", "Background", "Orphan")
 
 
 class Writing:
-    """Changes objects. No method waits between reading an object and storing it: each is one transaction."""
+    """Changes objects. Each method is a transaction: it does not await between reading and storing an object."""
 
     def __init__(self, resources: Resources, storage: Storage) -> None:
         self._resources = resources
         self._storage = storage
 
     async def seed(self, wire: dict[str, Any]) -> None:
-        """Store an object as it is, its status included; what it lacks of metadata is added."""
+        """Store an object as given, including its status. Missing metadata is added."""
         from pykb.runtime.client.codec import gvk_of
 
         resource = self._resources.of_kind(gvk_of(wire))
@@ -88,7 +88,7 @@ class Writing:
     async def patch(
         self, resource: Resource, route: Route, parameters: Parameters, body: Any, content_type: str, *, via: str = ""
     ) -> dict[str, Any]:
-        """Change an object by a patch, or apply one; ``via`` is a subresource that shows only a part of it."""
+        """Change an object by a patch or an apply. ``via`` is a subresource that shows only a part of it."""
         if content_type == APPLY_CONTENT_TYPE:
             return await self._apply(resource, route, parameters, body)
         old = self._existing(resource, route)
@@ -180,7 +180,7 @@ class Writing:
         return await self._store(resource, new, parameters, old=old)
 
     async def delete(self, resource: Resource, route: Route, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Delete an object, or mark it where finalizers hold it."""
+        """Delete an object, or mark it as deleted if it has finalizers."""
         old = self._existing(resource, route)
         self._check_preconditions(resource, old, options.get("preconditions") or {})
         answer = {**old, "apiVersion": resource.gvk.api_version}
@@ -288,7 +288,7 @@ def _owner(resource: Resource, parameters: Parameters, operation: str, subresour
 
 
 def _part_for(resource: Resource, config: dict[str, Any], subresource: str) -> dict[str, Any]:
-    """What of an applied configuration counts: only the status through its subresource, all but the status else."""
+    """The part of an applied configuration to use: the status for its subresource, otherwise all but the status."""
     if subresource == "status":
         identity = {name: config["metadata"][name] for name in ("name", "namespace") if name in config["metadata"]}
         part = {"apiVersion": config["apiVersion"], "kind": config["kind"], "metadata": identity}

@@ -1,7 +1,8 @@
-"""Serving HTTP/1.1 in a manager: probes, metrics, webhooks, what engineers look at.
+"""Serves HTTP/1.1 in a manager: probes, metrics, webhooks and the debug server.
 
-Parsing is httptools', TLS is the event loop's. A web framework would bring routes, sessions and streams that nobody
-here needs; aiohttp's took 10 MiB of every manager, and most of the CPU time of a webhook.
+httptools does the parsing, and the event loop does TLS. A web framework would bring routes,
+sessions and streams that are not needed here. aiohttp's took 10 MiB of every manager and most of
+the CPU time of a webhook.
 """
 
 from pykb.runtime.serving._connections import Limits

@@ -1,10 +1,11 @@
-"""The connections that a server keeps, and which of them goes when there are too many.
+"""The connections of a server, and which of them it closes if there are too many.
 
-Whoever reaches a port can open connections, and each takes memory before anything is known of its peer. So a server
-bounds them: in number, in the bytes of requests that are not complete, and in time. Where a bound is reached, the
-connection goes that has been silent or has been sending its request for longest, or has been idle for longest. A client
-that asks is done within milliseconds, so it is answered while a flood cuts its own connections. Only when all
-connections have requests that are being served do others wait in the system's queue.
+Anyone who reaches a port can open connections, and each takes memory before its peer is known.
+Therefore a server limits their number, the bytes of incomplete requests, and the time. At a limit,
+it closes the connection that has been silent, has been sending its request, or has been idle for
+the longest time. A normal request takes milliseconds, so it is answered, and a flood only closes
+its own connections. Other connections wait in the system's queue only if all connections have
+requests in progress.
 """
 
 from __future__ import annotations
@@ -19,32 +20,33 @@ from pykb.runtime.clock import Clock
 logger = logging.getLogger(__name__)
 
 RECEIVE = timedelta(seconds=32)
-"""From the first byte of a connection or request to the last one of the request; controller-runtime's deadline."""
+"""The time from the first byte of a connection or request to the end of the request. controller-runtime's deadline."""
 
 IDLE = timedelta(seconds=90)
-"""From a request to the next one on the same connection; controller-runtime's deadline."""
+"""The time between two requests on the same connection. controller-runtime's deadline."""
 
 WAIT = timedelta(milliseconds=10)
-"""How often is looked whether there is room, when there is none."""
+"""How often to check for room while there is none."""
 
 SWEEP = timedelta(seconds=2)
-"""How often deadlines are looked at."""
+"""How often deadlines are checked."""
 
 AHEAD = 64 * 1024
-"""Bytes that a client may send before it has the answer to what it sent before. No client of Kubernetes sends any."""
+"""Bytes that a client may send before the previous answer. Kubernetes' clients send none."""
 
 TOLD = timedelta(minutes=1)
-"""How often the log says that connections are cut."""
+"""How often closed connections are logged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a server keeps at once.
+    """Limits of a server's connections.
 
     Attributes:
-        connections: How many connections.
-        incomplete: How many of these may have sent nothing yet, and how many a part of a request.
-        received: Bytes of incomplete requests, over all connections.
+        connections: The number of connections.
+        incomplete: How many of them may have sent nothing yet, and how many may have sent a part of
+            a request.
+        received: Bytes of incomplete requests over all connections.
     """
 
     connections: int = 1024
@@ -59,9 +61,9 @@ class Connection:
 
     def __init__(self) -> None:
         self.cut: Callable[[], object] = _nothing
-        """Ends it at once; set by whoever knows how."""
+        """Closes it at once. Set by its protocol."""
         self.since = 0.0
-        """When it came to its present place."""
+        """When its present state began."""
         self.held = 0
         """Bytes received since the last answer."""
         self.place: dict[Connection, None] | None = None
@@ -71,7 +73,7 @@ class Connections:
     """The connections of one server."""
 
     def __init__(self, name: str, limits: Limits, clock: Clock) -> None:
-        """Start with none; the name is the server's, for the log."""
+        """Start without connections. ``name`` is the server's name, for the log."""
         self._name = name
         self._limits = limits
         self._clock = clock
@@ -84,24 +86,24 @@ class Connections:
         self._told: float | None = None
 
     def __len__(self) -> int:
-        """How many there are."""
+        """The number of connections."""
         return sum(map(len, (self._silent, self._receiving, self._serving, self._idle)))
 
     def add(self) -> Connection:
-        """A new connection, accepted just now."""
+        """Add a newly accepted connection."""
         connection = Connection()
         self._put(connection, self._silent)
         return connection
 
     def begun(self, connection: Connection) -> None:
-        """The first byte has come."""
+        """Record that the first byte has arrived."""
         if connection.place is not None:
             self._put(connection, self._receiving)
             if len(self._receiving) > self._limits.incomplete:
                 self._cut(next(iter(self._receiving)), "too many incomplete requests")
 
     def received(self, connection: Connection, size: int) -> None:
-        """Bytes have come."""
+        """Record that bytes have arrived."""
         if connection.place is None or not size:
             return
         if connection.place is self._idle:
@@ -114,31 +116,31 @@ class Connections:
             self._cut(connection, "sent without waiting for answers")
 
     def complete(self, connection: Connection) -> None:
-        """A whole request is there: from now on it takes as long as the server takes."""
+        """Record that a request is complete. From now on, the server determines the time."""
         if connection.place is not None:
             self._put(connection, self._serving)
             connection.held = 0
 
     def answered(self, connection: Connection) -> None:
-        """The request is answered."""
+        """Record that the request was answered."""
         if connection.place is not None:
             self._put(connection, self._idle)
             connection.held = 0
 
     def remove(self, connection: Connection) -> None:
-        """It is closed."""
+        """Remove a closed connection."""
         self._put(connection, None)
-        connection.cut = _nothing  # which may know the connection: memory is to be free at once
+        connection.cut = _nothing  # it may refer to the connection: free the memory at once
 
     async def room(self) -> None:
-        """Wait until there is room for one more, and make it if need be."""
+        """Wait until there is room for one more. Close another connection if necessary."""
         if len(self._silent) >= self._limits.incomplete:
             self._cut(next(iter(self._silent)), "too many silent connections")
         while len(self) >= self._limits.connections and not self.evict():
             await self._clock.sleep(WAIT)
 
     def evict(self) -> bool:
-        """Cut the connection that is missed least; whether there was one."""
+        """Close the least important connection. Return whether there was one."""
         for place in (self._silent, self._idle, self._receiving):
             if place:
                 self._cut(next(iter(place)), "too many connections")
@@ -146,7 +148,7 @@ class Connections:
         return False
 
     async def watch(self) -> None:
-        """Cut those that take too long, until cancelled."""
+        """Close connections that take too long, until cancelled."""
         while True:
             await self._clock.sleep(SWEEP)
             for place, limit in ((self._silent, RECEIVE), (self._receiving, RECEIVE), (self._idle, IDLE)):
@@ -156,7 +158,7 @@ class Connections:
 
     def _make_room_for_bytes(self) -> None:
         while self._received > self._limits.received:
-            # Not those that hold next to nothing: they would go for nothing.
+            # Not those that hold almost nothing: closing them would not help.
             share = self._received / len(self._receiving) / 2
             self._cut(
                 next(each for each in self._receiving if each.held >= share), "too many bytes of incomplete requests"
@@ -183,4 +185,4 @@ class Connections:
 
 
 def _nothing() -> None:
-    """There is nothing to cut."""
+    """Do nothing: there is no connection to close."""

@@ -1,4 +1,4 @@
-"""A request, and what answers it.
+"""HTTP requests and responses.
 
 Source: RFC 9110.
 """
@@ -22,16 +22,16 @@ JSON = "application/json"
 
 @dataclass(slots=True)
 class HttpRequest:
-    """One request, read to its end, or to where its body became too large.
+    """One request, read to its end or until its body became too large.
 
     Attributes:
         method: The verb.
         path: The path, decoded.
         query: The values of each name in the query.
         headers: By name in lower case; several values of one name are joined by commas.
-        content: The body, as it was sent; ``None`` where it is larger than the server takes.
-        transport: The connection that it came by.
-        body_limit: Bytes of a body that the server takes.
+        content: The body as sent; ``None`` if it is larger than the server accepts.
+        transport: The connection of the request.
+        body_limit: The maximum size of a body in bytes.
     """
 
     method: str
@@ -44,10 +44,10 @@ class HttpRequest:
 
     @property
     def body(self) -> bytes:
-        """The body, as it was sent.
+        """The body as sent.
 
         Raises:
-            HttpError: It is larger than the server takes.
+            HttpError: It is larger than the server accepts.
         """
         if self.content is None:
             raise HttpError(413, f"the body may have {self.body_limit} bytes\n")
@@ -60,7 +60,7 @@ class HttpRequest:
 
     @property
     def host(self) -> str:
-        """The host that was asked for, without its port."""
+        """The requested host, without its port."""
         host = self.headers.get("host", "")
         if host.startswith("["):
             return host[1:].partition("]")[0]
@@ -68,16 +68,16 @@ class HttpRequest:
 
     @property
     def peer_certificate(self) -> Mapping[str, Any]:
-        """The caller's certificate, as :meth:`ssl.SSLSocket.getpeercert` has it; empty without one."""
+        """The client's certificate, as from :meth:`ssl.SSLSocket.getpeercert`; empty without one."""
         return (self.transport.get_extra_info("peercert") if self.transport is not None else None) or {}
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether the caller has gone."""
+        """Whether the client has closed the connection."""
         return self.transport is None or self.transport.is_closing()
 
     def first(self, name: str, default: str = "") -> str:
-        """The first value of a name in the query."""
+        """Return the first value of a name in the query."""
         return self.query.get(name, [default])[0]
 
 
@@ -86,11 +86,11 @@ class HttpResponse:
     """An answer.
 
     Attributes:
-        body: All of it.
-        status: The code.
-        content_type: Of the body.
-        headers: What else is said.
-        closes: Whether the connection ends with it.
+        body: The whole body.
+        status: The status code.
+        content_type: The media type of the body.
+        headers: Further headers.
+        closes: Whether the connection is closed after it.
     """
 
     body: bytes = b""
@@ -110,7 +110,7 @@ class HttpResponse:
         return cls(orjson.dumps(value), status, JSON)
 
     def encoded(self, *, closes: bool, has_body: bool = True) -> bytes:
-        """As it goes over the wire."""
+        """Encode it for the wire."""
         lines = [
             f"HTTP/1.1 {self.status} {_phrase(self.status)}",
             f"Content-Type: {self.content_type}",
@@ -125,17 +125,17 @@ class HttpResponse:
 
 
 class HttpError(Exception):
-    """Ends a request with an answer that says what is wrong with it."""
+    """Ends a request with an error response."""
 
     def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
-        """Answer with a code, a text for a person, and headers."""
+        """Make an error with a code, a text for people, and headers."""
         super().__init__(f"{status}: {text.strip()}")
         self.status = status
         self.response = HttpResponse(text.encode(), status, headers=headers or {})
 
 
 Handler: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponse]]
-"""Answers requests; raises :class:`HttpError` where it cannot."""
+"""Answers requests. Raises :class:`HttpError` if it cannot."""
 
 
 @lru_cache(maxsize=64)

@@ -1,4 +1,4 @@
-"""One connection of a server: requests are read whole, answered one after another, and bounded in every direction.
+"""One connection of a server. Requests are read whole, answered in order, and limited in size and time.
 
 Source: RFC 9112.
 """
@@ -22,17 +22,17 @@ from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpR
 logger = logging.getLogger(__name__)
 
 HEADERS = 64
-"""Fields of a request. The API server, the kubelet and Prometheus send about ten."""
+"""The maximum number of header fields. The API server, the kubelet and Prometheus send about ten."""
 
 HEAD = 64 * 1024
-"""Bytes of a request before its body."""
+"""The maximum size of a request's head in bytes."""
 
 BODY = 1024 * 1024
-"""Bytes of a request's body, where a server does not say otherwise."""
+"""The default maximum size of a request's body in bytes."""
 
 
 SHORT = 256
-"""Bytes of a URL that is worth remembering."""
+"""The maximum length of a cached URL in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class _Asked:
 
 
 class ServerProtocol(asyncio.Protocol):
-    """A connection, as the event loop drives it."""
+    """One connection, as a protocol of the event loop."""
 
     def __init__(
         self,
@@ -57,14 +57,14 @@ class ServerProtocol(asyncio.Protocol):
 
         Args:
             handler: Answers the requests.
-            connections: Is told how far they are.
-            connection: This one of them.
-            body_limit: Bytes of a body.
-            open_ones: Holds this one as long as it is open.
+            connections: Tracks the state of all connections.
+            connection: The state of this connection.
+            body_limit: The maximum size of a body in bytes.
+            open_ones: Holds this connection while it is open.
         """
         self.transport: asyncio.Transport | None = None
         self.task: asyncio.Task[None] | None = None
-        """Answers, while there is something to answer."""
+        """The task that answers pending requests."""
         self._handler = handler
         self._connections = connections
         self._connection = connection
@@ -72,9 +72,9 @@ class ServerProtocol(asyncio.Protocol):
         self._open_ones = open_ones
         self._parser: HttpRequestParser | None = HttpRequestParser(self)
         self._waiting: deque[_Asked] = deque()
-        self._deaf = False  # what else comes is not read
+        self._deaf = False  # further data is not read
         self._closes = False  # with the next answer
-        self._stays = False  # for the client to read the answer when it has sent the rest; it is cut if it takes long
+        self._stays = False  # the client reads the answer after it has sent the rest, within the time limit
         self._writable = asyncio.Event()
         self._writable.set()
         self._begin()
@@ -90,7 +90,7 @@ class ServerProtocol(asyncio.Protocol):
         self._body_size = 0
 
     def close_when_answered(self) -> None:
-        """Answer what is being answered, and nothing else."""
+        """Finish the running answer, then close."""
         self._deaf = self._closes = True
         self._waiting.clear()
         if self.task is None and self.transport is not None:
@@ -99,19 +99,19 @@ class ServerProtocol(asyncio.Protocol):
     # -- for the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """There is a connection."""
+        """Called when the connection is made."""
         self.transport = cast("asyncio.Transport", transport)
         self._open_ones.add(self)
 
     def data_received(self, data: bytes) -> None:
-        """A part of a request."""
+        """Called with a part of a request."""
         self._connections.received(self._connection, len(data))
         if self._deaf or self._parser is None:
             return
         try:
             self._parser.feed_data(data)
         except HttpParserUpgrade:
-            self._deaf = self._closes = True  # to another protocol: its request is answered as one that stays
+            self._deaf = self._closes = True  # to another protocol: the request is answered without an upgrade
         except HttpParserError:
             self._refuse(400, "this is no HTTP/1.1 request\n")
         if self._in_head:
@@ -120,20 +120,20 @@ class ServerProtocol(asyncio.Protocol):
                 self._refuse(431, "the head of the request is too large\n")
 
     def pause_writing(self) -> None:
-        """The client does not read."""
+        """Called when the client does not read."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """It reads again."""
+        """Called when the client reads again."""
         self._writable.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone: nobody waits for the answer."""
+        """Called when the connection is lost. The answer is not needed any more."""
         del exc
         self._connections.remove(self._connection)
         self._open_ones.discard(self)
         self._deaf = True
-        self._parser = None  # each knows the other: memory is to be free at once
+        self._parser = None  # they refer to each other: free the memory at once
         self._waiting.clear()
         self._writable.set()
         if self.task is not None:
@@ -142,22 +142,22 @@ class ServerProtocol(asyncio.Protocol):
     # -- for the parser
 
     def on_message_begin(self) -> None:
-        """The first byte of a request."""
+        """Called at the first byte of a request."""
         self._begin()
 
     def on_url(self, url: bytes) -> None:
-        """A part of what is asked for."""
+        """Called with a part of the URL."""
         self._url += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header."""
+        """Called with a header."""
         self._fields += 1
         self._field_size += len(name) + len(value)
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
     def on_headers_complete(self) -> None:
-        """The end of the head."""
+        """Called at the end of the head."""
         self._in_head = False
         if self._fields > HEADERS or self._field_size > HEAD:
             self._refuse(431, f"a request may have {HEADERS} headers, and these {HEAD} bytes\n")
@@ -167,7 +167,7 @@ class ServerProtocol(asyncio.Protocol):
             self.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, data: bytes) -> None:
-        """A part of the body."""
+        """Called with a part of the body."""
         self._body_size += len(data)
         if self._body_size > self._body_limit:
             self._give_up_body()
@@ -175,14 +175,14 @@ class ServerProtocol(asyncio.Protocol):
             self._body.append(data)
 
     def on_message_complete(self) -> None:
-        """The end of a request."""
+        """Called at the end of a request."""
         if not self._deaf:
             self._take(self._body[0] if len(self._body) == 1 else b"".join(self._body))
 
     # -- inside
 
     def _take(self, content: bytes | None) -> None:
-        """Have a request answered, after those before it."""
+        """Queue a request to be answered after earlier ones."""
         self._body = []
         parser = cast("HttpRequestParser", self._parser)
         try:
@@ -198,14 +198,14 @@ class ServerProtocol(asyncio.Protocol):
             self.task = asyncio.get_running_loop().create_task(self._answer_all())
 
     def _give_up_body(self) -> None:
-        """Have the request answered without its body, and read nothing more."""
+        """Answer the request without its body, and read nothing more."""
         if not self._deaf:
             self._deaf = self._stays = True
             self._take(None)
             self._closes = True
 
     def _refuse(self, status: int, text: str) -> None:
-        """Answer what is no request, unless another is being answered, and end the connection."""
+        """Answer invalid data, unless another answer is running, and close the connection."""
         if self._deaf:
             return
         self._deaf = self._closes = True
@@ -221,7 +221,7 @@ class ServerProtocol(asyncio.Protocol):
             self._closes = True
             raise
         finally:
-            self.task = None  # not by a callback of the task: the next request may come before that is called
+            self.task = None  # not by a callback of the task: the next request may arrive first
             if self._closes and not self._stays and self.transport is not None:
                 self.transport.close()
 
@@ -251,10 +251,10 @@ class ServerProtocol(asyncio.Protocol):
 
 
 def _target(url: bytes) -> tuple[str, Mapping[str, list[str]]]:
-    """Path and query.
+    """Parse path and query.
 
     Raises:
-        ValueError: It is no URL, or its query has too many fields.
+        ValueError: The URL is invalid, or its query has too many fields.
     """
     parts = parse_url(url)
     query = (parts.query or b"").decode("latin-1")
@@ -263,4 +263,4 @@ def _target(url: bytes) -> tuple[str, Mapping[str, list[str]]]:
 
 
 _known_target = lru_cache(maxsize=256)(_target)
-"""Callers ask for the same again and again."""
+"""Cached, because clients request the same URLs repeatedly."""

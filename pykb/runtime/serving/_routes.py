@@ -1,4 +1,4 @@
-"""Which handler answers at which path."""
+"""Routes requests to handlers by path."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TypeAlias
 from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse
 
 Middleware: TypeAlias = Callable[[HttpRequest, Handler], Awaitable[HttpResponse]]
-"""Stands before a handler: lets a request through, or answers it."""
+"""A middleware: passes a request to the next handler or answers it."""
 
 
 def passing(middlewares: Sequence[Middleware], handler: Handler) -> Handler:
-    """A handler that requests reach by middlewares, the first one first."""
+    """Wrap a handler in middlewares. The first one gets requests first."""
     for middleware in reversed(middlewares):
         handler = _behind(middleware, handler)
     return handler
@@ -23,19 +23,19 @@ def _behind(middleware: Middleware, handler: Handler) -> Handler:
 
 
 class Routes:
-    """A handler that asks others, by path and method. A path that ends in ``/*`` stands for all below it."""
+    """A handler that calls others by path and method. A path that ends in ``/*`` matches all paths below it."""
 
     def __init__(self, middlewares: Sequence[Middleware] = ()) -> None:
         """Start without paths.
 
         Args:
-            middlewares: What every request passes, the first one first.
+            middlewares: The middlewares of every request, in order.
         """
         self._paths: dict[str, dict[str, Handler]] = {}
         self._handler = passing(middlewares, self._route)
 
     def add(self, path: str, handler: Handler, *, method: str = "GET") -> None:
-        """Answer at a path."""
+        """Add a handler for a path."""
         self._paths.setdefault(path, {})[method] = handler
 
     async def __call__(self, request: HttpRequest) -> HttpResponse:

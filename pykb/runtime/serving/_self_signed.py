@@ -1,4 +1,4 @@
-"""A certificate of a server that nobody else vouches for, for where none is given."""
+"""Makes self-signed certificates for servers without a certificate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ sys.stdout.buffer.write(b"\\0".join(self_signed(tuple(sys.stdin.read().split()))
 
 
 def self_signed(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
-    """A certificate for these names and addresses that nobody but its own holder vouches for, and its key; PEM."""
+    """Make a self-signed certificate for these names and addresses, and its key, in PEM."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -40,7 +40,8 @@ def self_signed(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
             *("key_cert_sign", "crl_sign", "encipher_only", "decipher_only"),
         )
     }
-    # Python 3.13 verifies strictly: a CA needs keyUsage, and every certificate the identifiers of its keys.
+    # Python 3.13 verifies strictly: a CA needs keyUsage, and every certificate needs key
+    # identifiers.
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -64,9 +65,9 @@ def self_signed(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
 
 
 def made_elsewhere(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
-    """What :func:`self_signed` gives, from a process of its own.
+    """Run :func:`self_signed` in a separate process.
 
-    Once loaded, cryptography keeps 8 MiB for ever, a tenth of an idle manager; and it is needed once.
+    Once loaded, cryptography keeps 8 MiB, a tenth of an idle manager, and it is needed only once.
     """
     if "cryptography.x509" not in sys.modules and sys.executable:
         command = (sys.executable, "-c", _PROGRAM)

@@ -1,4 +1,4 @@
-"""One server: it listens, shakes hands, and hands each connection to its protocol."""
+"""One server: it listens, does the TLS handshake, and passes each connection to its protocol."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from pykb.runtime.serving.bind import BindAddress
 logger = logging.getLogger(__name__)
 
 GOODBYE = timedelta(milliseconds=250)
-"""What a client gets to take leave of a connection by TLS, once it has its answer."""
+"""How long a client may take for the TLS shutdown after its answer."""
 
 BACKLOG = 1024
-"""How many connections wait with the system to be accepted; in a flood clients wait there, and are not turned away."""
+"""How many connections the system queues. In a flood, clients wait there and are not refused."""
 
 AT_ONCE = 16
-"""How many connections are accepted before the others have their turn: far fewer than may be incomplete."""
+"""How many connections are accepted before other tasks run: far fewer than may be incomplete."""
 
 PAUSE = timedelta(seconds=1)
-"""After the system had no file descriptor or memory for a connection."""
+"""The pause after the system had no file descriptor or memory for a connection."""
 
 
 class HttpServer:
-    """Has requests at one address answered, until cancelled."""
+    """Serves requests at one address until cancelled."""
 
     def __init__(
         self,
@@ -52,24 +52,24 @@ class HttpServer:
         body_limit: int = BODY,
         clock: Clock | None = None,
     ) -> None:
-        """Remember what to serve.
+        """Make a server.
 
         Args:
-            name: What the server is called in messages.
-            address: Where it listens.
-            handler: What answers.
-            tls: Gives the present context for each connection; plain HTTP when ``None``.
-            remedy: What to do when it cannot listen; to give another address by the flag named after the server if
-                empty.
-            drain: How long running requests may take at the end.
-            limits: What it keeps at once.
-            body_limit: Bytes of a request's body.
-            clock: What deadlines of connections go by.
+            name: The name of the server in messages.
+            address: The address that it listens on.
+            handler: Answers the requests.
+            tls: Returns the present TLS context for each connection. ``None`` means plain HTTP.
+            remedy: What the user can do if it cannot listen. By default: set another address by the
+                flag named after the server.
+            drain: How long running requests may take to finish at the end.
+            limits: The limits of its connections.
+            body_limit: The maximum size of a request's body in bytes.
+            clock: The clock for deadlines of connections.
         """
         self.name = name
         self.address = address
         self.port = address.port
-        """The real port once it listens, where 0 was asked for."""
+        """The port. If it was 0, the real port once the server listens."""
         self._tls = tls
         self._remedy = remedy or f"choose another address: `--{name}-bind-address`, or `0` for none"
         self._clock: Clock = clock or SystemClock()
@@ -89,7 +89,7 @@ class HttpServer:
         """Serve until cancelled.
 
         Raises:
-            EnvironmentProblem: The address cannot be listened on.
+            EnvironmentProblem: The address cannot be bound.
         """
         try:
             with contextlib.ExitStack() as stack:
@@ -107,7 +107,7 @@ class HttpServer:
             await self._finish()
 
     async def _finish(self) -> None:
-        """Have what runs answered within the time there is, and close every connection."""
+        """Finish running requests within the time limit, and close every connection."""
         protocols = tuple(self._open_ones)
         connections = _sockets(protocols)
         for protocol in protocols:
@@ -146,7 +146,7 @@ class HttpServer:
             accepted, _ = listener.accept()
         except (BlockingIOError, InterruptedError):
             raise
-        except ConnectionError:  # the client has gone already
+        except ConnectionError:  # the client has closed the connection already
             return
         except OSError as error:
             logger.warning("cannot accept", extra={"server": self.name, "error": error.strerror or str(error)})
@@ -161,9 +161,9 @@ class HttpServer:
         opening.add_done_callback(partial(self._opened, accepted, connection))
 
     async def _open(self, accepted: socket.socket, connection: Connection) -> None:
-        """Shake hands, and have requests answered from then on.
+        """Do the TLS handshake, then answer requests.
 
-        Clients send at once. For those that do not, nothing is made that takes time or memory.
+        Clients send at once. For a client that does not, nothing is made that takes time or memory.
         """
         await _readable(accepted)
         self._connections.begun(connection)
@@ -178,7 +178,7 @@ class HttpServer:
 
     def _opened(self, accepted: socket.socket, connection: Connection, opening: asyncio.Task[None]) -> None:
         self._opening.discard(opening)
-        # That somebody does not speak TLS is not worth a line: anybody can.
+        # A client without TLS is not logged: anybody can cause this.
         if opening.cancelled() or opening.exception() is not None:
             self._connections.remove(connection)
             accepted.close()
@@ -196,20 +196,21 @@ async def _readable(open_one: socket.socket) -> None:
 
 
 def _sockets(protocols: Iterable[ServerProtocol]) -> list[tuple[asyncio.Transport, socket.socket]]:
-    """The open connections, each with its socket, which its transport forgets when it closes."""
+    """The open connections with their sockets, which a transport drops when it closes."""
     transports = [protocol.transport for protocol in protocols if protocol.transport is not None]
     found = ((transport, transport.get_extra_info("socket")) for transport in transports)
     return [(transport, open_one) for transport, open_one in found if open_one is not None]
 
 
 async def _closed(connections: list[tuple[asyncio.Transport, socket.socket]]) -> None:
-    """Wait until connections that were told to close have done so; those that take long are cut.
+    """Wait until closing connections are closed. Abort those that take too long.
 
-    TLS takes leave in two steps; an event loop that ended between them would leave sockets to the garbage collector.
+    A TLS shutdown has two steps. If the event loop ended between them, sockets would be left to the
+    garbage collector.
     """
     clock = asyncio.get_running_loop().time
     deadline = clock() + GOODBYE.total_seconds()
-    # Nobody is told of the moment.
+    # There is no event for this.
     while any(open_one.fileno() >= 0 for _, open_one in connections) and clock() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.005)
     for transport, _ in connections:
@@ -218,7 +219,7 @@ async def _closed(connections: list[tuple[asyncio.Transport, socket.socket]]) ->
 
 
 def _listeners(host: str | None, port: int) -> list[socket.socket]:
-    """Sockets that listen: one of each address of a host, one on every interface when no host is said."""
+    """Listening sockets: one for each address of a host. Without a host, on every interface."""
     if host is None:
         if socket.has_dualstack_ipv6():
             try:
@@ -226,11 +227,11 @@ def _listeners(host: str | None, port: int) -> list[socket.socket]:
             except OSError as error:
                 if error.errno == errno.EADDRINUSE:
                     raise
-                # IPv6 is compiled in, and switched off on this host.
+                # IPv6 is compiled in but disabled on this host.
         return [_listener(socket.AF_INET, ("", port))]
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     addresses = list(dict.fromkeys((family, address) for family, *_, address in found))
-    if port == 0:  # each would have a port of its own
+    if port == 0:  # each would get a different port
         addresses = sorted(addresses, key=lambda each: each[0] != socket.AF_INET)[:1]
     with contextlib.ExitStack() as stack:
         made = [stack.enter_context(_listener(family, address)) for family, address in addresses]

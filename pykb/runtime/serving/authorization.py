@@ -1,7 +1,7 @@
-"""Lets only those read a path whom the API server would let: kubebuilder's protection of metrics.
+"""Protects paths like kubebuilder's metrics: only clients that the API server allows can read them.
 
-A bearer token is authenticated by TokenReview, its user authorised by SubjectAccessReview for the path and verb, both
-as the API server itself would; answers are remembered for a short time.
+A TokenReview authenticates a bearer token. A SubjectAccessReview authorizes its user for the path
+and verb. Answers are cached for a short time.
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/authorization/#checking-api-access
 """
@@ -30,14 +30,14 @@ DENIED_FOR = timedelta(seconds=30)
 REMEMBERED = 1024
 
 ASKED_AT_ONCE = 4
-"""Questions to the API server at the same time. Anybody can send tokens, and controllers share the connections."""
+"""Concurrent requests to the API server. Anybody can send tokens, and controllers share the connections."""
 
 _CHALLENGE = {"WWW-Authenticate": "Bearer"}
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Whom a token stands for."""
+    """The user of a token."""
 
     name: str
     uid: str = ""
@@ -45,19 +45,19 @@ class User:
 
 
 class ApiAuthorizer:
-    """Asks the API server who a token is and what they may do."""
+    """Asks the API server for the user of a token and its permissions."""
 
     def __init__(self, client: Client, *, clock: Clock | None = None) -> None:
         self._client = client
         self._clock: Clock = clock or SystemClock()
-        # Apart from each other, so that tokens that somebody makes up push out nobody's good one.
+        # Separate caches, so that invented tokens do not displace valid ones.
         self._users: dict[str, tuple[float, User | None]] = {}
         self._nobodies: dict[str, tuple[float, User | None]] = {}
         self._asking = asyncio.Semaphore(ASKED_AT_ONCE)
         self._verdicts: dict[tuple[User, str, str], tuple[float, bool]] = {}
 
     async def middleware(self, request: HttpRequest, handler: Handler) -> HttpResponse:
-        """Answer 401 without a valid token, 403 without permission, 500 when it cannot be found out."""
+        """Answer 401 without a valid token, 403 without permission, 500 if the API server does not answer."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
             raise HttpError(401, "a bearer token is needed\n", _CHALLENGE)
@@ -74,12 +74,12 @@ class ApiAuthorizer:
         return await handler(request)
 
     async def authenticate(self, token: str) -> User | None:
-        """The user of a token, or ``None``.
+        """Return the user of a token, or ``None``.
 
         Raises:
-            PykbError: The API server could not be asked.
+            PykbError: The API server did not answer.
         """
-        digest = hashlib.sha256(token.encode()).hexdigest()  # tokens are not kept
+        digest = hashlib.sha256(token.encode()).hexdigest()  # tokens are not stored
         remembered = self._users.get(digest) or self._nobodies.get(digest)
         if remembered is not None and remembered[0] > self._clock.now():
             return remembered[1]
@@ -90,10 +90,10 @@ class ApiAuthorizer:
         return user
 
     async def authorize(self, user: User, *, path: str, verb: str) -> bool:
-        """Whether a user may do this to a path that is no resource.
+        """Whether a user may use this verb on a non-resource path.
 
         Raises:
-            PykbError: The API server could not be asked.
+            PykbError: The API server did not answer.
         """
         question = (user, path, verb)
         remembered = self._verdicts.get(question)

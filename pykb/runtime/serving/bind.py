@@ -8,14 +8,14 @@ from ipaddress import ip_address
 
 @dataclass(frozen=True, slots=True)
 class BindAddress:
-    """Where a server listens; on all interfaces when the host is ``None``."""
+    """The address of a server. It listens on all interfaces if the host is ``None``."""
 
     host: str | None
     port: int
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether only this machine can reach it."""
         try:
             return self.host is not None and ip_address(self.host).is_loopback
         except ValueError:
@@ -23,10 +23,10 @@ class BindAddress:
 
     @classmethod
     def parse(cls, text: str) -> BindAddress | None:
-        """Read an address; ``None`` where the server is switched off (``0`` or nothing).
+        """Parse an address. ``None`` means that the server is off (``0`` or empty).
 
         Raises:
-            ValueError: It is no address.
+            ValueError: The text is not an address.
         """
         if text in ("", "0"):
             return None

@@ -1,4 +1,4 @@
-"""Certificates of the manager's servers: read from files and followed when they change, or made on the spot."""
+"""Certificates of the manager's servers: read from files and reloaded on change, or self-signed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 POLL = timedelta(seconds=10)
-"""How often files are looked at; cert-manager renews days before a certificate runs out."""
+"""How often files are checked. cert-manager renews days before a certificate expires."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-"""What a certificate that is made holds for."""
+"""The names in a self-signed certificate."""
 
 
 class ServingCertificate:
-    """A TLS context whose certificate follows its files: a runnable."""
+    """A TLS context that reloads its certificate when the files change. A runnable."""
 
     def __init__(
         self,
@@ -46,7 +46,8 @@ class ServingCertificate:
         """Load the certificate, or make one.
 
         Raises:
-            EnvironmentProblem: The files are not there, or are no pair; or TLS cannot be as the options want it.
+            EnvironmentProblem: The files are missing or do not match, or the TLS options cannot be
+                met.
         """
         self._options = options
         self._tls = tls or TlsOptions()
@@ -54,7 +55,7 @@ class ServingCertificate:
         self._clock: Clock = clock or SystemClock()
         self._made: tuple[bytes, bytes] | None = None
         self.renewed = asyncio.Condition()
-        """Notified when the files have changed and were read."""
+        """Notified after changed files were read."""
         server_context(self._tls.min_version, self._tls.cipher_suites)
         check_client_ca(options.client_ca, options.client_names, server)
         pair: tuple[Path, ...] = ()
@@ -80,10 +81,10 @@ class ServingCertificate:
 
     @property
     def authority(self) -> bytes:
-        """What callers are to trust, in PEM: ``ca.crt`` next to the files, else the certificate itself.
+        """The authority for clients, in PEM: ``ca.crt`` next to the files, else the certificate itself.
 
         Raises:
-            OSError: The files are gone.
+            OSError: The files are missing.
         """
         if self._made is not None:
             return self._made[0]
@@ -91,7 +92,7 @@ class ServingCertificate:
         return (authority if authority.is_file() else self._pair[0]).read_bytes()
 
     async def run(self) -> None:
-        """Follow the files until cancelled. A broken renewal is reported, and the old certificate stays."""
+        """Reload changed files until cancelled. An invalid renewal is reported, and the old certificate stays."""
         while True:
             await self._clock.sleep(POLL)
             try:
@@ -114,9 +115,9 @@ class ServingCertificate:
         return tuple(number for file in self._files for number in (file.stat().st_mtime_ns, file.stat().st_ino))
 
     def _loaded(self) -> ssl.SSLContext:
-        """A context of its own each time: one that trusts an authority, or holds a key, cannot be made to forget it."""
+        """A new context each time: an authority or a key cannot be removed from a context."""
         context = server_context(self._tls.min_version, self._tls.cipher_suites)
-        # Read once: the files may be replaced meanwhile, one after the other.
+        # Read once: the files may be replaced one after the other meanwhile.
         certificate, key = self._made or (file.read_bytes() for file in self._pair)
         load_pair(context, certificate, key)
         if self._options.client_ca is not None:
@@ -127,9 +128,9 @@ class ServingCertificate:
 
 
 def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
-    """Load a certificate and a key that are no files."""
+    """Load a certificate and a key from memory."""
     with secret_file(certificate + b"\n" + key) as name:
-        context.load_cert_chain(name, password=b"")  # without one, OpenSSL asks a terminal for it, and waits
+        context.load_cert_chain(name, password=b"")  # otherwise OpenSSL prompts for it on the terminal and waits
 
 
 async def make_certificate(
@@ -141,18 +142,18 @@ async def make_certificate(
     clock: Clock | None = None,
     host: str = "",
 ) -> ServingCertificate:
-    """Load or make a certificate off the event loop (making a key takes a moment).
+    """Load or make a certificate outside the event loop (making a key takes time).
 
     Args:
-        options: Where it is; made when it is nowhere.
-        server: Whose it is, as its flags begin.
-        tls: Versions and cipher suites.
-        metrics: What reads are counted in.
-        clock: What the files are followed by.
-        host: A name or address that one that is made holds for, besides loopback.
+        options: The location of the certificate. Without one, it is made.
+        server: The server: the prefix of its flags.
+        tls: The TLS options.
+        metrics: Counts reads.
+        clock: The clock for checking the files.
+        host: A name or address in a self-signed certificate, besides loopback.
 
     Raises:
-        EnvironmentProblem: The files are not there, or are no pair; or TLS cannot be as the options want it.
+        EnvironmentProblem: The files are missing or do not match, or the TLS options cannot be met.
     """
     hosts = tuple(dict.fromkeys((*LOOPBACK, *((host,) if host else ()))))
     make = partial(ServingCertificate, tls=tls, metrics=metrics, clock=clock, hosts=hosts, server=server)

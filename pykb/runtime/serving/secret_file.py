@@ -1,4 +1,4 @@
-"""A secret as a file, for those who read nothing else: in memory where the system can, so that no disk sees it."""
+"""A secret as a file, for APIs that only read files. If possible, it is in memory and not written to a disk."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _OWN_DESCRIPTORS = Path("/proc/self/fd")
 
 @contextlib.contextmanager
 def secret_file(content: bytes) -> Iterator[str]:
-    """The path of a file with this content, which only this process can read and which lives as long as the block.
+    """Yield the path of a file with this content. Only this process can read it, and it exists during the block.
 
-    On Linux it is a file in memory: the root file system of a pod is read-only, and there may be no ``/tmp`` to write
-    to. Elsewhere it is a temporary file with mode 0600.
+    On Linux it is a file in memory: the root file system of a pod may be read-only, without a
+    writable ``/tmp``. Elsewhere it is a temporary file with mode 0600.
     """
     if hasattr(os, "memfd_create") and _OWN_DESCRIPTORS.is_dir():
         with os.fdopen(os.memfd_create("pykb-secret"), "wb") as file:

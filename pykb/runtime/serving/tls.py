@@ -1,4 +1,4 @@
-"""How the manager's servers speak TLS, and whom they let connect.
+"""TLS of the manager's servers, and which clients may connect.
 
 The flags and their values are kube-apiserver's (``--tls-min-version``, ``--tls-cipher-suites``, ``--client-ca-file``,
 ``--requestheader-allowed-names``). Source:
@@ -17,7 +17,7 @@ from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpR
 from pykb.runtime.serving._routes import Middleware
 
 MIN_VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
-"""Kubernetes clients speak 1.2 at least."""
+"""Kubernetes clients support at least 1.2."""
 
 _SUITES = {
     "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256": "ECDHE-ECDSA-AES128-GCM-SHA256",
@@ -28,15 +28,15 @@ _SUITES = {
     "TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256": "ECDHE-RSA-CHACHA20-POLY1305",
 }
 
-# Python lets nobody choose among them; naming them asks for what there is.
+# Python does not allow a choice among them. Naming them has no effect.
 _ALWAYS = {"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"}
 
 
 def server_context(min_version: str, cipher_suites: Sequence[str]) -> ssl.SSLContext:
-    """A context for a server, without a certificate yet.
+    """Make a context for a server, without a certificate yet.
 
     Raises:
-        EnvironmentProblem: There is no such version or suite.
+        EnvironmentProblem: The version or cipher suite does not exist.
     """
     if min_version not in MIN_VERSIONS:
         raise _refused(f"`{min_version}` is not a TLS version", "--tls-min-version", MIN_VERSIONS)
@@ -62,27 +62,27 @@ def _refused(what: str, flag: str, allowed: object, *more: str) -> EnvironmentPr
 
 
 def demand_client_certificate(context: ssl.SSLContext, file: Path) -> None:
-    """Let only those connect who have a certificate of an authority in the file.
+    """Accept only clients with a certificate of an authority in the file.
 
     Raises:
         OSError: The file cannot be read.
-        ssl.SSLError: It holds no certificate.
+        ssl.SSLError: The file has no certificate.
     """
     try:
         context.load_verify_locations(cadata=file.read_bytes().decode("ascii", "ignore"))
     except (ssl.SSLError, ValueError) as error:
         raise ssl.SSLError(f"`{file}` holds no certificate in PEM: {error}") from error
-    # What Go accepts: an intermediate as the root, and certificates without identifiers of their keys.
+    # As Go does, accept an intermediate as the root, and certificates without key identifiers.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.verify_mode = ssl.CERT_REQUIRED
 
 
 def check_client_ca(file: Path | None, names: Sequence[str], server: str) -> None:
-    """Judge at the start what says who may connect.
+    """Check the options for clients' certificates at the start.
 
     Raises:
-        EnvironmentProblem: The file is no authority, or there are names without a file.
+        EnvironmentProblem: The file has no authority, or names are set without a file.
     """
     if file is None:
         if names:
@@ -109,7 +109,7 @@ def check_client_ca(file: Path | None, names: Sequence[str], server: str) -> Non
 
 
 def client_checks(names: Sequence[str]) -> tuple[Middleware, ...]:
-    """Refuse clients whose certificate has another common name; any name is right where none is given."""
+    """Refuse clients whose certificate has another common name. Without names, any is allowed."""
     if not names:
         return ()
 
