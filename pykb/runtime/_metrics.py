@@ -113,15 +113,15 @@ class Metrics:
         self._unreadable.labels(gvk.group, gvk.version, gvk.kind).inc()
 
     def observe_stall(self, seconds: float) -> None:
-        """Count seconds for which the event loop stood still."""
+        """Count seconds for which the event loop was blocked."""
         self._stalled.inc(seconds)
 
     def observe_blocking_webhook(self, webhook: str, seconds: float) -> None:
-        """Count seconds for which a coroutine of a webhook held up the event loop."""
+        """Count seconds for which a coroutine of a webhook blocked the event loop."""
         self._webhook_blocked.labels(webhook).inc(seconds)
 
     def render(self) -> tuple[bytes, str]:
-        """Everything, with what the program put into prometheus_client's default registry, and the content type."""
+        """Return all metrics, including those in prometheus_client's default registry, and the content type."""
         text = generate_latest(self.registry)
         if self.registry is not REGISTRY:
             text += generate_latest(REGISTRY)
@@ -129,7 +129,7 @@ class Metrics:
 
 
 class ControllerMetrics:
-    """What one controller counts. It also observes the controller's queue."""
+    """The counts of one controller. It also observes the controller's queue."""
 
     def __init__(self) -> None:
         self.results = {result: Tally() for result in RESULTS}
@@ -147,11 +147,11 @@ class ControllerMetrics:
         self.waited.observe(waited)
 
     def finished(self, worked: float) -> None:
-        """A key came back."""
+        """A worker finished a key."""
         self.worked.observe(worked)
 
     def retried(self) -> None:
-        """A key is to be tried again."""
+        """A key will be retried."""
         self.retries.inc()
 
 
@@ -172,7 +172,7 @@ _QUEUE_TIMES: tuple[tuple[str, str, Callable[[ControllerMetrics], Distribution]]
 
 
 class _Controllers(Collector):
-    """The controllers' counts, made metrics when somebody asks."""
+    """Makes metrics of the controllers' counts on each scrape."""
 
     def __init__(self) -> None:
         self._by_name: dict[str, ControllerMetrics] = {}
@@ -230,7 +230,7 @@ class _Family:
 
 
 class _Watches(Collector):
-    """What is read off the informers when somebody asks."""
+    """Makes metrics of the informers' state on each scrape."""
 
     def __init__(self) -> None:
         self.sources: list[Callable[[], Iterable[Informer[Any]]]] = []
@@ -255,7 +255,7 @@ class _Watches(Collector):
 
 
 class _QueueCollector(Collector):
-    """What is read off the queues when somebody asks."""
+    """Makes metrics of the queues' state on each scrape."""
 
     def __init__(self) -> None:
         self._queues: dict[str, Callable[[], WorkQueue[Any]]] = {}

@@ -1,6 +1,7 @@
-"""Counts of what happens thousands of times a second, turned into metrics when somebody asks for them.
+"""Counters for events that happen thousands of times per second. They become metrics only on a scrape.
 
-prometheus_client's own take a lock for each change, since any thread may make it; these are for one event loop.
+prometheus_client's counters take a lock for each change, since any thread may make it. These are
+for one event loop.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 
 
 class Tally:
-    """A number that is counted up (and down)."""
+    """A counter that goes up and down."""
 
     __slots__ = ("value",)
 
@@ -18,16 +19,16 @@ class Tally:
         self.value = 0
 
     def inc(self) -> None:
-        """One more."""
+        """Add one."""
         self.value += 1
 
     def dec(self) -> None:
-        """One less."""
+        """Subtract one."""
         self.value -= 1
 
 
 class Distribution:
-    """How often a value fell between two bounds, and the sum of all values."""
+    """A histogram: how many values fell into each bucket, and the sum of all values."""
 
     __slots__ = ("_bounds", "_counts", "sum")
 
@@ -37,12 +38,12 @@ class Distribution:
         self.sum = 0.0
 
     def observe(self, value: float) -> None:
-        """Count a value: it falls under the first bound that is not less."""
+        """Count a value in the first bucket whose bound is not less."""
         self._counts[bisect_left(self._bounds, value)] += 1
         self.sum += value
 
     def buckets(self) -> list[tuple[str, float]]:
-        """How many values are at most each bound, infinity last, as Prometheus wants them."""
+        """How many values are at most each bound, in Prometheus' form, infinity last."""
         total = 0
         found: list[tuple[str, float]] = []
         for bound, count in zip((*map(str, self._bounds), "+Inf"), self._counts, strict=True):

@@ -1,1 +1,1 @@
-"""Mirrors of kinds: lists and watches become objects that are read from memory."""
+"""Caches: lists and watches keep the objects of a kind in memory for reads."""

@@ -1,7 +1,8 @@
-"""What a program gives a mirror (a transform, indexers), called so that a bug in it does not blind the whole kind.
+"""Guards the functions that a program gives to a cache (a transform, indexers), so that a bug does not stop the kind.
 
-A mirror that stopped at the first object which such a function cannot take would list it again for ever, and its
-controllers would hear of nothing. The function's failure is logged with the object; the object is kept.
+Without a guard, a mirror would stop at the first object on which such a function fails. It would
+list the objects again and again, and its controllers would get no events. The failure is logged
+with the object, and the object is kept.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ logger = logging.getLogger(__name__)
 
 
 def guarded(options: InformerOptions, gvk: GroupVersionKind) -> InformerOptions:
-    """The same options with functions that never raise."""
+    """Return the same options with functions that never raise."""
     transform = options.transform
     if transform is not None and transform is not strip_managed_fields:
         transform = guarded_transform(transform, gvk)
@@ -28,7 +29,7 @@ def guarded(options: InformerOptions, gvk: GroupVersionKind) -> InformerOptions:
 
 
 def guarded_transform(transform: Transform, gvk: GroupVersionKind) -> Transform:
-    """Keeps an object as it came where the transform fails or gives something else than an object."""
+    """Keep the original object if the transform fails or does not return an object."""
 
     def call(obj: dict[str, Any]) -> dict[str, Any]:
         before = {**obj, "metadata": dict(obj["metadata"])}
@@ -46,7 +47,7 @@ def guarded_transform(transform: Transform, gvk: GroupVersionKind) -> Transform:
 
 
 def guarded_indexer(indexer: Callable[[dict[str, Any]], object], name: str, gvk: GroupVersionKind) -> Indexer:
-    """Gives no values where the indexer fails; takes a single string for one value, and ``None`` for none."""
+    """Return no values if the indexer fails. A single string means one value, and ``None`` means none."""
 
     def call(obj: dict[str, Any]) -> tuple[str, ...]:
         try:

@@ -65,7 +65,7 @@ async def ensure_applied(
 
     Raises:
         AlreadyOwned: Another object controls it.
-        NotControlled: It exists already, and nobody controls it.
+        NotControlled: It exists already and has no controller.
         Conflict: Another manager owns a field and ``force`` is not set, or the object kept changing
             while it was checked.
         ApiError: The server refused.
