@@ -38,7 +38,7 @@ async def run(size: Size, words: list[str]) -> list[Verdict]:
 
 
 def main() -> int:
-    """Read the command line; 1 when anything is amiss."""
+    """Read the command line. Returns 1 when any fault gave a wrong result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--small", action="store_true", help="as in the normal test suite, in a minute or two")
     parser.add_argument("--objects", type=int, help="how many objects")

@@ -1,7 +1,7 @@
 """`make demo`: the whole main job as a user does it, from an empty directory to a reconciled object.
 
-Every step is a command that a person would type; it is printed before it runs. The project and its control plane live
-in a temporary folder and are gone at the end, also after Ctrl-C.
+Every step is a command that a user would type, and it is printed before it runs. The project and its control plane are
+in a temporary folder. They are removed at the end, even after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Demo:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.environment = {
-            # Without the variables of the make that this runs under: the project's make is not its child.
+            # Without the variables of the outer make: the project's make must not act as its child.
             **{name: value for name, value in os.environ.items() if not name.startswith("MAKE")},
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
             "KUBECONFIG": str(folder / ".pykb/cluster/kubeconfig"),
@@ -52,20 +52,20 @@ class Demo:
         """Run one command to its end.
 
         Raises:
-            CalledProcessError: It failed; its output was shown.
+            CalledProcessError: The command failed. Its output was shown.
         """
         print(f"\n\x1b[1m$ {command}\x1b[0m", flush=True)
         subprocess.run(shlex.split(command), cwd=self.folder, env=self.environment, check=True)
 
     def use_kubectl_of_the_control_plane(self) -> None:
-        """Put the control plane's own kubectl on PATH, for machines that have none."""
+        """Put the control plane's kubectl on PATH, for machines without kubectl."""
         done = subprocess.run(
             ["pykb", "envtest", "path"], env=self.environment, check=True, stdout=subprocess.PIPE, text=True
         )
         self.environment["PATH"] += os.pathsep + done.stdout.strip()
 
     def start(self, command: str) -> subprocess.Popen[bytes]:
-        """Start a command that goes on in the background, in a process group of its own."""
+        """Start a command in the background, in its own process group."""
         print(f"\n\x1b[1m$ {command} &\x1b[0m", flush=True)
         return subprocess.Popen(shlex.split(command), cwd=self.folder, env=self.environment, start_new_session=True)
 
@@ -80,7 +80,7 @@ class Demo:
 
 
 def main() -> None:
-    """Do it all and clean up."""
+    """Run all steps and clean up."""
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="pykb-demo-") as temporary:
         folder = Path(temporary, "sealvm")
@@ -110,13 +110,13 @@ def main() -> None:
 
 
 def scaffold(demo: Demo) -> None:
-    """The two commands that make the project."""
+    """Run the two commands that make the project."""
     demo.run('pykb init --domain sealyun.com --license apache2 --owner "fanux"')
     demo.run("pykb create api --group infra --version v1 --kind VirtulMachine --resource --controller --no-make")
 
 
 def edit_types(demo: Demo) -> None:
-    """What a user writes: two fields, a status, a line that uses them."""
+    """Make a user's edits: two fields, a status, and a line that uses them."""
     types = "sealvm/api/v1/virtulmachine_types.py"
     text = (demo.folder / types).read_text(encoding="utf-8")
     example = text[text.index("    foo: ") : text.index("\n\n\n", text.index("    foo: ")) + 1]
@@ -129,7 +129,7 @@ def edit_types(demo: Demo) -> None:
 
 
 def wait_for_running(demo: Demo, manager: subprocess.Popen[bytes]) -> None:
-    """Look until the reconciler has written its status."""
+    """Wait until the reconciler has written its status."""
     command = "kubectl get virtulmachine virtulmachine-sample -o jsonpath={.status.phase}"
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:

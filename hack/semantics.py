@@ -1,4 +1,4 @@
-"""The table of what the runtime promises: read from tests/semantics, rendered as a page of the reference."""
+"""Renders the runtime's guarantees in tests/semantics as a page of the reference."""
 
 from __future__ import annotations
 

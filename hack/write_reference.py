@@ -1,4 +1,4 @@
-"""Writes pages of docs/reference from what they are about: markers, diagnostics, semantics. Run it from anywhere."""
+"""Writes pages of docs/reference from the code: markers, diagnostics, semantics. Runs from any folder."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Generates pykb.api's built-in types from what a real API server serves: `python -m hack.builtin_types`."""
+"""Generates pykb.api's built-in types from the OpenAPI of a real API server: `python -m hack.builtin_types`."""

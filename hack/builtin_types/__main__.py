@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2] / "pykb" / "api"
 
 
 def main() -> None:
-    """Read a server, write the package."""
+    """Read an API server, and write the package."""
     parser = argparse.ArgumentParser(prog="python -m hack.builtin_types", description=__doc__)
     parser.add_argument("--kubernetes", default=KUBERNETES, metavar="VERSION", help="exact, or a minor such as 1.36")
     parser.add_argument("--kubeconfig", type=Path, help="of a running server")

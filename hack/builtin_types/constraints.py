@@ -1,6 +1,7 @@
-"""What OpenAPI leaves out of the built-in types, though controller-gen writes it into a CRD that embeds them.
+"""Constraints of built-in types that OpenAPI leaves out and controller-gen writes into CRDs that embed them.
 
-Found by comparing with controller-gen's output (tests/differential). It reads these from markers in the Go sources.
+They were found by comparison with controller-gen's output (tests/differential). controller-gen reads them from markers
+in the Go sources.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Constraint:
     field: str = ""
     type: str = ""
     default: str | None = None
-    required: bool = False  # in the schema only: reading an object without it must not fail
+    required: bool = False  # only in the schema: an object without it must still be readable
 
 
 _QUALIFIED_NAME = (
@@ -39,7 +40,7 @@ CONSTRAINTS: dict[tuple[str, str], Constraint] = {
 }
 
 _EMPTY = Constraint(default='""')
-_NO_DEFAULT = Constraint(default="None")  # the Go marker refers to a constant, which controller-gen does not follow
+_NO_DEFAULT = Constraint(default="None")  # the Go marker names a constant, which controller-gen does not resolve
 CONSTRAINTS |= {
     ("io.k8s.api.autoscaling.v1.ScaleSpec", "replicas"): Constraint(default="0"),
     (_CORE + "AzureDiskVolumeSource", "cachingMode"): _NO_DEFAULT,
@@ -61,7 +62,7 @@ CONSTRAINTS |= {
     ("io.k8s.api.networking.v1.IngressPortStatus", "error"): _PORT_ERROR,
 }
 
-# Structs that are replaced as a whole because the LocalObjectReference inside them is.
+# Structs that are atomic because the LocalObjectReference inside them is.
 ATOMIC = {
     _CORE + name
     for name in (
@@ -73,5 +74,5 @@ ATOMIC = {
     )
 }
 
-# Values that must not be seen in logs and tracebacks.
+# Values that must not appear in logs and tracebacks.
 HIDDEN = {(_CORE + "Secret", "data"), (_CORE + "Secret", "stringData")}

@@ -21,7 +21,7 @@ _NO_DOCSTRINGS = "# ruff: noqa: D101\n\n"
 
 
 def write(modules: list[Module], version: str, root: Path) -> None:
-    """Write the package below a directory, formatted; files of other groups stay."""
+    """Write the formatted package below a directory. Files of other groups stay."""
     written: list[Path] = []
     for module in modules:
         folder = root / module.package

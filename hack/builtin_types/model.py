@@ -1,4 +1,4 @@
-"""From OpenAPI schemas to modules, classes and fields."""
+"""Turns OpenAPI schemas into modules, classes and fields."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pykb.api.names import to_camel, to_snake
 from pykb.api.struct import Struct
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
-# Definitions that are no classes: what stands for them in annotations, and the import it needs.
+# Definitions that are not classes: their type in annotations, and its import.
 ALIASES = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": ("Quantity", "pykb.api.quantity"),
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": ("IntOrString", "pykb.api._scalars"),
@@ -24,7 +24,7 @@ ALIASES = {
     META + "Patch": ("dict[str, Any]", "typing:Any"),
 }
 _EXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
-# Types whose OpenAPI says nothing, since they are one thing or another.
+# Types without a schema in OpenAPI, since they have alternatives.
 UNIONS = {
     _EXTENSIONS + "JSON": ("Any",),
     _EXTENSIONS + "JSONSchemaPropsOrArray": (_EXTENSIONS + "JSONSchemaProps", "list", _EXTENSIONS + "JSONSchemaProps"),
@@ -42,7 +42,7 @@ _SCALARS = {
     ("boolean", ""): "bool",
 }
 _NAMES_IN_ANNOTATIONS = {"str", "int", "float", "bool", "bytes", "list", "dict", "datetime"}
-_ATTRIBUTES = {"openAPIV3Schema": "open_api_v3_schema"}  # where the rule reads badly
+_ATTRIBUTES = {"openAPIV3Schema": "open_api_v3_schema"}  # where the rule gives a bad name
 _TAKEN = set(keyword.kwlist) | _NAMES_IN_ANNOTATIONS | {name for name in dir(Struct) if name[:1] != "_"}
 
 
@@ -118,7 +118,7 @@ def _is_list(schema: JSON) -> bool:
 
 
 def _own_kind(schema: JSON, name: str, version: str, package: str) -> str | None:
-    """The group of a top-level kind, or None for other types; meta's kinds belong to every group."""
+    """The group of a top-level kind, or None for other types. The kinds of meta belong to every group."""
     if package == "meta" or "ObjectMeta" not in str(schema.get("properties", {}).get("metadata")):
         return None
     for gvk in schema.get("x-kubernetes-group-version-kind", ()):
@@ -128,7 +128,7 @@ def _own_kind(schema: JSON, name: str, version: str, package: str) -> str | None
 
 
 def _ordered(classes: list[Class]) -> Iterator[Class]:
-    """Alphabetical, but what a class needs comes before it."""
+    """Sort classes alphabetically, each after the classes that it needs."""
     waiting = {c.definition: c for c in sorted(classes, key=lambda c: c.name)}
 
     def take(made: Class) -> Iterator[Class]:
@@ -170,7 +170,7 @@ class _Reader:
         value = constraint.default or value or (None if required and not unset else "None")
         if value == "None":
             annotation += " | None"
-        if '"' in annotation:  # a class that mentions itself: the whole annotation is a forward reference
+        if '"' in annotation:  # a recursive class: the whole annotation is a forward reference
             annotation = '"' + annotation.replace('"', "") + '"'
         extras = list(self._extras(wire, name, schema, value is None))
         if constraint.required or unset:

@@ -1,4 +1,4 @@
-"""What an API server tells about its types: OpenAPI v3 and discovery."""
+"""Reads the types of an API server from OpenAPI v3 and discovery."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Source:
 
 
 def read(rest: Rest) -> Source:
-    """Ask a server."""
+    """Read from an API server."""
 
     def get(path: str) -> JSON:
         answer = rest.call("GET", path)
@@ -45,9 +45,9 @@ def read(rest: Rest) -> Source:
     for path, entry in sorted(get("/openapi/v3")["paths"].items()):
         if path == "api/v1" or (path.startswith("apis/") and path.count("/") == 2):
             document = get(entry["serverRelativeURL"])
-            # DeleteOptions and WatchEvent differ by group only in the list of kinds they belong to.
+            # DeleteOptions and WatchEvent of different groups differ only in their list of kinds.
             for name, schema in document.get("components", {}).get("schemas", {}).items():
-                if name.startswith("io.k8s."):  # not what CRDs of this server add
+                if name.startswith("io.k8s."):  # not the definitions of CRDs on this server
                     schemas.setdefault(name, schema)
             resources += _resources(get("/" + path))
     return Source(get("/version")["gitVersion"], dict(sorted(schemas.items())), tuple(resources))

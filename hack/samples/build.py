@@ -1,4 +1,4 @@
-"""Builds projects by their recipes, and compares them with those that are committed."""
+"""Builds projects from their recipes, and compares them with the committed ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hack.samples.recipes import app, foo, multigroup, pod_watcher, unit, virtul
 from hack.samples.steps import Step
 
 UNTRACKED = {".venv", ".pykb", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist"}
-"""What a project's own .gitignore names."""
+"""The entries of a project's own .gitignore."""
 
 PROJECTS: dict[str, list[Step]] = {
     "app": app.STEPS,
@@ -20,7 +20,7 @@ PROJECTS: dict[str, list[Step]] = {
     "unit": unit.STEPS,
     "virtulmachine": virtulmachine.STEPS,
 }
-"""Every project of testdata/ and how it came to be."""
+"""Every project of testdata/ with its recipe."""
 
 
 def files(project: Path) -> Iterator[Path]:
@@ -32,7 +32,7 @@ def files(project: Path) -> Iterator[Path]:
 
 
 def build(name: str, into: Path) -> Path:
-    """Build a project anew in a directory, and return where it is."""
+    """Build a project in a directory, and return its path."""
     project = into / name
     project.mkdir(parents=True)
     for step in PROJECTS[name]:
@@ -41,7 +41,7 @@ def build(name: str, into: Path) -> Path:
 
 
 def publish(built: Path, target: Path) -> None:
-    """Make the committed project equal to the one just built; what git ignores stays."""
+    """Make the committed project equal to the new one. Files that git ignores stay."""
     for stale in set(files(target)) - set(files(built)):
         (target / stale).unlink()
     for path in files(built):

@@ -27,7 +27,7 @@ RESYNC = """
 
 
 def resync_every_30_seconds(package: str) -> Step:
-    """Have the manager of a package look at every object twice a minute, as sample-controller does."""
+    """Make the manager of a package resync every object twice a minute, as sample-controller does."""
     return replace(
         f"{package}/__main__.py",
         ("import Manager, ManagerOptions\n", "import CacheOptions, InformerOptions, Manager, ManagerOptions\n"),

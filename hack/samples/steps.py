@@ -1,4 +1,4 @@
-"""What an author does to a project: run pykb, edit a scaffolded file, write one of their own."""
+"""The steps of a recipe: run pykb, edit a scaffolded file, add an own file."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The commands that scaffold, as plans: checked against the project, filled by plugins."""
+"""The scaffolding commands, as plans. Each is checked against the project, and plugins add the files."""

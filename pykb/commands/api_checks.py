@@ -1,4 +1,4 @@
-"""What an API may not be, given the other options and what the project already has."""
+"""Checks the options of ``create api`` against each other and against the project."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from pykb.commands.create_api import NewApi
 
 FILE_NAME_LENGTH = 255
-"""What file systems take (NAME_MAX of Linux)."""
+"""The maximum length of a file name (NAME_MAX of Linux), in bytes."""
 
 _NOTHING = ("nothing was written",)
 
 
 def check_options(options: NewApi, found: Diagnostics) -> None:
-    """Options that contradict each other."""
+    """Report options that contradict each other."""
     external = [
         name
         for name, value in (
@@ -56,7 +56,7 @@ def check_options(options: NewApi, found: Diagnostics) -> None:
 
 
 def check_resource(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
-    """What PROJECT says against it."""
+    """Report conflicts with PROJECT."""
     known = project.find(resource)
     if options.resource:
         _check_crd_name(resource, found)
@@ -79,7 +79,7 @@ def check_resource(options: NewApi, resource: Resource, project: Project, found:
 
 
 def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
-    """The CRD is named `<plural>.<group>`, and its file too; the file's name is the longer one."""
+    """Check the length of the CRD's name, `<plural>.<group>`, and of its file name, which is longer."""
     file = f"{resource.api_group}_{resource.plural}.yaml"
     if len(file) <= FILE_NAME_LENGTH:
         return
@@ -88,7 +88,7 @@ def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
 
 
 def _check_plural(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
-    """Some acronyms are repeated in the plural that controller-gen makes: a word to choose, since it never changes."""
+    """Warn of a doubled acronym in controller-gen's plural. A plural can never change, so the user should choose it."""
     proposed = undoubled(resource.kind)
     if options.plural or proposed == resource.plural or any(r.is_same_kind(resource) for r in project.resources):
         return

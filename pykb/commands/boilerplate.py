@@ -1,4 +1,4 @@
-"""The licence header of a project, as it stands above every Python file that is made."""
+"""Reads the licence header of a project, which every new Python file gets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BOILERPLATE = "hack/boilerplate.py.txt"
 
 
 def boilerplate(plan: PlanBuilder, found: Diagnostics) -> str:
-    """The licence header of the project, which is a comment; users write the file, too."""
+    """The licence header of the project. Checks that it is a comment, since users can edit the file."""
     text = (plan.current(BOILERPLATE) or b"").decode("utf-8", "replace")
     wrong = next((n for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")), None)
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""A controller for a type of Kubernetes itself: where its class is, its plural, its scope."""
+"""Finds built-in kinds, for controllers: the module of the class, the plural, the scope."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pykb.project.resource import BUILTIN_GROUPS, Resource
 
 
 def short_group(group: str) -> str:
-    """``networking.k8s.io`` and ``networking`` mean the same built-in group."""
+    """The short name of a built-in group: ``networking`` for ``networking.k8s.io``."""
     short = group.removesuffix(".k8s.io")
     return short if BUILTIN_GROUPS.get(short) == "k8s.io" else group
 
 
 def is_called_as_builtin(group: str, version: str, kind: str) -> bool:
-    """Whether Kubernetes itself has a kind of this name, in a group of this name."""
+    """Whether Kubernetes has a kind of this name in a group of this name."""
     short = short_group(group)
     if short not in BUILTIN_GROUPS:
         return False
@@ -26,7 +26,7 @@ def is_called_as_builtin(group: str, version: str, kind: str) -> bool:
 
 
 def find_builtin(resource: Resource, found: Diagnostics) -> Resource | None:
-    """The resource with what pykb's built-in types know of it; a finding when they know no such kind."""
+    """Complete the resource from pykb's built-in types. Reports an unknown kind."""
     from pykb.api.builtin_table import TABLE
 
     versions = {version: kinds for (group, version), (_, kinds) in TABLE.items() if group == resource.api_group}

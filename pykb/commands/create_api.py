@@ -1,4 +1,4 @@
-"""``create api`` as a plan: names checked against Kubernetes and the project, plugins asked, PROJECT changed."""
+"""Plans ``create api``: checks names against Kubernetes and the project, runs plugins, changes PROJECT."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pykb.scaffold.plan import PlanBuilder
 
 @dataclass(frozen=True, slots=True)
 class NewApi:
-    """The options of ``create api``, with the answers to its questions."""
+    """The options of ``create api``, including answers to its questions."""
 
     group: str
     version: str
@@ -51,7 +51,7 @@ class NewApi:
 
 @dataclass(frozen=True, slots=True)
 class ApiPlan:
-    """A plan and what it is about."""
+    """A plan with its resource."""
 
     plan: Plan
     resource: Resource
@@ -94,7 +94,7 @@ def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | N
 
 
 def check_words(options: NewApi) -> Diagnostics:
-    """What is wrong whatever the answers to the questions are, so that nobody is asked in vain."""
+    """Find errors that do not depend on answers to questions, before any question is asked."""
     found = Diagnostics()
     naming.check_version(options.version, found)
     naming.check_kind(options.kind, found)
@@ -106,7 +106,7 @@ def check_words(options: NewApi) -> Diagnostics:
 
 
 def is_builtin(options: NewApi, project: Project) -> bool:
-    """Whether the type is one of Kubernetes: only a controller, for a group of Kubernetes and not of the project."""
+    """Whether the type is built in: only a controller is wanted, for a group of Kubernetes and not of the project."""
     if options.resource or options.external_api_path or options.external_api_domain:
         return False
     own = any(r.group == options.group and r.kind == options.kind and r.api for r in project.resources)
@@ -124,7 +124,7 @@ def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
 
 
 def _source(options: NewApi, project: Project, found: Diagnostics) -> Resource | None:
-    """The version of the kind that a new one starts from, where one is named."""
+    """The version to copy for a new one, if the options name one."""
     if not options.from_version:
         return None
     alike = [r for r in project.resources if r.api and (r.group, r.kind) == (options.group, options.kind)]
@@ -137,7 +137,7 @@ def _source(options: NewApi, project: Project, found: Diagnostics) -> Resource |
 
 
 def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource | None:
-    """The entry that this command makes."""
+    """The entry in PROJECT that this command makes."""
     controllers = (options.controller_name,) if options.controller and options.controller_name else ()
     plain = Resource(
         group=options.group,
@@ -193,7 +193,7 @@ def _request(
 
 
 def reconciler_name(kind: str, controller_name: str) -> str:
-    """The class of a controller.
+    """The class name of a controller.
 
     >>> reconciler_name("Machine", ""), reconciler_name("Machine", "machine-cleaner")
     ('MachineReconciler', 'MachineCleanerReconciler')
@@ -219,7 +219,7 @@ def _say_protected(resource: Resource, found: Diagnostics) -> None:
 
 
 def _say_builtin(options: NewApi, found: Diagnostics) -> None:
-    """A kind of one's own that is called like one of Kubernetes, group and all, is seldom what was meant."""
+    """Warn of a new kind with the group and name of a built-in one, which is rarely intended."""
     if not is_called_as_builtin(options.group, options.version, options.kind):
         return
     short = short_group(options.group)
@@ -231,7 +231,7 @@ def _say_builtin(options: NewApi, found: Diagnostics) -> None:
 
 
 def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -> None:
-    """Another version of a kind whose versions are converted: it needs a converter, too."""
+    """Report a new version that needs a converter, since the other versions have one."""
     alike = (r for r in project.resources if r.is_same_kind(resource))
     hub = next((r for r in alike if r.webhooks and r.webhooks.conversion), None)
     if hub is None:

@@ -1,4 +1,4 @@
-"""``create webhook`` as a plan: what was asked for checked against the project, plugins asked, PROJECT changed."""
+"""Plans ``create webhook``: checks the options against the project, runs plugins, changes PROJECT."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pykb.scaffold.plan import PlanBuilder
 
 @dataclass(frozen=True, slots=True)
 class NewWebhook:
-    """The options of ``create webhook``, with the answers to its questions."""
+    """The options of ``create webhook``, including answers to its questions."""
 
     group: str
     version: str
@@ -45,7 +45,7 @@ class NewWebhook:
 
     @property
     def command(self) -> str:
-        """The names, as they are typed."""
+        """The options with the kind's names, as on the command line."""
         return " ".join(
             f"--{name} {value}"
             for name, value in (("group", self.group), ("version", self.version), ("kind", self.kind))
@@ -55,12 +55,12 @@ class NewWebhook:
 
 @dataclass(frozen=True, slots=True)
 class WebhookPlan:
-    """A plan and what it is about.
+    """A plan with its resource.
 
     Attributes:
         plan: The changes.
-        resource: The kind, with all webhooks that it has then.
-        spokes: The versions that this command makes converters of.
+        resource: The kind, with all of its webhooks after the command.
+        spokes: The versions that this command makes converters for.
     """
 
     plan: Plan
@@ -103,7 +103,7 @@ def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[Web
 
 
 def check_words(options: NewWebhook) -> Diagnostics:
-    """What is wrong whatever the project has and the answers to the questions are."""
+    """Find errors that do not depend on the project or on answers to questions."""
     found = Diagnostics()
     naming.check_version(options.version, found)
     naming.check_kind(options.kind, found)
@@ -114,7 +114,7 @@ def check_words(options: NewWebhook) -> Diagnostics:
 
 
 def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhooks:
-    """What this command is to make. ``--conversion`` alone means every other version that is not converted yet."""
+    """The webhooks to make. ``--conversion`` alone means all other versions that are not converted yet."""
     spokes = tuple(dict.fromkeys(options.spoke))
     if options.conversion and not spokes:
         known = project.find(resource)
@@ -134,7 +134,7 @@ def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhoo
 def _request(
     options: NewWebhook, project: Project, resource: Resource, wanted: Webhooks, header: str
 ) -> WebhookRequest:
-    """What the plugins are asked for; with ``--force`` the module is made anew, so everything that the kind has."""
+    """The request to the plugins. With ``--force``, the module is written again with all webhooks of the kind."""
     return WebhookRequest(
         project=project,
         resource=resource,

@@ -1,4 +1,4 @@
-"""``init`` as a plan: names checked, templates rendered, plugins asked, PROJECT and the pin of pykb added."""
+"""Plans ``init``: checks names, renders templates, runs plugins, adds PROJECT and the pin of pykb."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import PlanBuilder
 
 PYTHON_VERSION = "3.11"
-"""The oldest Python that a project supports: pykb's own."""
+"""The minimum Python version of a project, the same as pykb's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +51,9 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     """Plan a new project in ``root``. Without errors among the findings the plan may be applied.
 
     Args:
-        options: What was asked for.
+        options: The options of the command.
         root: The folder of the project.
-        year: What ``YEAR`` in a licence file becomes.
+        year: The year that replaces ``YEAR`` in a licence file.
     """
     found = Diagnostics()
     _check_folder(root, found)
@@ -130,7 +130,7 @@ def _run(chain: Sequence[Plugin], request: InitRequest, plan: PlanBuilder) -> No
 
 
 def _pin(plan: PlanBuilder, found: Diagnostics) -> None:
-    """Where no index has this pykb, its wheel goes into the project, and with it to all who clone that."""
+    """Add the wheel of this pykb to the project if it is not on a package index, so that clones have it."""
     if is_from_index():
         return
     content = distribution.wheel()
@@ -143,7 +143,7 @@ def _pin(plan: PlanBuilder, found: Diagnostics) -> None:
 
 
 def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:
-    """One finding for all files that are in the way, instead of one each: `init` has no `--force`."""
+    """Replace the findings for existing files by a single one, since `init` has no `--force`."""
     taken = [d.span.path for d in planned if d.code is FILE_EXISTS and d.span is not None]
     found.extend(d for d in planned if d.code is not FILE_EXISTS)
     if not taken:

@@ -1,4 +1,4 @@
-"""What a webhook may not be, given the other options and what the project already has."""
+"""Checks the options of ``create webhook`` against each other and against the project."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _NOTHING = ("nothing was written",)
 
 
 def versions(resource: Resource, project: Project) -> list[str]:
-    """The versions of a kind that the project has types of, in the order of creation."""
+    """The versions of a kind with types in the project, in the order of creation."""
     return [r.version for r in project.resources if r.api and r.is_same_kind(resource)]
 
 
 def making(like: Resource, version: str) -> str:
-    """The command that adds a version to a kind: scope and plural are those that the kind has."""
+    """The command that adds a version to a kind, with the kind's scope and plural."""
     words = ["pykb create api", *([f"--group {like.group}"] if like.group else []), f"--version {version}"]
     words += [f"--kind {like.kind}"]
     words += [f"--plural {like.plural}"] if like.plural != pluralize(like.kind) else []
@@ -38,9 +38,9 @@ def making(like: Resource, version: str) -> str:
 
 
 def check_options(options: NewWebhook, found: Diagnostics) -> None:
-    """Options that are missing, contradict each other, or name paths that cannot be."""
+    """Report missing options, contradictions, and invalid paths."""
     named = options.defaulting or options.validation or options.conversion
-    if not (named or options.spoke or options.defaulting_path or options.validation_path):  # these name one below
+    if not (named or options.spoke or options.defaulting_path or options.validation_path):  # each implies a type
         message = "no type of webhook is named"
         helps = (
             "`--defaulting` fills in what an object leaves open",
@@ -81,7 +81,7 @@ def _check_path_form(flag: str, path: str, found: Diagnostics) -> None:
 
 
 def check(options: NewWebhook, wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
-    """What PROJECT says against it."""
+    """Report conflicts with PROJECT."""
     known = project.find(resource)
     present = known.webhooks if known and known.webhooks else Webhooks()
     if known is not None and not options.force:
@@ -152,7 +152,7 @@ def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator
 
 
 def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
-    """Two webhooks at one path: the second would be called for the first one's objects."""
+    """Report two webhooks at one path. The second would be called for the objects of the first."""
     taken = {
         path: other for other in project.resources if other.identity != resource.identity for path in _paths(other)
     }
@@ -168,7 +168,7 @@ def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, f
         ("--defaulting-path", mutate, wanted.defaulting),
         ("--validation-path", validate, wanted.validation),
     ):
-        if is_wanted and not is_served_path(path):  # one that was given is checked before
+        if is_wanted and not is_served_path(path):  # explicit paths were checked before
             message = (
                 f"the path `{path}` would have {len(path) - 1} characters after `/`, at most {SUBDOMAIN_LENGTH} fit"
             )

@@ -1,4 +1,4 @@
-"""Which kind a webhook is for: one of the project, of Kubernetes, or of another package."""
+"""Finds the kind of a webhook: one of the project, of Kubernetes, or of another package."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NOTHING = ("nothing was written",)
 
 
 def find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
-    """The kind as PROJECT has it, or as it enters PROJECT by its first webhook; a finding where there is none."""
+    """The kind from PROJECT, or a new entry for its first webhook. Reports a kind that does not exist."""
     groups = {options.group, short_group(options.group)}
     known = [r for r in project.resources if (r.version, r.kind) == (options.version, options.kind)]
     known = [r for r in known if r.group in groups and (r.api or r.core or r.external)]
@@ -40,7 +40,7 @@ def find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Re
         builtin = _builtin(options, short, problems)
         if builtin is not None:
             return builtin
-        if not own:  # a group of the project may be called like one of Kubernetes
+        if not own:  # a group of the project may have the name of a built-in one
             found.extend(problems)
             return None
     _say_missing(options, project, found)
@@ -54,7 +54,7 @@ def _builtin(options: NewWebhook, group: str, found: Diagnostics) -> Resource | 
 
 
 def _is_core(options: NewWebhook) -> bool:
-    """Whether the kind is one of those whose group has no name in manifests."""
+    """Whether the kind is in the core group."""
     return _builtin(options, "core", Diagnostics()) is not None
 
 
@@ -85,7 +85,7 @@ def _check_plural(options: NewWebhook, known: Resource, project: Project, found:
 
 
 def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> None:
-    """What the project has that is nearest, else how the kind is made."""
+    """Report a missing kind, with the most similar one of the project, or the command that creates it."""
     own = [r for r in project.resources if r.api]
     wanted = Resource(options.group, project.domain, options.version, options.kind, plural="")
     near = _nearest(options, own)

@@ -1,1 +1,1 @@
-"""Kubernetes names and identities: values and rules, no I/O (the role of apimachinery)."""
+"""Kubernetes names and identities: values and rules without I/O. Corresponds to apimachinery."""

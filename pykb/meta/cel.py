@@ -1,10 +1,10 @@
-"""How CEL spells names and texts (https://kubernetes.io/docs/reference/using-api/cel/#escaping)."""
+"""Writes names and texts as CEL (https://kubernetes.io/docs/reference/using-api/cel/#escaping)."""
 
 from __future__ import annotations
 
 import re
 
-# Words of languages that it may be turned into, and its own: none of them is a name.
+# Reserved words of CEL and of languages that it may be translated to. None can be a name.
 RESERVED = frozenset(
     [
         *("as", "break", "const", "continue", "else", "for", "function", "if", "import", "let"),
@@ -16,7 +16,7 @@ ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__sla
 
 
 def selector(name: str) -> str:
-    """A field's name as CEL selects it: words of the language and characters that names cannot have are escaped.
+    """A field's name in CEL. Reserved words, and characters not allowed in identifiers, are escaped.
 
     >>> selector("replicas"), selector("namespace"), selector("a-b")
     ('replicas', '__namespace__', 'a__dash__b')
@@ -27,5 +27,5 @@ def selector(name: str) -> str:
 
 
 def text_literal(text: str) -> str:
-    """A text as CEL writes it: in single quotes, with backslashes before quotes and backslashes."""
+    """A text as a CEL literal: in single quotes, with quotes and backslashes escaped."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -24,7 +24,7 @@ class GroupVersion:
 
     def __post_init__(self) -> None:
         for name in (self.group, self.version):
-            if not isinstance(name, str):  # said where it is written, not where a name is read from it
+            if not isinstance(name, str):  # reported where the value is used
                 raise TypeError(f"a group and a version are strings, found {name!r}")
 
     @classmethod
@@ -40,7 +40,7 @@ class GroupVersion:
 
     @property
     def path(self) -> str:
-        """The root of its URLs, without a slash at the end."""
+        """The root of its URLs, without a trailing slash."""
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     def with_kind(self, kind: str) -> GroupVersionKind:
@@ -93,7 +93,7 @@ class GroupVersionKind:
 
 @dataclass(frozen=True, slots=True, order=True)
 class GroupVersionResource:
-    """What stands in URLs and RBAC rules: the plural name, lower case."""
+    """A resource as in URLs and RBAC rules, with its plural name in lower case."""
 
     group: str
     version: str
@@ -111,9 +111,9 @@ class GroupVersionResource:
 @total_ordering
 @dataclass(frozen=True, slots=True, eq=False)
 class NamespacedName:
-    """Where an object is: its namespace (empty for cluster-scoped kinds) and its name.
+    """The namespace of an object (empty for cluster-scoped kinds) and its name.
 
-    Two that name the same place are equal, also where one is of a subclass (a reconciler's ``Request``).
+    Two with the same values are equal, even if one is of a subclass (a reconciler's ``Request``).
     """
 
     namespace: str

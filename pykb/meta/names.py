@@ -1,8 +1,8 @@
-"""The rules for names of API types, as predicates and as the nearest name that follows them.
+"""The rules for names of API types: predicates, and functions that find the nearest valid name.
 
 Sources: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ (DNS-1123 subdomain and label,
-RFC 1035 label); apimachinery's ``version.kubeVersionRegex`` for versions. What to tell a user about a bad name is the
-business of whoever knows where the name came from.
+RFC 1035 label); apimachinery's ``version.kubeVersionRegex`` for versions. The caller reports invalid names,
+since it knows where the name came from.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def is_label(text: str) -> bool:
 
 
 def is_rfc_1035_label(text: str) -> bool:
-    """Whether it is a DNS-1035 label: as a DNS-1123 label, but the first character is a letter."""
+    """Whether it is a DNS-1035 label: a DNS-1123 label that begins with a letter."""
     return len(text) <= LABEL_LENGTH and _RFC_1035_LABEL.fullmatch(text) is not None
 
 
@@ -45,12 +45,12 @@ def is_subdomain(text: str) -> bool:
 
 
 def is_label_value(text: str) -> bool:
-    """Whether it is the value of a label: at most 63 letters, digits, ``-``, ``_`` and ``.``, no sign at the ends."""
+    """Whether it is a label value: at most 63 letters, digits, ``-``, ``_`` and ``.``, no sign at the ends."""
     return len(text) <= LABEL_LENGTH and _LABEL_VALUE.fullmatch(text) is not None
 
 
 def is_qualified_name(text: str) -> bool:
-    """Whether it is the name of a label or annotation: as a label's value, with an optional ``domain/`` before it."""
+    """Whether it is a name of a label or annotation: like a label value, with an optional ``domain/`` prefix."""
     domain, slash, name = text.rpartition("/")
     return bool(name) and is_label_value(name) and (not slash or is_subdomain(domain))
 
@@ -66,7 +66,7 @@ def is_kind(text: str) -> bool:
 
 
 def is_module_name(text: str) -> bool:
-    """Whether ``import <text>`` is Python, in ASCII."""
+    """Whether ``import <text>`` is valid Python, in ASCII."""
     return text.isascii() and text.isidentifier() and not keyword.iskeyword(text)
 
 
@@ -86,9 +86,9 @@ def is_python_name(text: str) -> bool:
 
 
 def is_yaml_word(text: str) -> bool:
-    """Whether YAML 1.1 reads it as something else than text, when it is not quoted (``on``, ``null``).
+    """Whether YAML 1.1 reads it, without quotes, as something other than text (``on``, ``null``).
 
-    Numbers are left out: no name of Kubernetes that is meant here begins with a digit.
+    Numbers are not included, since the names checked here do not begin with a digit.
     """
     return text.lower() in _YAML_WORDS
 

@@ -1,8 +1,8 @@
 """Plural names of kinds, exactly as controller-gen forms them.
 
 controller-gen calls ``flect.Pluralize(Kind)`` (gobuffalo/flect v1.0.3, MIT licence, whose word tables these are) and
-lower-cases the result. The rules are those of English with slips (``octopuses`` is ``octupuses``); they are kept, since
-a plural is part of the API: it stands in URLs, RBAC rules and file names, and can never change.
+lower-cases the result. The rules are those of English, with mistakes (``octupuses`` for ``octopuses``). They are kept,
+since a plural is part of the API: it is in URLs, RBAC rules and file names, and can never change.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ class _Word(NamedTuple):
     plural: str
     alternative: str = ""
     whole_only: bool = False  # never used as a suffix
-    plurals_known: bool = True  # its plurals are left as they are
+    plurals_known: bool = True  # a word that is already its plural does not change
 
 
-# One entry: `singular plural [alternative]`; `!` after the singular: whole word only; `*` after the plural: neither
-# plural is recognised as one; a lone word does not change.
+# One entry: `singular plural [alternative]`. `!` after the singular means whole word only. `*` after the plural
+# means that neither plural is recognised as one. A lone word does not change.
 _DICTIONARY = """
 aircraft; beef beef beefs; bison; blues blues*; chassis; deer; fish fish fishes; moose; police; salmon salmon salmons;
 series; sheep; shrimp shrimp shrimps; species; swine swine swines; trout trout trouts; tuna tuna tunas; you;
@@ -44,7 +44,7 @@ cookie cookies; pretorium pretoriums; agenda agendas; formula formulas formulae;
 ID! IDs
 """
 
-# Singular ending and plural ending, in the order in which they are tried.
+# Singular and plural endings, tried in this order.
 _SUFFIXES = """
 tive tives; eaf eaves; oaf oaves; afe aves; arf arves; rfe rves; rf rves; lf lves; fe ves;
 ay ays; ey eys; oy oys; quy quies; uy uys; y ies;
@@ -57,7 +57,7 @@ ouse ouses; lause lauses; us uses; ch ches; io ios; sh shes; ss sses; ez ezzes; 
 lo los; to tos; oo oos; o oes; x xes; S Ses
 """
 
-_ACRONYMS = frozenset(  # looked up in upper case, so those with small letters never match
+_ACRONYMS = frozenset(  # looked up in upper case, so entries with lower case never match
     """
     OK UTF8 HTML JSON JWT ID UUID SQL ACK ACL ADSL AES ANSI API ARP ATM BGP BSS CCITT CHAP CIDR CIR CLI CPE CPU CRC CRT
     CSMA CMOS DCE DEC DES DHCP DNS DRAM DSL DSLAM DTE DMI EHA EIA EIGRP EOF ESS FCC FCS FDDI FTP GBIC gbps GEPOF HDLC
@@ -84,7 +84,7 @@ def _tables() -> _Tables:
     for word in words:
         if word.plurals_known:
             plurals |= {word.plural, word.alternative} - {""}
-    # Dictionary words also act as endings, the last one first; then the table of endings, the first one first.
+    # Dictionary words are also endings, tried from the last to the first. Then the table of endings, in order.
     endings = [(w.singular, w.plural) for w in reversed(words) if not w.whole_only]
     endings += [(e.split()[0], e.split()[1]) for e in _SUFFIXES.replace("\n", " ").split(";")]
     return _Tables({w.singular: w.plural for w in words}, frozenset(plurals), tuple(endings))
@@ -112,7 +112,7 @@ def pluralize(kind: str) -> str:
 
 
 def undoubled(kind: str) -> str:
-    """The default plural, with the kind in it once: flect repeats some acronyms that are not in upper case.
+    """The default plural without a doubled acronym. flect doubles some acronyms that are not in upper case.
 
     >>> undoubled("Dns"), undoubled("PublicIps"), undoubled("Vpn")
     ('dnses', 'publicipses', 'vpns')
@@ -149,7 +149,7 @@ def _swap_ending(word: str, part: str, replacement: str) -> str:
 
 
 def _last_part(word: str) -> str:
-    """The last word of a name such as ``HTTPRoute``; only that is inflected."""
+    """The last word of a name such as ``HTTPRoute``. Only this word is inflected."""
     if word.upper() in _ACRONYMS:
         return word.upper()
     parts: list[str] = []

@@ -1,4 +1,4 @@
-"""Where webhooks are served: kubebuilder's paths, which manifests name and the manager answers at."""
+"""The paths of webhooks, as in kubebuilder. Manifests name them, and the manager serves them."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.names import is_subdomain
 
 CONVERT = "/convert"
-"""Where conversions of all kinds are served."""
+"""The path of the conversion webhook for all kinds."""
 
 MUTATE, VALIDATE = "/mutate-", "/validate-"
-"""How the paths of the two types of admission webhooks begin."""
+"""The prefixes of the paths of mutating and validating webhooks."""
 
 
 def mutate_path(gvk: GroupVersionKind) -> str:
-    """Where a kind is defaulted, unless another path was asked for.
+    """The default path of a kind's mutating webhook.
 
     >>> mutate_path(GroupVersionKind("infra.sealyun.com", "v1", "VirtulMachine"))
     '/mutate-infra-sealyun-com-v1-virtulmachine'
@@ -24,7 +24,7 @@ def mutate_path(gvk: GroupVersionKind) -> str:
 
 
 def validate_path(gvk: GroupVersionKind) -> str:
-    """Where a kind is validated, unless another path was asked for."""
+    """The default path of a kind's validating webhook."""
     return VALIDATE + _end(gvk)
 
 
@@ -33,7 +33,7 @@ def _end(gvk: GroupVersionKind) -> str:
 
 
 def is_served_path(text: str) -> bool:
-    """Whether the API server calls a webhook at a path: its parts are DNS names.
+    """Whether the API server accepts a webhook path: its parts are DNS names.
 
     >>> [is_served_path(text) for text in ("/mutate--v1-pod", "/a/b.c", "a", "/", "/A", "/a/")]
     [True, True, False, False, False, False]

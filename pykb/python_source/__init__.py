@@ -1,1 +1,1 @@
-"""Python source of users: laid out as Ruff's formatter does, added to without a change to anything else."""
+"""Changes users' Python source: formats new code as Ruff does, and leaves all other code unchanged."""

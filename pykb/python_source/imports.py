@@ -1,4 +1,4 @@
-"""Imports in the order of Ruff's and isort's rules: the standard library's, those of others, those of the package."""
+"""Sorts imports by Ruff's and isort's rules: standard library, other packages, own package."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Import:
     """``import module``, or ``from module import names``.
 
     Attributes:
-        module: What is imported from.
-        names: The names, an alias behind ``as``; none where the module itself is imported.
-        remark: A comment behind it.
+        module: The module to import from.
+        names: The names, with aliases after ``as``; empty when the module itself is imported.
+        remark: A comment after it.
     """
 
     module: str
@@ -33,16 +33,16 @@ class Import:
 
     @property
     def can_join(self) -> bool:
-        """Whether other names of the module may join it: an alias has a statement of its own."""
+        """Whether other names of the module may be added. An alias has its own statement."""
         return bool(self.names) and not self.remark and not any(" as " in name for name in self.names)
 
     def key(self, package: str) -> tuple[object, ...]:
-        """How imports are sorted in the code of a package."""
+        """The sort key of the import in a package's code."""
         return (section(self.module, package), bool(self.names), _natural(self.module), [*map(member_key, self.names)])
 
 
 def parse(line: str) -> Import:
-    """The import of one line, with the comment behind it."""
+    """Parse the import on one line, with the comment after it."""
     code, _, remark = line.partition("  #")
     found = of(ast.parse(code).body[0])
     assert found is not None, line  # noqa: S101 - whoever asks wrote the line
@@ -50,7 +50,7 @@ def parse(line: str) -> Import:
 
 
 def of(node: ast.stmt) -> Import | None:
-    """The import that a statement makes; ``None`` for any other, and for one of several modules."""
+    """The import of a statement; ``None`` for other statements and for imports of several modules."""
     if isinstance(node, ast.ImportFrom) and not node.level and node.module:
         names = (f"{each.name} as {each.asname}" if each.asname else each.name for each in node.names)
         return Import(node.module, tuple(names))
@@ -60,25 +60,25 @@ def of(node: ast.stmt) -> Import | None:
 
 
 def section(module: str, package: str) -> int:
-    """The standard library's come first, then those of others, then those of the package itself."""
+    """The number of a module's section: standard library, other packages, own package."""
     top = module.partition(".")[0]
     return 2 if top == package else 0 if top in sys.stdlib_module_names else 1
 
 
 def member_key(name: str) -> tuple[object, ...]:
-    """Constants, then classes, then the rest; each in natural order, whatever the case."""
+    """The sort key of an imported name: constants, classes, then the rest, each in natural order without case."""
     group = 0 if name.isupper() and len(name) > 1 else 1 if name[:1].isupper() else 2
     return group, _natural(name), name
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:
-    """Numbers count by their value."""
+    """A sort key that compares numbers in a text by value."""
     parts = re.findall(r"\d+|\D+", text.lower())
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in parts]
 
 
 def block(imports: Iterable[Import], package: str = "", width: int = WIDTH) -> str:
-    """Imports as they stand at the head of a module: names of one module joined, a blank line between sections."""
+    """The import block of a module: names of one module are joined, and a blank line separates sections."""
     imports, joined = [*imports], dict[str, set[str]]()
     for each in imports:
         if each.can_join:

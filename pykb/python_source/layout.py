@@ -1,7 +1,7 @@
-"""Statements that are too long for their line, broken as the formatters Ruff and Black break them.
+"""Breaks long statements into lines as the formatters Ruff and Black do.
 
-Whoever writes Python writes each statement on one line, whatever the names in it. The formatter itself would be a
-dependency of 25 MB whose bytes change with its version; what generated code needs of it is where brackets are opened.
+Generators write each statement on one line, whatever its length. The formatter itself would be a dependency of 25 MB
+whose output changes with its version. Generated code only needs its rules for opening brackets.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from itertools import pairwise
 from unicodedata import east_asian_width
 
 WIDTH = 120
-"""The line length that a new project asks of its formatter."""
+"""The line length of a new project's formatter."""
 
 OR = " | "
 _OPERATORS = (OR, " / ", " is ")
-"""Nodes of their own: between brackets a line may begin with one."""
+"""Operators as separate nodes: between brackets, a line may begin with one."""
 
 _INDENT = 4
 _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
@@ -32,13 +32,13 @@ _PRAGMA = re.compile(r" *# ?(noqa|type:|pyright:)")
 
 @dataclass(frozen=True, slots=True)
 class Brackets:
-    """What stands between brackets.
+    """Code between brackets.
 
     Attributes:
         brackets: Both of them.
-        parts: What is between the commas.
-        comma: What stands behind the last part where each has a line of its own.
-        joins: Whether all parts may share a line of their own, as arguments do.
+        parts: The parts between the commas.
+        comma: The text after the last part if each part has its own line.
+        joins: Whether all parts may share one line, as arguments may.
     """
 
     brackets: str
@@ -51,14 +51,14 @@ Nodes = tuple["str | Brackets", ...]
 
 
 def line_length(pyproject: bytes | None) -> int | None:
-    r"""What a project's ``pyproject.toml`` says of the length of lines; ``None`` where it says nothing.
+    r"""The line length set in a project's ``pyproject.toml``; ``None`` when it is not set.
 
     >>> line_length(b"[tool.ruff]\nline-length = 100"), line_length(b"[tool.black]"), line_length(b"")
     (100, 88, None)
     """
     try:
         tools = tomllib.loads((pyproject or b"").decode()).get("tool")
-    except ValueError:  # whoever reads the project's settings says so
+    except ValueError:  # the reader of the project's settings reports it
         return None
     asked = [tools[name] for name in ("ruff", "black") if name in tools] if isinstance(tools, dict) else []
     length = asked[0].get("line-length", 88) if asked and isinstance(asked[0], dict) else None
@@ -66,7 +66,7 @@ def line_length(pyproject: bytes | None) -> int | None:
 
 
 def columns(text: str) -> int:
-    """The columns that a text takes: two for each wide character, as of Chinese."""
+    """The width of a text in columns. Wide characters, as in Chinese, count as two."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
@@ -78,14 +78,14 @@ def flat(nodes: Nodes) -> str:
 
 
 def broken(nodes: Nodes, *, indent: int, column: int, tail: int = 0, width: int = WIDTH) -> str:
-    """The text, broken where it does not fit.
+    """The text, broken if it does not fit.
 
     Args:
-        nodes: What to write.
+        nodes: The code to write.
         indent: The indentation of the line that it begins on.
-        column: Where on that line it begins.
-        tail: The length of what follows its last line.
-        width: The columns that there are.
+        column: The column at which it begins.
+        tail: The length of the text after its last line.
+        width: The maximum width of a line.
     """
     if column + columns(flat(nodes)) + tail <= width:
         return flat(nodes)
@@ -103,7 +103,7 @@ def broken(nodes: Nodes, *, indent: int, column: int, tail: int = 0, width: int 
 
 
 def _unbreakable(nodes: Nodes, tail: int) -> int:
-    """The columns up to the next bracket that can be opened, that included."""
+    """The columns up to and including the next bracket that can be opened."""
     taken = 0
     for node in nodes:
         if isinstance(node, Brackets) and node.parts:
@@ -113,7 +113,7 @@ def _unbreakable(nodes: Nodes, tail: int) -> int:
 
 
 def _one_operand_a_line(nodes: Nodes, indent: int, tail: int, width: int) -> str:
-    """Whoever is not between brackets already puts parentheses around it."""
+    """Break before each operator. A caller outside of brackets adds parentheses."""
     starts = [0, *(at for at, node in enumerate(nodes) if node in _OPERATORS), len(nodes)]
     lines: list[str] = []
     for start, end in pairwise(starts):
@@ -137,7 +137,7 @@ def _opened(node: Brackets, indent: int, width: int) -> str:
 
 
 def laid_out(text: str, width: int = WIDTH) -> str:
-    """A module or a part of one, with those of its statements broken that are one line, and a too long one."""
+    """Format a module or a part of one: break each single-line statement that is too long."""
     lines = lines_of(text)
     for first, last in _statements(text):
         line = lines[first].rstrip("\r\n")
@@ -147,7 +147,7 @@ def laid_out(text: str, width: int = WIDTH) -> str:
 
 
 def lines_of(text: str) -> list[str]:
-    """The lines that Python counts, with their ends; `str.splitlines` would count form feeds, too."""
+    """Split a text into Python's lines, with their ends. `str.splitlines` also splits at form feeds."""
     return StringIO(text, newline="").readlines()
 
 
@@ -163,7 +163,7 @@ def _statements(text: str) -> Iterator[tuple[int, int]]:
 
 
 def fitted(line: str, width: int = WIDTH) -> str:
-    """One statement with its indentation, broken where it does not fit."""
+    """One statement with its indentation, broken if it does not fit."""
     if columns(line) <= width:
         return line
     code, remark = _without_remark(line.lstrip())
@@ -181,25 +181,25 @@ def fitted(line: str, width: int = WIDTH) -> str:
 
 
 def _parenthesised(value: Nodes, start: str, indent: int, width: int) -> Nodes:
-    """A value in parentheses of its own: around operators, and where it would not fit up to its first bracket."""
+    """Add parentheses to a value with operators, or if the text up to its first bracket does not fit."""
     around = (Brackets("()", (value,), ""),)
     if any(operator in value for operator in _OPERATORS):
         return around
-    if ": " in start and any(isinstance(node, Brackets) for node in value):  # a formatter leaves it behind its type
+    if ": " in start and any(isinstance(node, Brackets) for node in value):  # kept on the line of its type
         return value
     taken = _unbreakable(value, 0)
     return around if indent + _INDENT + taken <= width < indent + len(start) + taken else value
 
 
 def _without_remark(code: str) -> tuple[str, str]:
-    """A statement, and the comment behind it with the blanks before that."""
+    """Split a statement from the comment after it, with the blanks before the comment."""
     tokens = _tokens(code)
     bare = code[: next((token.start[1] for token in tokens if token.type == tokenize.COMMENT), len(code))].rstrip()
     return bare, code[len(bare) :]
 
 
 def _tokens(code: str) -> Iterator[tokenize.TokenInfo]:
-    """The tokens of one statement; newer Pythons give those within an f-string, too, which is never broken."""
+    """The tokens of one statement. An f-string is one token, although newer Pythons split it."""
     depth = 0
     for token in tokenize.generate_tokens(StringIO(code).readline):
         depth += tokenize.tok_name[token.type] == "FSTRING_START"
@@ -209,7 +209,7 @@ def _tokens(code: str) -> Iterator[tokenize.TokenInfo]:
 
 
 def _parsed(code: str) -> Nodes:
-    """A statement as text and brackets."""
+    """Parse a statement into text and brackets."""
     levels: list[list[list[str | Brackets]]] = [[[]]]
     heads: list[str] = []
     begin = 0
@@ -237,12 +237,12 @@ def _parsed(code: str) -> Nodes:
 
 
 def _brackets(closing: str, parts: tuple[Nodes, ...], head: str) -> Brackets:
-    """Brackets of source: what stands in front of them says how they are opened.
+    """Brackets in source. The text before them decides how they are opened.
 
     Args:
-        closing: The bracket behind.
+        closing: The closing bracket.
         parts: What is between the commas.
-        head: The word in front; of a function that is defined, ``def``.
+        head: The word before them; ``def`` for a function definition.
     """
     brackets = next(pair for pair in ("()", "[]", "{}") if pair[1] == closing)
     parts = parts if parts[-1] else parts[:-1]
@@ -250,5 +250,5 @@ def _brackets(closing: str, parts: tuple[Nodes, ...], head: str) -> Brackets:
     is_alone = len(parts) == 1
     if is_alone and head == "def":
         return Brackets(brackets, parts)
-    # Behind the only part of a subscript or of parentheses a comma would make a tuple; one argument has none either.
+    # After the only part of a subscript or of parentheses, a comma would make a tuple. One argument has none either.
     return Brackets(brackets, parts, "" if is_alone and (is_trailer or closing == ")") else ",", joins=is_trailer)

@@ -1,4 +1,4 @@
-"""What names mean at a line of Python: whether a statement put there could run."""
+"""Checks which names are bound in a module, to see whether an inserted statement can run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 def unknown_names(tree: ast.Module, statement: ast.stmt) -> list[str]:
-    r"""The names that a statement of a module uses and that nothing there binds, in order.
+    r"""The names that a statement uses and that are not bound there, in order.
 
     >>> tree = ast.parse("import os\ndef f(a):\n    g(a, os)\ng(a, b)\ndef g(): ...")
     >>> unknown_names(tree, tree.body[1].body[0]), unknown_names(tree, tree.body[2])
@@ -28,7 +28,7 @@ def _holds(function: ast.AST, statement: ast.stmt) -> bool:
 
 
 def _bound(scope: ast.AST) -> Iterator[str]:
-    """The names that a module or a function binds itself, not in the functions and classes within."""
+    """The names that a module or function binds itself, without those in its inner functions and classes."""
     waiting = [*ast.iter_child_nodes(scope)]
     while waiting:
         node = waiting.pop()

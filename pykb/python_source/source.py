@@ -1,4 +1,4 @@
-"""A module and additions to it: places are found by the syntax tree, and what its author wrote stays byte for byte."""
+"""Adds code to a module. Places are found in the syntax tree, and existing code stays byte for byte."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pykb.reading import python_text
 
 @dataclass(frozen=True, slots=True)
 class CodeStyle:
-    """How a project writes Python.
+    """The Python style of a project.
 
     Attributes:
-        package: Its own package: imports from it are the last section.
-        width: The columns of a line.
+        package: Its own package. Imports from it are the last section.
+        width: The maximum width of a line, in columns.
     """
 
     package: str
     width: int = WIDTH
 
     def formatted(self, text: str) -> str:
-        """A module that was just made: its imports sorted, and statements broken that do not fit on their line."""
+        """Format a new module: sort its imports, and break statements that are too long."""
         source = Source.parse(text)
         found = [*source.imports()]
         if found:
@@ -38,14 +38,14 @@ class CodeStyle:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The text of a module. A change gives a new value."""
+    """The text of a module. Immutable: a change gives a new value."""
 
     text: str
     tree: ast.Module = field(compare=False)
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a module.
+        """Parse a module.
 
         Raises:
             SyntaxError: It does not parse.
@@ -54,37 +54,37 @@ class Source:
 
     @property
     def lines(self) -> list[str]:
-        """The lines that Python counts, with their ends."""
+        """Python's lines, with their ends."""
         return lines_of(self.text)
 
     @property
     def newline(self) -> str:
-        """How its lines end."""
+        """The line ending of the module."""
         return "\r\n" if self.text.partition("\n")[0].endswith("\r") else "\n"
 
     def find_class(self, name: str) -> ast.ClassDef | None:
-        """A class of the module itself."""
+        """Find a top-level class."""
         return next((node for node in self.tree.body if isinstance(node, ast.ClassDef) and node.name == name), None)
 
     def find_function(self, name: str) -> ast.FunctionDef | None:
-        """A function of the module itself."""
+        """Find a top-level function."""
         return next((node for node in self.tree.body if isinstance(node, ast.FunctionDef) and node.name == name), None)
 
     def imports(self) -> Iterator[tuple[ast.stmt, Import]]:
-        """The imports of the module itself that can be sorted."""
+        """The top-level imports that can be sorted."""
         for node in self.tree.body:
             found = imports.of(node)
             if found is not None:
                 yield node, found
 
     def aliases(self) -> Iterator[tuple[str, str, str]]:
-        """What is imported anywhere by ``from``: the module, the name, what it is called here."""
+        """All names imported with ``from``: the module, the name, and the name in this module."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ImportFrom):
                 yield from ((node.module or "", each.name, each.asname or each.name) for each in node.names)
 
     def mentions(self, name: str) -> bool:
-        """Whether the code uses a dotted name outside of imports: called, handed on or registered in another way."""
+        """Whether the code uses a dotted name outside of imports, in a call or in any other way."""
         used = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name | ast.Attribute))
         return any(isinstance(node.ctx, ast.Load) and _says(node, name) for node in used)
 
@@ -93,7 +93,7 @@ class Source:
         return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)]) - 1
 
     def comments_above(self, node: ast.ClassDef | ast.FunctionDef, *, blank: bool = True) -> list[int]:
-        """The indices of the lines of comments that end at a class or a function; with those above blank lines, too."""
+        """The indices of comment lines directly above a class or function. With ``blank``, also across blank lines."""
         lines, at = self.lines, self.start(node)
         found: list[int] = []
         while at > 0 and (lines[at - 1].startswith("#") or (blank and not lines[at - 1].strip())):
@@ -103,31 +103,31 @@ class Source:
         return found
 
     def with_text(self, line: int, offset: int, added: str) -> Self:
-        """With a text within a line, at an offset as the syntax tree counts it."""
+        """Insert a text into a line, at an offset of the syntax tree."""
         lines = self.lines
         old = lines[line].encode()
         lines[line] = (old[:offset] + added.encode() + old[offset:]).decode()
         return self.parse("".join(lines))
 
     def with_lines(self, at: int, *lines: str) -> Self:
-        """With lines in front of the one that has the index ``at``."""
+        """Insert lines before the line with the index ``at``."""
         old = self.lines
         if 0 < at == len(old) and not old[-1].endswith("\n"):
             old[-1] += self.newline
         return self.parse("".join([*old[:at], *(f"{line}{self.newline}" for line in lines), *old[at:]]))
 
     def without_line(self, at: int) -> Self:
-        """Without the line that has an index."""
+        """Remove the line with an index."""
         lines = self.lines
         return self.parse("".join([*lines[:at], *lines[at + 1 :]]))
 
     def with_import(self, wanted: Import, style: CodeStyle, *, fallback: int | None = None) -> Self:
-        """With an import, joined to one of its module or sorted among those of its section.
+        """Add an import: join it to one of the same module, or sort it into its section.
 
         Args:
-            wanted: What to import; names that are imported already are left out.
-            style: Whose package it is, and how long its lines are.
-            fallback: The index of the line that it goes in front of where there are no imports.
+            wanted: The import to add. Names that are already imported are left out.
+            style: The style of the project.
+            fallback: The index of the line to insert it before, if the module has no imports.
         """
         known = {name for _, each in self.imports() if each.module == wanted.module for name in each.names}
         absent = tuple(name for name in wanted.names if not {name, f"{name} as {name}"} & known)
@@ -146,7 +146,7 @@ class Source:
         return self.with_lines(at, *above, *fitted(wanted.text, style.width).split("\n"), *below)
 
     def with_module(self, old: str, new: str, style: CodeStyle) -> Self:
-        """With the imports of one module made of another."""
+        """Replace a module in imports by another one."""
         source = self
         for number, (_, each) in enumerate(self.imports()):
             if each.module == old:
@@ -160,7 +160,7 @@ class Source:
     def _place(
         self, wanted: Import, present: list[tuple[ast.stmt, Import]], style: CodeStyle, fallback: int | None
     ) -> tuple[int, bool]:
-        """Where an import goes, and whether it is the first of its section."""
+        """The line for a new import, and whether it is the first of its section."""
         own = section(wanted.module, style.package)
         key = wanted.key(style.package)
         alike = [(node, each) for node, each in present if section(each.module, style.package) == own]
@@ -176,7 +176,7 @@ class Source:
         return (fallback if fallback is not None else (doc.end_lineno or 0) if doc else 0), True
 
     def _is_plain(self, node: ast.stmt, each: Import, style: CodeStyle) -> bool:
-        """Whether an import stands there as the formatter writes it: no comments, nothing else on its lines."""
+        """Whether an import is in the formatter's form, without comments or other code on its lines."""
         text = "".join(self.lines[node.lineno - 1 : node.end_lineno]).replace("\r\n", "\n").strip()
         return text in {each.text, fitted(each.text, style.width)}
 
@@ -187,8 +187,8 @@ class Source:
 
 
 def _says(node: ast.expr, name: str) -> bool:
-    """Whether an expression is this name, with dots or without."""
-    # Not by writing it out: that recurses as deep as the expression is.
+    """Whether an expression is this dotted or plain name."""
+    # `ast.unparse` is not used, since it recurses to the depth of the expression.
     first, *attributes = name.split(".")
     for attribute in reversed(attributes):
         if not isinstance(node, ast.Attribute) or node.attr != attribute:

@@ -1,1 +1,1 @@
-"""Text from outside as data. Whatever the text is, a reader gives data or the one error of its language."""
+"""Readers of external text. For any text, a reader returns data or raises one type of error."""

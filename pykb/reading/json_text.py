@@ -1,4 +1,4 @@
-"""JSON from outside, where the standard library's reader is used."""
+"""Reads external JSON with the standard library."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 
 def loads(text: str | bytes) -> Any:
-    """The value of a text.
+    """Read the value of a text.
 
     Raises:
-        ValueError: It is no JSON; also for nesting that Python does not read.
+        ValueError: The text is not JSON, or is nested too deeply for Python.
     """
     try:
         return json.loads(text)

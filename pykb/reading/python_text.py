@@ -1,4 +1,4 @@
-"""Python from outside: a user's own modules, which need not parse."""
+"""Reads external Python: users' modules, which may not parse."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import warnings
 
 
 def parse(text: str, path: str = "<unknown>") -> ast.Module:
-    """The syntax tree of a module, without the warnings that are a linter's business.
+    """The syntax tree of a module, parsed without Python's syntax warnings.
 
     Raises:
-        SyntaxError: It does not parse; also where Python itself raises something else, as for deep nesting.
+        SyntaxError: The text does not parse. Also raised in place of Python's other errors, as for deep nesting.
     """
     try:
         with warnings.catch_warnings():

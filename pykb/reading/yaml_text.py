@@ -1,8 +1,8 @@
-"""YAML from outside: files of users, answers of programs.
+"""Reads external YAML: users' files and output of programs.
 
-libyaml composes nodes by recursion in C, so that deep nesting ends the process. PyYAML constructs some malformed values
-with whatever exception comes up, and aliases let a short text stand for more values than memory holds. The readers here
-stop before each of these, with a ``yaml.MarkedYAMLError`` that says where.
+libyaml composes nodes by recursion in C, so deep nesting crashes the process. PyYAML raises various exceptions for
+malformed values. With aliases, a short text can expand to more values than fit into memory. The readers here stop
+before each of these problems, with a ``yaml.MarkedYAMLError`` that has the place.
 """
 
 from __future__ import annotations
@@ -17,48 +17,48 @@ from pykb.diagnostics import Span
 
 if TYPE_CHECKING:
     from yaml import CSafeLoader as _Base
-else:  # PyYAML without libyaml has none
+else:  # PyYAML without libyaml
     _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 DEEPEST = 100
-"""Levels of nesting. The deepest of some hundred CRDs in wide use has 39; Python's stack holds some 180."""
+"""The maximum nesting. The deepest of about a hundred common CRDs has 39 levels; Python's stack allows about 180."""
 MOST_VALUES = 5_000_000
-"""Values with all aliases written out. The largest CRDs have some 100,000."""
+"""The maximum number of values after alias expansion. The largest CRDs have about 100,000."""
 LONGEST = 100_000_000
-"""Characters. An API server takes objects of 3 MB; the definitions of a full cluster are some 30 MB."""
+"""The maximum number of characters. API servers accept objects of 3 MB; all CRDs of a full cluster have about 30 MB."""
 
 _T = TypeVar("_T")
 
 
 class LimitError(yaml.MarkedYAMLError):
-    """A text is larger or deeper than any manifest."""
+    """A text is larger or more deeply nested than any manifest."""
 
 
 def verdict(error: Exception) -> str:
-    """What to say of a text that gave this error."""
+    """The message for a text with this error."""
     return "cannot be read" if isinstance(error, LimitError) else "is no YAML"
 
 
 def place(error: yaml.MarkedYAMLError, path: str) -> Span:
-    """Where in a file the error is; its beginning, where the error does not say."""
+    """The place of the error in a file, or the start of the file when the error has no place."""
     mark = error.problem_mark
     return Span(path, mark.line + 1, mark.column + 1) if mark else Span(path, 1, 1)
 
 
 def reason(error: yaml.MarkedYAMLError) -> str:
-    """What is wrong with a text, and in which line of it."""
+    """The problem of a text, with its line."""
     mark = error.problem_mark
     return f"{error.problem}, in line {mark.line + 1}" if mark else f"{error.problem}"
 
 
 class Loader(_Base):
-    """A safe loader with limits; its only exception is ``yaml.MarkedYAMLError``."""
+    """A safe loader with limits. It raises only ``yaml.MarkedYAMLError``."""
 
     def __init__(self, text: str | bytes) -> None:
-        """Begin to read.
+        """Begin to read a text.
 
         Raises:
-            yaml.MarkedYAMLError: The text is too long, or not made of characters that YAML allows.
+            yaml.MarkedYAMLError: The text is too long, or has characters that YAML does not allow.
         """
         self._depth = 0
         if len(text) > LONGEST:
@@ -71,7 +71,7 @@ class Loader(_Base):
         self._guarded(lambda: super(Loader, self).__init__(self._text))
 
     def descend_resolver(self, current_node: Any, current_index: Any) -> None:  # noqa: ARG002 - PyYAML's signature
-        """Called before each node that is composed, with the one around it."""
+        """Check the limits. PyYAML calls this before it composes a node, with the node around it."""
         self._depth += 1
         if self._depth > DEEPEST:
             raise LimitError(
@@ -79,7 +79,7 @@ class Loader(_Base):
             )
 
     def ascend_resolver(self) -> None:
-        """Called after each node."""
+        """Leave a node. PyYAML calls this after each node."""
         self._depth -= 1
 
     def check_node(self) -> bool:
@@ -99,7 +99,7 @@ class Loader(_Base):
         try:
             return super().construct_document(node)
         except (ValueError, TypeError, AttributeError, LookupError, OverflowError) as error:
-            # A date that is none, a number of more digits than Python converts, a tag that does not fit its text.
+            # An invalid date, a number with more digits than Python converts, or a tag that does not fit its text.
             raise yaml.MarkedYAMLError(problem=str(error), problem_mark=node.start_mark) from error
 
     def _measured(self, node: yaml.Node | None) -> yaml.Node | None:
@@ -128,7 +128,7 @@ def documents(text: str | bytes, loader: type[Loader] = Loader) -> Iterator[Docu
     """The documents of a stream, one by one.
 
     Raises:
-        yaml.MarkedYAMLError: From here on it is no YAML, or exceeds a limit.
+        yaml.MarkedYAMLError: The rest of the text is not YAML, or exceeds a limit.
     """
     reader = loader(text)
     try:
@@ -144,26 +144,26 @@ def load_all(text: str | bytes) -> list[Any]:
     """The values of all documents of a stream.
 
     Raises:
-        yaml.MarkedYAMLError: It is no YAML, or exceeds a limit.
+        yaml.MarkedYAMLError: The text is not YAML, or exceeds a limit.
     """
     return [document.content for document in documents(text)]
 
 
 def load(text: str | bytes, loader: type[Loader] = Loader) -> Any:
-    """The value of the only document of a text; ``None`` when there is none.
+    """The value of the only document of a text; ``None`` for an empty text.
 
     Raises:
-        yaml.MarkedYAMLError: It is no YAML, more than one document, or exceeds a limit.
+        yaml.MarkedYAMLError: The text is not YAML, has more than one document, or exceeds a limit.
     """
     found = document(text, loader)
     return None if found is None else found.content
 
 
 def document(text: str | bytes, loader: type[Loader] = Loader) -> Document | None:
-    """The only document of a text; ``None`` when there is none.
+    """The only document of a text; ``None`` for an empty text.
 
     Raises:
-        yaml.MarkedYAMLError: It is no YAML, more than one document, or exceeds a limit.
+        yaml.MarkedYAMLError: The text is not YAML, has more than one document, or exceeds a limit.
     """
     reader = loader(text)
     try:
@@ -174,7 +174,7 @@ def document(text: str | bytes, loader: type[Loader] = Loader) -> Document | Non
 
 
 def follow(node: yaml.Node, path: Iterable[object]) -> Iterator[tuple[yaml.Node, yaml.Node]]:
-    """The keys and values on the way to a value, as far as there are any; an item of a list is its own key.
+    """The keys and values on the path to a value, as far as they exist. An item of a list is its own key.
 
     >>> [value.value for _, value in follow(compose("{a: x, b: [y, {c: z}]}"), ["b", 1, "c", "d"])][-1]
     'z'
@@ -196,7 +196,7 @@ def compose(text: str) -> yaml.Node | None:
     """The nodes of the only document of a text.
 
     Raises:
-        yaml.MarkedYAMLError: It is no YAML, more than one document, or exceeds a limit.
+        yaml.MarkedYAMLError: The text is not YAML, has more than one document, or exceeds a limit.
     """
     reader = Loader(text)
     try:
@@ -206,7 +206,7 @@ def compose(text: str) -> yaml.Node | None:
 
 
 def _size(root: yaml.Node) -> int:
-    """How many values there are with all aliases written out."""
+    """The number of values after alias expansion."""
     known: dict[int, int] = {}
     begun: set[int] = set()
     waiting = [(root, False)]
@@ -230,6 +230,6 @@ def _children(node: yaml.Node) -> list[yaml.Node]:
 
 
 def _mark(before: str | bytes) -> yaml.Mark:
-    """The place behind a text."""
+    """The position after a text."""
     text = before if isinstance(before, str) else before.decode("utf-8", "replace")
     return yaml.Mark("", len(text), text.count("\n"), len(text) - text.rfind("\n") - 1, None, 0)

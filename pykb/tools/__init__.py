@@ -1,1 +1,1 @@
-"""Wrappers of the programs pykb calls: kubectl, kustomize and git. Never through a shell; knows nothing of projects."""
+"""Wrappers of external programs: kubectl, kustomize and git. They never use a shell and do not depend on projects."""

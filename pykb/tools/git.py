@@ -1,4 +1,4 @@
-"""Git, read only: the files of a commit."""
+"""Reads the files of a commit with git."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAME = "git"
 
 
 def has_repository(folder: Path) -> bool:
-    """Whether a folder lies in the work tree of a repository; no without git."""
+    """Whether a folder is in the work tree of a repository. False without git."""
     return _answer(folder, "rev-parse", "--is-inside-work-tree") == "true\n"
 
 
@@ -21,8 +21,8 @@ class Commit:
     """One commit of a repository.
 
     Attributes:
-        folder: A folder of the work tree; paths are relative to it.
-        name: The hash.
+        folder: A folder of the work tree. Paths are relative to it.
+        name: The commit's hash.
     """
 
     folder: Path
@@ -30,18 +30,18 @@ class Commit:
 
     @classmethod
     def find(cls, folder: Path, revision: str) -> Commit | None:
-        """The commit that a revision names; ``None`` when there is none, no repository, or no git."""
+        """The commit of a revision. ``None`` without such a commit, a repository, or git."""
         if not revision or revision.startswith("-"):
-            return None  # an option of git's
+            return None  # an option of git
         found = _answer(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
         return None if found is None else cls(folder, found.strip())
 
     def read(self, path: str) -> str | None:
-        """The text of a file, without any filter; ``None`` when the commit has none there."""
+        """The text of a file, without git's filters; ``None`` when the commit does not have it."""
         return _answer(self.folder, "cat-file", "blob", f"{self.name}:./{PurePosixPath(path)}")
 
     def files(self, directory: str) -> Sequence[str]:
-        """The names of what is in a directory."""
+        """The names of the entries in a directory."""
         listed = _answer(
             self.folder, "ls-tree", "--full-tree", "-z", "--name-only", f"{self.name}:./{PurePosixPath(directory)}"
         )

@@ -1,4 +1,4 @@
-"""Kubectl, where a program needs what only it can do, such as logins by plugin or building kustomizations."""
+"""Runs kubectl for what only it can do, such as logins by plugin or building kustomizations."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FIELD_MANAGER = "pykb"
 
 @dataclass(frozen=True, slots=True)
 class Kubectl:
-    """A kubectl and the cluster it talks to.
+    """A kubectl with the cluster that it uses.
 
     Attributes:
         program: The executable.
-        kubeconfig: The cluster; kubectl's own choice when ``None``.
+        kubeconfig: The kubeconfig of the cluster. ``None`` means kubectl's default.
         context: The context in the kubeconfig; the current one when empty.
     """
 
@@ -31,10 +31,10 @@ class Kubectl:
 
     @classmethod
     def find(cls, *, kubeconfig: Path | None = None, context: str = "", folders: Sequence[Path] = ()) -> Kubectl:
-        """The kubectl in ``folders`` (a control plane's binaries), else the one on PATH.
+        """Find kubectl in ``folders`` (a control plane's binaries), else on PATH.
 
         Raises:
-            EnvironmentProblem: There is none.
+            EnvironmentProblem: kubectl was not found.
         """
         program = find_program(NAME, folders=folders)
         if program is None:
@@ -51,10 +51,10 @@ class Kubectl:
         return cls(program, kubeconfig, context)
 
     def __call__(self, *arguments: str, stdin: str | None = None, timeout: timedelta | None = None) -> str:
-        """Run kubectl and return what it printed.
+        """Run kubectl and return its stdout.
 
         Raises:
-            EnvironmentProblem: It failed; its own words are quoted.
+            EnvironmentProblem: kubectl failed. The diagnostic quotes its output.
         """
         return self.run(*arguments, stdin=stdin, timeout=timeout).stdout
 
@@ -72,6 +72,6 @@ class Kubectl:
         return (self.program, *cluster, *context, *arguments)
 
     def apply(self, manifests: str) -> str:
-        """Apply manifests on the server's side, so that no size limit of an annotation counts; returns what changed."""
+        """Apply manifests by server-side apply, which has no annotation size limit. Returns what changed."""
         flags = ("--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}")
         return self("apply", *flags, "--filename=-", stdin=manifests)

@@ -1,4 +1,4 @@
-"""Kustomizations rendered to manifests: by `kustomize` where it is installed, else by `kubectl kustomize`."""
+"""Renders kustomizations to manifests, with `kustomize` if it is installed, else with `kubectl kustomize`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ NAME = "kustomize"
 
 
 def kustomize_command(*, folders: Sequence[Path] = ()) -> tuple[str, ...]:
-    """The words to which a folder is added to render it.
+    """The command that renders a folder. The caller appends the folder.
 
     Args:
-        folders: Where to look before PATH (a control plane's binaries).
+        folders: Folders to search before PATH (a control plane's binaries).
 
     Raises:
-        EnvironmentProblem: Neither program is there.
+        EnvironmentProblem: Neither program was found.
     """
     if program := find_program(NAME, folders=folders):
         return (str(program), "build")
@@ -44,9 +44,9 @@ def build(folder: Path, *, folders: Sequence[Path] = ()) -> str:
 
     Args:
         folder: The folder of its ``kustomization.yaml``.
-        folders: Where to look for the programs before PATH.
+        folders: Folders to search for the programs before PATH.
 
     Raises:
-        EnvironmentProblem: No program, or it failed; its own words are quoted.
+        EnvironmentProblem: No program was found, or it failed. The diagnostic quotes its output.
     """
     return check((*kustomize_command(folders=folders), folder)).stdout

@@ -1,4 +1,4 @@
-"""Programs run without a shell: find one, run it, and say clearly when either does not work."""
+"""Finds and runs programs without a shell, and reports failures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import COMMAND_FAILED, TOOL_MISSING
 
 QUOTED_LINES = 12
-"""How many of the last lines of a failed program's output a diagnostic quotes."""
+"""The number of last lines of a failed program's output that a diagnostic quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +29,12 @@ class Finished:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended with 0."""
+        """Whether its exit code is 0."""
         return self.code == 0
 
 
 def find_program(name: str, *, folders: Sequence[Path] = ()) -> Path | None:
-    """The executable ``name``: in ``folders`` first, then on ``PATH``; ``None`` when it is in neither."""
+    """Find the executable ``name`` in ``folders``, then on ``PATH``. ``None`` when it is in neither."""
     for folder in folders:
         candidate = folder / name
         if candidate.is_file() and os.access(candidate, os.X_OK):
@@ -51,14 +51,14 @@ def run(
     stdin: str | None = None,
     timeout: timedelta | None = None,
 ) -> Finished:
-    """Run a program to its end and keep what it wrote.
+    """Run a program to its end and keep its output.
 
     Args:
         argv: The program and its arguments, passed on as they are.
         cwd: Folder to run it in.
-        env: Variables on top of this process's own.
-        stdin: Text to feed it; without it the program sees an empty input, so that it can never wait for a keyboard.
-        timeout: How long it may take.
+        env: Variables in addition to this process's own.
+        stdin: Text for its stdin. The default is empty, so that a program never waits for the keyboard.
+        timeout: The maximum time that it may run.
 
     Raises:
         EnvironmentProblem: The program does not exist, or took longer than ``timeout``.
@@ -99,8 +99,8 @@ def check(
     """Like :func:`run`, for a program that must succeed.
 
     Raises:
-        EnvironmentProblem: As for :func:`run`, or the program ended with another code than 0; its last lines are
-            quoted.
+        EnvironmentProblem: As for :func:`run`, or the exit code is not 0. The diagnostic quotes the last lines of
+            the output.
     """
     done = run(argv, cwd=cwd, env=env, stdin=stdin, timeout=timeout)
     if not done.ok:
@@ -115,11 +115,11 @@ def check(
 
 
 def describe_exit(code: int) -> str:
-    """An exit code as ``subprocess`` gives it, in words: negative ones are signals."""
+    """An exit code of ``subprocess`` in words. Negative codes are signals."""
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
 def quote(output: str, *, source: str) -> tuple[str, ...]:
-    """The last lines of an output as one note of a diagnostic; none when there are none."""
+    """The last lines of an output as a note of a diagnostic; empty for empty output."""
     lines = [line.rstrip() for line in output.splitlines() if line.strip()][-QUOTED_LINES:]
     return ("\n".join((f"{source}:", *lines)),) if lines else ()

@@ -1,4 +1,4 @@
-"""How the sample `app` came to be."""
+"""The recipe of the sample `app`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the sample `foo` came to be."""
+"""The recipe of the sample `foo`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the sample `multigroup` came to be."""
+"""The recipe of the sample `multigroup`."""
 
 from __future__ import annotations
 

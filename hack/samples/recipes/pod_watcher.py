@@ -1,4 +1,4 @@
-"""How the sample `pod-watcher` came to be."""
+"""The recipe of the sample `pod-watcher`."""
 
 from __future__ import annotations
 

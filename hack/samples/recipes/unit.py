@@ -1,4 +1,4 @@
-"""How the sample `unit` came to be."""
+"""The recipe of the sample `unit`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the sample `virtulmachine` came to be."""
+"""The recipe of the sample `virtulmachine`."""
 
 from __future__ import annotations
 
