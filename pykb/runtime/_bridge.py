@@ -134,7 +134,7 @@ def await_in_thread(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 def loop_of_thread() -> asyncio.AbstractEventLoop | None:
-    """The event loop that works for this thread; ``None`` where no manager started it."""
+    """Return the event loop that works for this thread, or ``None`` if no manager started the thread."""
     bridge = _bridge.get()
     return None if bridge is None else bridge.loop
 

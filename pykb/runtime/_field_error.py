@@ -57,7 +57,7 @@ class FieldError:
 
     Attributes:
         path: The field, as on the wire: ``spec.parts[2].weight``, ``metadata.labels[app]``.
-        message: What is wrong with it.
+        message: The error, for people.
         value: The value found. It is shown to the client, so leave out secrets.
         type: The type of the error.
     """

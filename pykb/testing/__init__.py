@@ -1,12 +1,12 @@
 """Tools for testing operators: fixtures with a real control plane, from the pytest plugin of this package.
 
 ==================  =======  =====================================================================================
-fixture             scope    what it gives
+fixture             scope    value
 ==================  =======  =====================================================================================
 ``control_plane``   session  a control plane (``kubeconfig``, ``url``, ...), or the existing cluster that was asked for
 ``crds``            session  the project's ``config/crd/bases``, installed; the names of the definitions
 ``client``          test     a :class:`pykb.runtime.Client` as the administrator
-``namespace``       test     the name of a new namespace; its deletion is not waited for
+``namespace``       test     the name of a new namespace; the test does not wait for its deletion
 ``run_manager``     test     runs reconcilers and webhooks: ``async with run_manager(register) as manager: ...``
 ``virtual_clock``   test     a clock that stands still until ``advance`` is called
 ==================  =======  =====================================================================================

@@ -51,7 +51,7 @@ async def _first(awaited: Coroutine[Any, Any, object], task: asyncio.Task[None])
 
 
 async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
-    """Wait until a manager leads, has listed what it watches, and serves its webhooks.
+    """Wait until a manager leads, has its first lists, and serves its webhooks.
 
     Raises:
         NoKindMatch: The API server does not serve a kind that the manager watches.

@@ -16,7 +16,7 @@ _PARTS = re.compile(r"([^.\[\]]+)|\[([^\]]*)\]")
 
 
 def spelt(path: Path) -> str:
-    """A path as people write it.
+    """Format a path for people.
 
     >>> spelt(("spec", "ports", 0, "name")), spelt(("metadata", "labels", "example.com/a"))
     ('spec.ports[0].name', 'metadata.labels[example.com/a]')
@@ -29,7 +29,7 @@ def spelt(path: Path) -> str:
 
 
 def parse_path(text: str) -> Path:
-    """What people write as a path; ``[]`` stands for any item of a list, ``*`` for any field or entry.
+    """Parse a path. ``[]`` stands for any item of a list, ``*`` for any field or entry.
 
     >>> parse_path("spec.ports[].name")
     ('spec', 'ports', '', 'name')

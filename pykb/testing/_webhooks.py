@@ -40,7 +40,7 @@ pykb's own control plane does not need it, because it runs on this machine. It m
 
 @contextlib.contextmanager
 def options_for_webhooks(options: ManagerOptions) -> Iterator[ManagerOptions]:
-    """The options of a manager whose webhooks, if it will have any, the API server can call; files go at the end.
+    """Yield options with which the API server can call the manager's webhooks. Files are removed at the end.
 
     Options are set before anything is registered, so every manager under test gets a free port and
     a certificate.

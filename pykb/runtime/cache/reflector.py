@@ -65,7 +65,7 @@ class WatchFailed(Exception):  # noqa: N818 - what happened, seen from the watch
 
 @dataclass(frozen=True, slots=True)
 class WatchTarget:
-    """What to list and watch.
+    """The target of a list and watch.
 
     Attributes:
         gvk: The kind.
@@ -110,7 +110,7 @@ class ListWatch(Protocol):
 
 
 class Sink(Protocol):
-    """What a reflector fills."""
+    """The mirror that a reflector fills."""
 
     def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
         """An object was created or changed."""

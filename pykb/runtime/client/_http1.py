@@ -29,7 +29,7 @@ class ConnectionLost(ConnectionError):  # noqa: N818 - what happened
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server answered.
+    """The answer of a server.
 
     Attributes:
         status: The status code.

@@ -42,7 +42,7 @@ _TOLD_FROM = 3
 
 
 class EventType(StrEnum):
-    """What happened to an object."""
+    """The type of a change of an object."""
 
     ADDED = "ADDED"
     MODIFIED = "MODIFIED"

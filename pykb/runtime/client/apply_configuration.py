@@ -70,7 +70,7 @@ def extract_applied(obj: ObjectT, field_manager: str, *, subresource: str = "") 
     Change it and apply it as the same manager. Other fields stay unchanged. The manager releases a
     field that was removed by ``del``. ``"spec" in extracted.model_fields_set`` says whether the
     manager owns fields of ``spec``. As in Go, fields written by create, update or patch are not
-    included. ``ensure_applied`` creates objects that have a controller in that way.
+    included. ``ensure_applied`` makes an object with a controller by such a create.
 
     Args:
         obj: The object as read from the server. Objects from a cache have no ``managedFields``.
@@ -100,7 +100,7 @@ def extract_applied(obj: ObjectT, field_manager: str, *, subresource: str = "") 
 
 
 def to_configuration(obj: AnyObject) -> dict[str, Any]:
-    """The object as it is applied.
+    """Return the object in the form in which it is applied.
 
     Raises:
         ValueError: In a typed object, an element of a list lacks the keys of its list.

@@ -17,7 +17,7 @@ FIELD_MANAGER_LENGTH = 128
 
 
 def main_module() -> str | None:
-    """The module or package that Python runs by ``-m``; ``None`` where it runs a file."""
+    """Return the module or package that Python runs by ``-m``, or ``None`` if it runs a file."""
     spec = getattr(sys.modules.get("__main__"), "__spec__", None)
     return None if spec is None else str(spec.name).removesuffix(".__main__")
 

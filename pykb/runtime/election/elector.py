@@ -8,7 +8,7 @@ Every write is a compare-and-swap by ``resourceVersion``.
 A manager does::
 
     elector = LeaderElector(client, LeaderElectionOptions("f00.example.com", namespace), recorder=recorder)
-    await elector.run(lead)   # `lead` is what only the leader does
+    await elector.run(lead)   # `lead` does the leader's work
 
 ``run`` returns when ``lead`` does. It raises :class:`LeadershipLost` if the lease was lost. The
 process should then end, since another one may work already. Cancelling ``run`` cancels ``lead``,

@@ -71,7 +71,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Resource:
-    """One kind as it is served."""
+    """One served kind."""
 
     gvk: GroupVersionKind
     plural: str

@@ -35,7 +35,7 @@ def carried(original: Any, before: Any, after: Any) -> Any:
     """Apply the changes between two versions to the original.
 
     Args:
-        original: The value as sent; not changed.
+        original: The value as sent. It is not changed.
         before: The original, as the program reads it.
         after: The value after the program changed it.
     """
