@@ -40,7 +40,7 @@ _WORDS = {
 
 
 class _NotSaid:
-    """No value was given, which is not the same as ``None``."""
+    """The absence of a value, which differs from ``None``."""
 
     def __repr__(self) -> str:
         return "not said"

@@ -105,7 +105,7 @@ class MethodNotSupported(ApiError):  # noqa: N818
 
 
 class NotAcceptable(ApiError):  # noqa: N818
-    """406: the server cannot answer in the format asked for."""
+    """406: the server cannot answer in the requested format."""
 
 
 class Conflict(ApiError):  # noqa: N818

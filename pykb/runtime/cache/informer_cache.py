@@ -106,7 +106,7 @@ class InformerCache:
 
     async def __aenter__(self) -> Self:
         self._running = asyncio.create_task(self.run(), name="informers")
-        await asyncio.sleep(0)  # so that `has` is true, and informers asked for in the block start at once
+        await asyncio.sleep(0)  # so that `has` is true, and informers made in the block start at once
         return self
 
     async def __aexit__(

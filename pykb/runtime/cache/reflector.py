@@ -229,7 +229,8 @@ class Reflector:
         self._sink.synced(self._target)
 
     def _next_pause(self) -> timedelta:
-        # Jitter: the reflectors of a process (and of many operators) must not all come back in the same instant.
+        # Jitter: the reflectors of a process (and of many operators) must not all reconnect at the
+        # same moment.
         pause = min(FIRST_PAUSE * (1 << min(self._failures, 16)), LONGEST_PAUSE)
         self._failures += 1
         return pause * (1 + random.random() / 2)  # noqa: S311 - no secret

@@ -77,7 +77,7 @@ class Store:
         """Index by the results of ``indexer``, including the objects already stored.
 
         Raises:
-            ValueError: There is an index of this name already.
+            ValueError: An index of this name exists already.
         """
         if name in self._indexers:
             raise ValueError(f"there is an index `{name}` already")

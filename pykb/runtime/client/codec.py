@@ -159,7 +159,8 @@ def from_wire(kind: Kind, wire: dict[str, Any]) -> Object | Unstructured:
     constraint existed, and one such object must not hide the others.
 
     Raises:
-        UnreadableObject: The answer does not fit the type: a value is of another type than its field.
+        UnreadableObject: The answer does not fit the type: a value does not have the type of its
+            field.
     """
     if isinstance(kind, GroupVersionKind):
         return Unstructured(wire)

@@ -13,7 +13,7 @@ FieldValidation = Literal["Ignore", "Warn", "Strict"]
 Propagation = Literal["Orphan", "Background", "Foreground"]
 
 FIELD_MANAGER_LENGTH = 128
-"""Characters that the API server takes (``metav1/validation``)."""
+"""The maximum number of characters in the name of a field manager (``metav1/validation``)."""
 
 
 def main_module() -> str | None:

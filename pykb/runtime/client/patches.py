@@ -91,9 +91,9 @@ def merge_from(original: AnyObjectT, modified: AnyObjectT | None = None, *, opti
 
     ::
 
-        patch = merge_from(machine)          # remembers it as it is now
+        patch = merge_from(machine)          # copies its present state
         machine.metadata.labels = {"a": "b"}
-        await client.patch(machine, patch)   # sends the labels only
+        await client.patch(machine, patch)   # sends only the labels
 
     Args:
         original: The object before the changes. It is copied now.

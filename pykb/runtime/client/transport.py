@@ -87,7 +87,7 @@ RequestObserver = Callable[[RequestRecord], None]
 
 @dataclass(frozen=True, slots=True)
 class _Begun(Answer):
-    """The head of a stream, whose body is still to be read."""
+    """The head of a stream. Its body has not been read yet."""
 
     stream: Http1Stream
     server: Server

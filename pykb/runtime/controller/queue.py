@@ -5,8 +5,8 @@ The invariants (client-go's workqueue and controller-runtime's priority queue ar
 * a key that was added is handed out at least once afterwards, so nothing is lost;
 * two workers never have the same key at once; a key added while it is being worked on is handed out
   once more after :meth:`done`;
-* however often a key is added while it waits, it is handed out once, at the earliest of the times asked for and with
-  the highest of the priorities.
+* a key added several times while it waits is handed out once, at the earliest of the requested
+  times and with the highest of the priorities.
 
 All methods must be called from the event loop's thread.
 """

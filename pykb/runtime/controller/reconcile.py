@@ -93,7 +93,7 @@ class Reconciler(ABC, Generic[RequestT]):
         super().__init_subclass__(**keywords)
         (argument,) = resolved(cls, Reconciler)
         if not isinstance(argument, TypeVar):
-            found = get_origin(argument) or argument  # of `str | int` it is a class too, but not that of a request
+            found = get_origin(argument) or argument  # for `str | int` it is a class, but not a class of requests
             cls.request_type = found if isinstance(found, type) and found is not UnionType else object
 
     def __init__(self, client: Client, *, recorder: EventRecorder | None = None) -> None:
