@@ -1,1 +1,1 @@
-"""Benchmarks: each compares with a peer in the same run and prints ratios; none of them passes or fails."""
+"""Benchmarks. Each compares pykb with a peer in the same run and prints ratios. They do not pass or fail."""

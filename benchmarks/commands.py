@@ -1,4 +1,4 @@
-"""What the command line costs, against starting Python in the same run."""
+"""Measures the cost of the command line, compared with the start of Python in the same run."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ ATTACKS = {
     "metrics": ("metrics", b"GET /metrics HTTP/1.1\r\nHost: x\r\n"),
     "probes": ("probes", b"GET /healthz HTTP/1.1\r\nHost: x\r\n"),
 }
-"""Which server is attacked, and what is sent to it; nothing at all, not even a greeting of TLS, where ``None``."""
+"""The attacked server, and the data sent to it. ``None`` sends nothing, not even a TLS handshake."""
 
 SERVER = """
 import asyncio, json
@@ -95,7 +95,7 @@ _ANYBODY.verify_mode = ssl.CERT_NONE
 
 @dataclass(slots=True)
 class Times:
-    """How long requests took, in seconds, and how many failed."""
+    """The durations of requests, in seconds, and the number of failures."""
 
     seconds: list[float] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -121,7 +121,7 @@ class Times:
 
 
 class Honest:
-    """Asks as the API server and the kubelet do."""
+    """Sends requests like those of the API server and the kubelet."""
 
     def __init__(self, ports: dict[str, int]) -> None:
         self._ports = ports
@@ -129,14 +129,14 @@ class Honest:
         self.fresh, self.kept, self.probe = Times(), Times(), Times()
 
     def ask(self) -> None:
-        """One round."""
+        """Send one round of requests."""
         with self.fresh.one(), contextlib.closing(self._webhook()) as connection:
             self._review(connection)
         with self.kept.one():
             try:
                 self._review(self._kept)
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLError):
-                self._kept.close()  # Go's client does the same when a connection that it kept is gone
+                self._kept.close()  # like Go's client when a kept connection was closed
                 self._kept = self._webhook()
                 self._review(self._kept)
         with (
@@ -147,7 +147,7 @@ class Honest:
             _check(connection)
 
     def close(self) -> None:
-        """Let go of the kept connection."""
+        """Close the kept connection."""
         self._kept.close()
 
     def _webhook(self) -> http.client.HTTPSConnection:
@@ -196,7 +196,7 @@ class Flood:
                     each.close()
 
     def held(self) -> int:
-        """How many connections are open."""
+        """The number of open connections."""
         return sum(each is not None and _is_open(each) for slots in self._slots for each in slots)
 
     def _work(self, slots: list[socket.socket | None]) -> None:
@@ -240,7 +240,7 @@ def _is_open(each: socket.socket) -> bool:
 
 
 def memory(pid: int, what: str) -> float:
-    """MiB of a process: VmRSS or VmHWM."""
+    """The memory of a process in MiB: VmRSS or VmHWM."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:  # noqa: PTH123
         for line in file:
             if line.startswith(what + ":"):
@@ -250,12 +250,12 @@ def memory(pid: int, what: str) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of an attack.
+    """The result of an attack.
 
     Attributes:
-        before, after, peak: MiB of memory.
-        opened, held: Connections that were made, and that the server still had at the end.
-        honest: Who asked meanwhile.
+        before, after, peak: Memory in MiB.
+        opened, held: Connections that were opened, and those still open at the end.
+        honest: The honest requests during the attack.
     """
 
     before: float
@@ -267,11 +267,11 @@ class Outcome:
 
     @property
     def failures(self) -> set[str]:
-        """Why honest requests were not answered."""
+        """The reasons of failed honest requests."""
         return {text for times in (self.honest.fresh, self.honest.kept, self.honest.probe) for text in times.failures}
 
     def __str__(self) -> str:
-        """All of it, in lines."""
+        """The result as lines of text."""
         return "\n".join(
             (
                 f"  MiB before, after, peak    {self.before:.0f} {self.after:.0f} {self.peak:.0f}",
@@ -285,7 +285,7 @@ class Outcome:
 
 
 def run(attack: str, connections: int, seconds: float) -> Outcome:
-    """One attack, and what came of it."""
+    """Run one attack, and return its result."""
     target, content = ATTACKS[attack]
     process = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:

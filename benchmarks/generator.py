@@ -63,8 +63,8 @@ def _packages(scratch: Path, peer: str, kinds: int, rounds: int) -> dict[str, Co
         shutil.copy(DEPENDENCIES / name, go / name)
     write_go(go, kinds)
     write_python(python, kinds)
-    # The peer can leave the prose of built-in types out only together with all other; that is in its favour or not,
-    # it is what its users run.
+    # controller-gen can leave out descriptions of built-in types only together with all others. This measures what
+    # its users run.
     theirs = (peer, "crd:generateEmbeddedObjectMeta=true", "paths=./...", "output:crd:dir=out")
     ours = (PYKB, "generate", "crd", "--output-dir", "out")
     costs = in_turn(
@@ -107,7 +107,7 @@ def _project(scratch: Path, peer: str, rounds: int) -> dict[str, Cost]:
 
 
 def difference(theirs: Path, ours: Path, kinds: int) -> str | None:
-    """What differs between the CRDs of the two generators; the prose of built-in types, which only one writes, may."""
+    """The differences between the CRDs of the two generators. Descriptions of built-in types may differ."""
     names = sorted(path.name for path in theirs.iterdir())
     if len(names) != kinds or names != sorted(path.name for path in ours.iterdir()):
         return "the two generators did not write the same files"
@@ -125,7 +125,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 def _same(theirs: object, ours: object) -> bool:
-    """Equal, but for the prose of built-in types, which only they have."""
+    """Whether both are equal, apart from descriptions of built-in types, which only controller-gen writes."""
     if isinstance(theirs, Mapping) and isinstance(ours, Mapping):
         missing = theirs.keys() - ours.keys()
         return (

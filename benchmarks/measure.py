@@ -1,4 +1,4 @@
-"""Runs commands in turn and reports what the operating system says they cost."""
+"""Runs commands in turn and reports their cost as measured by the operating system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one run of a command took: seconds by the clock, seconds of CPU with its children, MiB of peak memory."""
+    """The cost of one run of a command: wall time and CPU time with children, in seconds, and peak memory in MiB."""
 
     wall: float
     cpu: float
@@ -35,7 +35,7 @@ def run(command: Command) -> Cost:
     """Run a command once.
 
     Raises:
-        RuntimeError: It failed; a benchmark of something broken would be worthless.
+        RuntimeError: The command failed, so a measurement would be worthless.
     """
     if command.before:
         command.before()
@@ -53,7 +53,7 @@ def run(command: Command) -> Cost:
 
 
 def in_turn(commands: Sequence[Command], *, rounds: int) -> dict[str, Cost]:
-    """Medians over several rounds, A B C A B C ..., so that a drift of the machine meets all alike."""
+    """Medians over several rounds, A B C A B C ..., so that drift of the machine affects all commands equally."""
     for command in commands:
         run(command)
     costs: dict[str, list[Cost]] = {command.name: [] for command in commands}

@@ -46,7 +46,7 @@ def build_peer(folder: Path) -> Path:
 
 
 def compile_all() -> None:
-    """Have byte code made by a first import, which nobody is to pay for."""
+    """Compile bytecode by a first import, outside of all measurements."""
     names = ["benchmarks.operators.on_kopf", "benchmarks.operators.children", "benchmarks.operators.webhooks"]
     names += [module.name for module in pkgutil.walk_packages(pykb.runtime.__path__, "pykb.runtime.")]
     subprocess.run([sys.executable, "-c", f"import {', '.join(names)}"], check=True, env=ENVIRONMENT)

@@ -1,4 +1,4 @@
-"""Rows in which many objects are there at the start: seen, written, given children, or only listed."""
+"""Rows with many objects at the start, which are read, updated, given children, or only listed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _bulk(run: Run, row: str, count: int, programs: tuple[str, ...], *, variable
     run.results.begin(row, {"objects": count, "workers": run.workers}, resume=run.resume)
 
     def measure(program: str) -> Figures:
-        # A world of its own for each run: a status that is there already would be no work.
+        # A new world for each run: a status that is already set would be no work.
         with world() as place:
             place.populate(count, variables=variables)
             with running(program, run.argv(program, place.operator_kubeconfig, row, count)) as operator:

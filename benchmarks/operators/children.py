@@ -1,4 +1,4 @@
-"""Reconcilers that keep other objects: a ConfigMap; a Deployment and a Service."""
+"""Reconcilers that manage other objects: a ConfigMap, or a Deployment and a Service."""
 
 from __future__ import annotations
 
@@ -107,6 +107,6 @@ def deployment_of(widget: Widget) -> Deployment:
 def service_of(widget: Widget) -> Service:
     return Service(
         metadata=ObjectMeta(name=widget.metadata.name, namespace=widget.metadata.namespace),
-        # Without an address of its own: the server has 254.
+        # Without a cluster IP, since the server has only 254.
         spec=ServiceSpec(cluster_ip="None", selector=labels_of(widget), ports=[ServicePort(port=80, target_port=8080)]),
     )

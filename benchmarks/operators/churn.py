@@ -12,7 +12,7 @@ from benchmarks.operators.world import WIDGET, World, world
 from pykb.runtime import Client, MergePatch
 
 RATE = 200
-"""Changes in a second: what a Python client can make next to an operator on two cores."""
+"""Changes per second: the most that a Python client can make beside an operator on two cores."""
 
 
 def churn(run: Run) -> None:
@@ -36,7 +36,7 @@ def churn(run: Run) -> None:
 
 
 async def _change(place: World, seconds: float) -> int:
-    """Change one object after another at the rate; gives how many changes there were."""
+    """Change one object after another at the rate. Returns the number of changes."""
     changes = round(seconds * RATE)
     async with Client.from_kubeconfig(place.plane.kubeconfig) as client:
         present = (await client.list(WIDGET)).items

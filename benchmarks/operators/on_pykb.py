@@ -37,11 +37,11 @@ from pykb.runtime import (
 from pykb.runtime.login import KubeconfigSource
 
 SELDOM = 20
-"""Of how many changes one leads to a write, in ``churn``."""
+"""The number of changes per write, in ``churn``."""
 
 
 class Bench(Reconciler):
-    """Sees an object, and writes its status where the mode asks for it."""
+    """Reads an object, and writes its status if the mode requires it."""
 
     def __init__(self, manager: Manager, mode: str, progress: Progress) -> None:
         super().__init__(manager.client)

@@ -1,4 +1,4 @@
-"""Runs an operator and reads off what it costs, from /proc: only Linux has it."""
+"""Runs an operator and reads its cost from /proc, which only Linux has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pathlib import Path
 TICKS = os.sysconf("SC_CLK_TCK")
 ENDING = 40.0
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-"""Of the operators. Images hold byte code: without any, most of a start would be compiling."""
+"""The environment of the operators. They use bytecode, as in images. Without it, most of a start is compilation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Usage:
 
 
 class Operator:
-    """A running operator that prints ``done`` when its work is."""
+    """A running operator that prints ``done`` when its work is done."""
 
     def __init__(self, name: str, process: subprocess.Popen[str], errors: Path) -> None:
         self.name = name
@@ -46,7 +46,7 @@ class Operator:
         """Seconds from the start until the work was done.
 
         Raises:
-            RuntimeError: It ended, or was not done in time; the message has the end of what it wrote.
+            RuntimeError: It ended, or was not done in time. The message has the end of its output.
         """
         deadline = time.perf_counter() + timeout
         while True:
@@ -60,9 +60,9 @@ class Operator:
                 return time.perf_counter() - self.started
 
     def usage(self) -> Usage:
-        """What it has used until now."""
+        """The resources used until now."""
         folder = Path("/proc") / str(self._process.pid)
-        # The name of the program stands in parentheses and may hold blanks.
+        # The program's name is in parentheses and may contain blanks.
         fields = (folder / "stat").read_text().rpartition(")")[2].split()
         sizes = _sizes(folder / "status") | _sizes(folder / "smaps_rollup")
         return Usage((int(fields[11]) + int(fields[12])) / TICKS, sizes["VmHWM"], sizes["Rss"], sizes["Pss"])
@@ -80,7 +80,7 @@ class Operator:
 
 @contextlib.contextmanager
 def running(name: str, argv: tuple[str, ...]) -> Iterator[Operator]:
-    """Run an operator; end it at the end."""
+    """Run an operator inside the ``with`` block."""
     if sys.platform != "linux":
         raise SystemExit("the operators are measured by /proc, which only Linux has")
     with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Says when the work is done."""
+"""Reports when the work is done."""
 
 from __future__ import annotations
 

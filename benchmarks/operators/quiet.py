@@ -1,4 +1,4 @@
-"""Rows of an operator that has little to do: what it takes idle, and how soon it notices a change."""
+"""Rows of an operator with little to do: its cost when idle, and its latency."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def latency(run: Run) -> None:
 
 
 async def _change(place: World, changes: int) -> dict[str, int]:
-    """Change objects now and then; gives when each version was delivered, in Unix ns."""
+    """Change objects now and then. Returns the delivery time of each version, in Unix ns."""
     delivered: dict[str, int] = {}
-    pauses = random.Random(1)  # the same for all
+    pauses = random.Random(1)  # the same pauses for all programs
     async with Client.from_kubeconfig(place.plane.kubeconfig) as client:
         present = await client.list(WIDGET)
 

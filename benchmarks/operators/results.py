@@ -1,4 +1,4 @@
-"""Keeps what was measured, so that a run that broke off can go on, and sets it against what is to be reached."""
+"""Stores measurements, so that an interrupted run can be resumed, and compares them with goals."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Figures = dict[str, float]
 
 
 class Results:
-    """Figures by row and program, one entry a round, in a file that is written after each."""
+    """Figures by row and program, one entry per round, in a file that is written after each round."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._rows: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
     def begin(self, row: str, parameters: dict[str, Any], *, resume: bool) -> None:
-        """Forget what an earlier run found, unless it is to be gone on with and measured the same."""
+        """Drop the figures of an earlier run, unless it is resumed with the same parameters."""
         found = self._rows.get(row)
         if not resume or found is None or found["parameters"] != parameters:
             self._rows[row] = {"parameters": parameters, "programs": {}}
@@ -35,7 +35,7 @@ class Results:
         self._path.write_text(json.dumps(self._rows, indent=1) + "\n", encoding="utf-8")
 
     def rounds(self, row: str, program: str) -> int:
-        """How many rounds are there."""
+        """The number of rounds."""
         return len(self._rows.get(row, {}).get("programs", {}).get(program, ()))
 
     def median(self, row: str, program: str, figure: str) -> float | None:
@@ -57,7 +57,7 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What one figure is to reach: itself, or as its ratio to the same figure of a peer."""
+    """The goal of a figure: an absolute value, or a ratio to the same figure of a peer."""
 
     row: str
     figure: str
@@ -67,7 +67,7 @@ class Goal:
     at_least: bool = False
 
     def cells(self, results: Results) -> tuple[str, ...] | None:
-        """The cells of its line; ``None`` when it was not measured."""
+        """The cells of its table row; ``None`` when it was not measured."""
         ours = results.median(self.row, "pykb", self.figure)
         if ours is None:
             return None
@@ -96,7 +96,7 @@ WIDTHS = (8, 36, 9, 9, 9, 8, 30, 0)
 
 
 def table(results: Results, goals: tuple[Goal, ...], *, wanted: Callable[[str], bool]) -> str:
-    """What was measured against what is to be reached."""
+    """The table of measurements and goals."""
     lines = [HEAD, *_measured(results, goals, wanted)]
     return "\n".join(
         " ".join(f"{cell:{width}}" for cell, width in zip(cells, WIDTHS, strict=True)).rstrip() for cells in lines
@@ -104,10 +104,10 @@ def table(results: Results, goals: tuple[Goal, ...], *, wanted: Callable[[str], 
 
 
 def publish(results: Results, goals: tuple[Goal, ...], page: Path) -> None:
-    """Put the table into a page, between its marks.
+    """Write the table into a page, between its marks.
 
     Raises:
-        ValueError: The page has no such place.
+        ValueError: The page does not have the marks.
     """
     before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, end, after = rest.partition(END)

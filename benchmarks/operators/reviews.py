@@ -1,4 +1,4 @@
-"""The row of the webhook server: reviews of objects, asked by a program that is the same for both."""
+"""The row of the webhook server. The same client sends reviews to both programs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _load(run: Run, port: int, count: int, questions: Path) -> float:
 
 
 def _questions(variables: int) -> list[dict[str, Any]]:
-    """What the API server asks when an object without limits is made, and when it is changed."""
+    """The reviews that the API server sends for the creation and a change of an object without limits."""
     full = thing(1, variables=variables)
     bare = full | {"spec": {name: value for name, value in full["spec"].items() if name != "limits"}}
     return [

@@ -1,4 +1,4 @@
-"""The rows of the comparison, and what each is to reach."""
+"""The rows of the comparison, and their goals."""
 
 from __future__ import annotations
 

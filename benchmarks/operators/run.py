@@ -1,4 +1,4 @@
-"""How much a row does, and which programs it runs in turn."""
+"""The size of a row's work, and the programs that it runs in turn."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from benchmarks.operators.results import Figures, Results
 
 GO = "controller-runtime"
 GO_MAPS = "controller-runtime on maps"
-"""The same without Go types: what a program in Go costs that handles objects as freely as one in Python may."""
+"""The Go program without typed objects, which handles objects as freely as a Python program can."""
 SETTLING = 5.0
-"""Seconds after the work until memory counts as steady."""
+"""The time after the work until memory counts as steady, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """How much to do, and where the results go."""
+    """The size of the work, and the destination of the results."""
 
     results: Results
     peer: Path
@@ -31,25 +31,25 @@ class Run:
     workers: int = 10
 
     def program(self, name: str) -> tuple[str, ...]:
-        """How a program is started."""
+        """The command that starts a program."""
         modules = {"pykb": "benchmarks.operators.on_pykb", "kopf": "benchmarks.operators.on_kopf"}
         return (sys.executable, "-m", modules[name]) if name in modules else (str(self.peer),)
 
     def argv(self, program: str, kubeconfig: Path, mode: str, count: int) -> tuple[str, ...]:
-        """The command of an operator that works on so many objects."""
+        """The command of an operator for ``count`` objects."""
         maps = ("unstructured",) if program == GO_MAPS else ()
         return (*self.program(program), str(kubeconfig), mode, str(count), str(self.workers), *maps)
 
     def size(self, full: int, quick: int) -> int:
-        """How many objects, unless it was said."""
+        """The number of objects, unless the options set it."""
         return self.objects or (quick if self.quick else full)
 
     def settle(self) -> None:
-        """Wait until all that is under way is done, and memory is steady."""
+        """Wait until pending work is done and memory is steady."""
         time.sleep(SETTLING / 5 if self.quick else SETTLING)
 
     def alternate(self, row: str, programs: tuple[str, ...], measure: Callable[[str], Figures]) -> None:
-        """Measure the programs in turn, A B C A B C ..., so that a drift of the machine meets all alike."""
+        """Measure the programs in turn, A B C A B C ..., so that drift of the machine affects all equally."""
         for number in range(self.rounds):
             for program in programs:
                 if program in self.skipped or self.results.rounds(row, program) > number:

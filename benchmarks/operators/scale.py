@@ -1,4 +1,4 @@
-"""The row that shows whether an object costs more where there are many."""
+"""The row that shows whether the cost per object grows with their number."""
 
 from __future__ import annotations
 

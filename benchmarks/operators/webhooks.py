@@ -7,7 +7,7 @@ from pykb.runtime import Defaulter, FieldError, Invalid, Manager, Validator, War
 
 
 class WidgetDefaulter(Defaulter[Widget]):
-    """Gives a widget its limits."""
+    """Sets default limits of a widget."""
 
     async def default(self, obj: Widget) -> None:
         if obj.spec.limits is None:
@@ -15,7 +15,7 @@ class WidgetDefaulter(Defaulter[Widget]):
 
 
 class WidgetValidator(Validator[Widget]):
-    """Refuses what no widget can be, and changes that none can follow."""
+    """Refuses invalid widgets and invalid changes."""
 
     async def validate_create(self, obj: Widget) -> Warnings:
         refuse(obj, problems(obj))

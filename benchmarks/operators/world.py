@@ -1,4 +1,4 @@
-"""What the operators work on: an API server of their own, three kinds, and objects of 1 or 10 kB."""
+"""The environment of the operators: a separate API server, three kinds, and objects of 1 or 10 kB."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pykb.runtime import Client
 KINDS = ("Widget", "Gadget", "Gizmo")
 WIDGET = GroupVersionKind("bench.example.com", "v1", "Widget")
 USER = "operator"
-"""Whom the operators log in as, so that the audit tells their requests from those of the benchmark."""
+"""The user of the operators, so that the audit log distinguishes their requests from the benchmark's."""
 
 KILOBYTE, TEN_KILOBYTES = 10, 180
 """Variables in an object of about this size."""
@@ -52,7 +52,7 @@ def definition(kind: str) -> dict[str, object]:
 
 
 def thing(number: int, kind: str = "Widget", *, variables: int = KILOBYTE) -> dict[str, Any]:
-    """One object; its variables make its size."""
+    """One object. The number of variables decides its size."""
     return {
         "apiVersion": WIDGET.api_version,
         "kind": kind,
@@ -79,7 +79,7 @@ class World:
         self._audit = audit
 
     def populate(self, count: int, kinds: Sequence[str] = ("Widget",), *, variables: int = KILOBYTE) -> None:
-        """Make objects, ``count`` in all."""
+        """Create ``count`` objects in total."""
         asyncio.run(self._populate(count, kinds, variables))
 
     async def _populate(self, count: int, kinds: Sequence[str], variables: int) -> None:
@@ -108,7 +108,7 @@ def requests(events: Sequence[dict[str, Any]]) -> Counter[str]:
 
 @contextlib.contextmanager
 def world() -> Iterator[World]:
-    """A new world: it starts in seconds, while deleting thousands of objects takes minutes and may time out."""
+    """A new world. It starts in seconds, while deleting thousands of objects takes minutes and may time out."""
     with tempfile.TemporaryDirectory() as folder:
         audit = Path(folder) / "audit.log"
         policy = Path(folder) / "policy.json"
@@ -123,7 +123,7 @@ def world() -> Iterator[World]:
 
 
 class _Audited(ControlPlane):
-    """A control plane that writes down the operators' requests."""
+    """A control plane with an audit log of the operators' requests."""
 
     def __init__(self, policy: Path, log: Path) -> None:
         super().__init__()

@@ -1,1 +1,1 @@
-"""Packages of made-up kinds, the same ones in Go and in Python, as large as asked."""
+"""Packages of synthetic kinds of any size, the same in Go and in Python."""

@@ -1,4 +1,4 @@
-"""The twenty fields of each kind's spec: what authors of APIs write, in both languages.
+"""The twenty typical fields of each kind's spec, in both languages.
 
 ``{kind}`` stands for the kind's name; types of its own (``{kind}Network``) keep generators from sharing all their work.
 """
@@ -135,7 +135,7 @@ TEMPLATE = Field(
     'Template *corev1.PodTemplateSpec `json:"template,omitempty"`',
     "template: PodTemplateSpec | None = None",
 )
-"""The one large built-in type; in a kind of twenty."""
+"""A large built-in type, in one of twenty kinds."""
 
 ON_KIND = (
     "kubebuilder:subresource:status",

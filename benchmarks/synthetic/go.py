@@ -1,4 +1,4 @@
-"""The made-up kinds in Go: one package a group, one file a kind, as kubebuilder lays them out."""
+"""The synthetic kinds in Go: one package per group, one file per kind, as in kubebuilder's layout."""
 
 from __future__ import annotations
 

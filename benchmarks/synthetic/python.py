@@ -1,4 +1,4 @@
-"""The made-up kinds in Python: one package a group, one module a kind."""
+"""The synthetic kinds in Python: one package per group, one module per kind."""
 
 from __future__ import annotations
 
