@@ -44,6 +44,13 @@ CRDS = sorted(
 OBJECTS = 15
 
 
+@pytest.fixture(scope="module")
+def plane() -> Iterator[ControlPlane]:
+    """A control plane of their own: what they install stays, and other tests have CRDs of the same names."""
+    with ControlPlane() as running:
+        yield running
+
+
 def installed(plane: ControlPlane, file: Path, folder: Path) -> Iterator[tuple[dict[str, Any], str, str]]:
     """The definitions of a file, each with its served versions and the path of their objects."""
     documents = list(yaml.load_all(file.read_text(encoding="utf-8"), ManifestLoader))
@@ -82,10 +89,10 @@ def assert_taken(rest: Rest, path: str, objects: SearchStrategy[Any]) -> None:
 
 
 @pytest.mark.parametrize("file", CRDS, ids=lambda file: str(file.relative_to(TESTDATA)))
-def test_an_api_server_takes_objects_of_a_definition(file: Path, control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_an_api_server_takes_objects_of_a_definition(file: Path, plane: ControlPlane, tmp_path: Path) -> None:
     """With unknown fields refused. What is made goes by the schema alone: bounds, patterns, formats, keys, rules."""
-    for crd, version, path in installed(control_plane, file, tmp_path):
-        assert_taken(control_plane.rest(), path, manifests_of(crd, version))
+    for crd, version, path in installed(plane, file, tmp_path):
+        assert_taken(plane.rest(), path, manifests_of(crd, version))
 
 
 @pytest.fixture(params=sorted(PACKAGES))
@@ -109,15 +116,15 @@ def kinds(package: str) -> Iterator[type[CustomResource]]:
                 yield value
 
 
-def test_an_api_server_takes_objects_of_the_samples(sample: str, control_plane: ControlPlane, tmp_path: Path) -> None:
+def test_an_api_server_takes_objects_of_the_samples(sample: str, plane: ControlPlane, tmp_path: Path) -> None:
     """Their types know all that their schemas demand."""
     files = (TESTDATA / sample / "config" / "crd" / "bases").iterdir()
     paths = {
         (f"{crd['spec']['group']}/{version}", crd["spec"]["names"]["kind"]): path
         for file in files
-        for crd, version, path in installed(control_plane, file, tmp_path)
+        for crd, version, path in installed(plane, file, tmp_path)
     }
     found = {(kind.gvk.api_version, kind.gvk.kind): kind for kind in kinds(PACKAGES[sample])}
     assert found.keys() == paths.keys()
     for name, kind in found.items():
-        assert_taken(control_plane.rest(), paths[name], objects_of(kind))
+        assert_taken(plane.rest(), paths[name], objects_of(kind))
