@@ -9,7 +9,7 @@ from pathlib import Path
 from hack.samples.recipes import app, foo, multigroup, pod_watcher, unit, virtulmachine
 from hack.samples.steps import Step
 
-UNTRACKED = {".venv", ".pykb", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist"}
+UNTRACKED = {".venv", ".pykb", "__pycache__", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist"}
 """The entries of a project's own .gitignore."""
 
 PROJECTS: dict[str, list[Step]] = {
