@@ -30,7 +30,6 @@ HEAD = 64 * 1024
 BODY = 1024 * 1024
 """The default maximum size of a request's body in bytes."""
 
-
 SHORT = 256
 """The maximum length of a cached URL in bytes."""
 
@@ -200,9 +199,8 @@ class ServerProtocol(asyncio.Protocol):
     def _give_up_body(self) -> None:
         """Answer the request without its body, and read nothing more."""
         if not self._deaf:
-            self._deaf = self._stays = True
             self._take(None)
-            self._closes = True
+            self._deaf = self._stays = self._closes = True
 
     def _refuse(self, status: int, text: str) -> None:
         """Answer invalid data, unless another answer is running, and close the connection."""

@@ -144,6 +144,13 @@ async def test_what_is_no_request_is_refused_and_ends_the_connection(talk, echo,
     assert caplog.records == []
 
 
+async def test_a_body_that_is_too_large_at_no_url_is_refused(talk, echo):
+    """Both are wrong, and one answer comes."""
+    answer = await talk(f"POST /?{'a&' * 200} HTTP/1.1\r\nHost: x\r\nContent-Length: 5000\r\n\r\n")
+    assert answer.startswith("HTTP/1.1 400 Bad Request\r\n")
+    assert echo.asked == []
+
+
 async def test_no_other_protocol_is_spoken(talk):
     """A client that would rather have another gets its answer in this one, and nothing after it."""
     upgrade = "GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
