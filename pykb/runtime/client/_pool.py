@@ -136,7 +136,8 @@ class Pool:
         _, tunnel = await loop.create_connection(
             Tunnel, sock=connected, ssl=proxy.tls, server_hostname=proxy.host if proxy.tls else None
         )
-        return await tunnel.through(proxy, f"{peer.host}:{peer.port}", kind(), peer.tls, name)
+        host = f"[{peer.host}]" if ":" in peer.host else peer.host
+        return await tunnel.through(proxy, f"{host}:{peer.port}", kind(), peer.tls, name)
 
     async def _reach(self, host: str, port: int) -> socket.socket:
         # Not by create_connection: it would hide the socket of a handshake that is given up.

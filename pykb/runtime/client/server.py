@@ -24,6 +24,7 @@ class Server:
     Attributes:
         host: Name and port, as in the URL.
         tls: The TLS context; ``None`` for plain HTTP.
+        proxy_url: The URL of the proxy, from the credentials or the environment.
         peer: The peer to connect to.
     """
 
@@ -32,8 +33,8 @@ class Server:
 
         Args:
             credentials: The server's URL, and how to log in.
-            before: The server with the previous credentials. A new token does not need a new TLS
-                context.
+            before: The server with the previous credentials. A new token does not need new TLS
+                contexts, neither of the server nor of its proxy.
 
         Raises:
             EnvironmentProblem: The certificates cannot be used.
@@ -47,8 +48,11 @@ class Server:
         plain = parts.scheme == "http"
         self.tls: ssl.SSLContext | None = None if plain else same.tls if same else tls_context(credentials)
         port = parts.port or (80 if plain else 443)
-        url = credentials.proxy_url or environment_proxy(credentials.server)
-        proxy = Proxy.of(url) if url else None
+        self.proxy_url = credentials.proxy_url or environment_proxy(credentials.server)
+        if before is not None and before.proxy_url == self.proxy_url:
+            proxy = before.peer.proxy
+        else:
+            proxy = Proxy.of(self.proxy_url) if self.proxy_url else None
         self.peer = Peer(parts.hostname or "", port, self.tls, credentials.tls_server_name, proxy)
         self._heads: dict[tuple[str, str | None, Impersonation | None, bool], bytes] = {}
 

@@ -12,6 +12,7 @@ from pykb.envtest.certificates import Authority
 from pykb.runtime.client import Call, Transport
 from pykb.runtime.client._proxy import Proxy
 from pykb.runtime.client.headers import environment_proxy
+from pykb.runtime.client.server import Server
 from pykb.runtime.errors import ServerUnreachable
 from pykb.runtime.login import Credentials, StaticCredentials
 
@@ -114,6 +115,27 @@ async def test_a_refusal_names_the_proxy_and_what_it_said():
     assert "407 Proxy Authentication Required" in said
     assert "s3cret" not in said
     assert not failure.value.connected
+
+
+async def test_a_server_with_an_ipv6_address_is_asked_for_in_brackets():
+    """Else the proxy would take a part of the address for the port."""
+    gateway = Gateway("502 Bad Gateway")
+    async with _listening(gateway.serve) as port:
+        source = StaticCredentials(Credentials("http://[::1]:6443", proxy_url=f"http://127.0.0.1:{port}"))
+        async with Transport(source) as transport:
+            with pytest.raises(ServerUnreachable):
+                async with transport.stream(Call("GET", "/")):
+                    pass
+    assert gateway.asked[0] == ["CONNECT [::1]:6443 HTTP/1.1", "Host: [::1]:6443"]
+
+
+def test_a_new_token_needs_no_new_proxy():
+    """Its TLS context would be another one, and connections would be made anew."""
+    before = Server(Credentials("http://api.example", token="a", proxy_url="https://proxy.example"))
+    same = Server(Credentials("http://api.example", token="b", proxy_url="https://proxy.example"), before)
+    other = Server(Credentials("http://api.example", token="b", proxy_url="https://other.example"), before)
+    assert same.peer == before.peer
+    assert other.peer != before.peer
 
 
 async def test_a_proxy_that_hangs_up_is_an_error_of_the_connection():
