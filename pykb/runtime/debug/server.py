@@ -31,7 +31,6 @@ logger = logging.getLogger(__name__)
 LIMITS = Limits(connections=32, incomplete=16, received=64 * 1024)
 """Enough for a few engineers."""
 
-BODY_LIMIT = 4096
 SECONDS = 10.0
 MOST_SECONDS = 60.0
 

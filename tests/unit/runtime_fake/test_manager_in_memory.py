@@ -484,6 +484,8 @@ async def test_what_runs_is_shown_to_this_machine_and_to_others_only_by_leave(se
                     assert answer.status == status
             async with session.put(f"{base}/loglevel", data="nonsense", ssl=False) as answer:
                 assert answer.status == (400 if status == 200 else 401)
+            async with session.put(f"{base}/loglevel", data="x" * 4097, ssl=False) as answer:
+                assert answer.status == (413 if status == 200 else 401)
 
 
 def _definition():
