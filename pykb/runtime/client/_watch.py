@@ -153,14 +153,12 @@ class Watch(Generic[ItemT]):
         resource_version: str | None,
         *,
         bookmarks: bool,
-        clock: Clock | None = None,
     ) -> None:
         self._exchange = exchange
         self._kind = kind
         self._namespace = namespace
         self._query = query
         self._bookmarks = bookmarks
-        self._clock = clock or SystemClock()
         self.resource_version = resource_version or ""
         """The last resource version seen. A later watch can start from it."""
         self._parse = exchange.unreadable.parser(kind)
@@ -193,7 +191,6 @@ class Watch(Generic[ItemT]):
             self._exchange.connection,
             Call("GET", endpoint.path, query=self._query, impersonate=self._exchange.options.impersonate),
             self.resource_version,
-            clock=self._clock,
         )
         async with aclosing(raw.events()) as items:
             async for item in items:
