@@ -53,7 +53,7 @@ class Server:
             proxy = before.peer.proxy
         else:
             proxy = Proxy.of(self.proxy_url) if self.proxy_url else None
-        self.peer = Peer(parts.hostname or "", port, self.tls, credentials.tls_server_name, proxy)
+        self.peer: Peer = Peer(parts.hostname or "", port, self.tls, credentials.tls_server_name, proxy)
         self._heads: dict[tuple[str, str | None, Impersonation | None, bool], bytes] = {}
 
     def request(self, call: Call, *, stream: bool = False) -> bytes:
