@@ -12,7 +12,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.unset import blank, of_wire
-from pykb.runtime.client.codec import AnyObject, Key, gvk_of, key_of, to_wire
+from pykb.runtime.client.codec import AnyObject, Key, gvk_of, key_of
 from pykb.runtime.objects.fieldset import own_entry, owned_part
 from pykb.runtime.objects.structure import Shape, Structure, structure_of_class
 
@@ -99,20 +99,22 @@ def extract_applied(obj: ObjectT, field_manager: str, *, subresource: str = "") 
     return of_wire(type(obj), {**owned, "apiVersion": kind.api_version, "kind": kind.kind})
 
 
-def to_configuration(obj: AnyObject) -> dict[str, Any]:
-    """Return the object in the form in which it is applied.
+def check_keys(obj: AnyObject, wire: dict[str, Any]) -> None:
+    """Check that a typed object can be applied. The server has no schema for elements without keys.
+
+    Args:
+        obj: The object.
+        wire: The object on the wire.
 
     Raises:
-        ValueError: In a typed object, an element of a list lacks the keys of its list.
+        ValueError: An element of a list lacks the keys of its list.
     """
-    wire = to_wire(obj)
     if isinstance(obj, Object) and (found := _keyless(wire, structure_of_class(type(obj)))):
         place, missing = found
         raise ValueError(
             f"{obj.gvk.kind} `{key_of(obj)}` cannot be applied: `{place[1:]}` has no {missing}, "
             "which tells the elements of the list apart"
         )
-    return wire
 
 
 def refuse_partial(obj: AnyObject) -> None:

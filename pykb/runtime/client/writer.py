@@ -12,7 +12,7 @@ from typing import Any, overload
 
 from pykb.runtime.client._endpoint import Endpoint, Exchange
 from pykb.runtime.client._selection import Fields, Labels, query_pairs
-from pykb.runtime.client.apply_configuration import refuse_partial, to_configuration
+from pykb.runtime.client.apply_configuration import check_keys, refuse_partial
 from pykb.runtime.client.codec import (
     AnyObject,
     AnyObjectT,
@@ -275,7 +275,8 @@ async def apply_at(
 ) -> AnyObjectT:
     """Apply an object, or one of its subresources that answers with the object."""
     endpoint = await object_endpoint(exchange, obj, subresource)
-    wire = to_configuration(obj)
+    wire = to_wire(obj)
+    check_keys(obj, wire)
     metadata = wire.get("metadata") or {}
     metadata.pop("resourceVersion", None)
     if metadata.pop("managedFields", None):

@@ -58,9 +58,12 @@ def contains(found: Any, desired: Any, structure: Structure = UNKNOWN) -> bool:
     if isinstance(desired, _PLAIN):  # true for most values, and the cheapest check
         return bool(found == desired) and isinstance(found, bool) == isinstance(desired, bool)
     if isinstance(desired, Mapping):
-        return isinstance(found, Mapping) and all(
-            name in found and contains(found[name], value, structure.child(name)) for name, value in desired.items()
-        )
+        if not isinstance(found, Mapping):
+            return False
+        for name, value in desired.items():  # not by `all`: this runs in each reconcile of each child
+            if name not in found or not contains(found[name], value, structure.child(name)):
+                return False
+        return True
     if isinstance(desired, Sequence):
         if not isinstance(found, Sequence) or isinstance(found, str):
             return False

@@ -15,13 +15,14 @@ from typing import Any
 from pykb.api.meta.v1 import OwnerReference
 from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
-from pykb.runtime.client.apply_configuration import to_configuration
+from pykb.runtime.client.apply_configuration import check_keys
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import (
     AnyObject,
     AnyObjectT,
     replace_content,
     resource_version_of,
+    to_wire,
     uid_of,
 )
 from pykb.runtime.client.patches import JsonPatch
@@ -73,7 +74,7 @@ async def ensure_applied(
     """
     if owner is not None:
         set_controller_reference(owner, obj)
-    applying = _Applying(client, obj, to_configuration(obj), field_manager or client.options.field_manager, force=force)
+    applying = _Applying(client, obj, to_wire(obj), field_manager or client.options.field_manager, force=force)
     found = await find_stored(client, obj)
     if found is not None and applying.is_done(found):
         replace_content(obj, found)
@@ -118,6 +119,7 @@ class _Applying:
 
     async def apply_controlled(self, controller: OwnerReference, *, adopt: bool, known: bool) -> OperationResult:
         """Create the object, or apply to the existing one if the owner controls it."""
+        check_keys(self.obj, self.desired)
         for _ in range(ATTEMPTS - 1):
             try:
                 return await self._try(controller, adopt=adopt, known=known)
