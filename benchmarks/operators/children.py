@@ -73,7 +73,7 @@ class Applier(Reconciler):
             return Result()
         await ensure_applied(self.client, deployment_of(widget), owner=widget)
         await ensure_applied(self.client, service_of(widget), owner=widget)
-        before = copy.deepcopy(widget)
+        before = copy.deepcopy(widget.status)
         widget.status.observed_generation = widget.metadata.generation
         widget.status.phase = "Ready"
         await patch_status(self.client, widget, before)

@@ -56,7 +56,7 @@ class Bench(Reconciler):
         if self._mode == "latency":
             print(widget.metadata.name, widget.metadata.resource_version, started, flush=True)
         if self._is_to_be_written(widget):
-            before = copy.deepcopy(widget)
+            before = copy.deepcopy(widget.status)
             widget.status.observed_generation = widget.metadata.generation
             widget.status.phase = "Ready"
             await patch_status(self.client, widget, before)

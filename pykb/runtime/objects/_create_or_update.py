@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from pykb.api.object import Object
+from pykb.api.struct import Struct
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import (
     AnyObject,
@@ -113,20 +114,21 @@ async def create_or_patch(
 
 
 async def patch_status(
-    client: Client, obj: AnyObjectT, before: AnyObjectT, *, optimistic_lock: bool = False
+    client: Client, obj: AnyObjectT, before: AnyObjectT | Struct | None, *, optimistic_lock: bool = False
 ) -> OperationResult:
     """Write the changes of the status since ``before`` as a merge patch. Without changes, send nothing.
 
     ::
 
-        before = copy.deepcopy(machine)
+        before = copy.deepcopy(machine.status)
         machine.status.phase = "Running"
         await patch_status(client, machine, before)
 
     Args:
         client: The client.
         obj: The object with its new status. It is updated with the stored object.
-        before: The object as it was read.
+        before: The status of a typed object as it was read, or the object as it was read. A copy of
+            the status costs less if the spec is large.
         optimistic_lock: Whether to refuse the write if the object has changed since. Use it if two
             writers share a list.
 
@@ -135,12 +137,17 @@ async def patch_status(
         Conflict: The object has changed since and ``optimistic_lock`` is set.
         ApiError: The server refused.
     """
-    old, new = (member_to_wire(each, "status") or {} for each in (before, obj))
-    change = merge_diff({"status": old}, {"status": new})
+    read: AnyObject = obj
+    old: dict[str, Any] = {}
+    if isinstance(before, Struct) and not isinstance(before, Object):
+        old = before.to_wire()
+    elif before is not None:
+        read, old = before, member_to_wire(before, "status") or {}
+    change = merge_diff({"status": old}, {"status": member_to_wire(obj, "status") or {}})
     if not change:
         return OperationResult.UNCHANGED
     if optimistic_lock:
-        change["metadata"] = {"resourceVersion": resource_version_of(before) or None}
+        change["metadata"] = {"resourceVersion": resource_version_of(read) or None}
     await client.status.patch(obj, MergePatch(change))
     return OperationResult.UPDATED
 

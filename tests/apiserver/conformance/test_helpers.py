@@ -94,6 +94,31 @@ async def test_conditions_are_written_once(client, namespace, widgets):
     assert await patch_status(client, found, copy.deepcopy(found)) is OperationResult.UNCHANGED
 
 
+async def test_a_status_is_compared_with_the_former_one(client, namespace, widgets):
+    """A copy of the status is enough, also to refuse a write to an object that has changed since."""
+    obj = await client.create(widgets.make(namespace))
+    stale = await client.get(widgets.Kind, obj)
+    before = copy.deepcopy(obj.status)
+    obj.status.conditions = set_condition(obj.status.conditions, "Ready", True, reason="Done")
+    assert await patch_status(client, obj, before, optimistic_lock=True) is OperationResult.UPDATED
+    found = await client.get(widgets.Kind, obj)
+    assert [condition.type for condition in found.status.conditions] == ["Ready"]
+    assert await patch_status(client, found, copy.deepcopy(found.status)) is OperationResult.UNCHANGED
+    before = copy.deepcopy(stale.status)
+    stale.status.conditions = set_condition(stale.status.conditions, "Ready", False, reason="Late")
+    with pytest.raises(Conflict):
+        await patch_status(client, stale, before, optimistic_lock=True)
+
+
+async def test_a_status_that_there_was_not_is_written_whole(client, namespace, widgets):
+    """`None` is the former status of a new object of many kinds."""
+    obj = await client.create(widgets.make(namespace))
+    obj.status.conditions = set_condition(obj.status.conditions, "Ready", True, reason="Done")
+    assert await patch_status(client, obj, None) is OperationResult.UPDATED
+    found = await client.get(widgets.Kind, obj)
+    assert found.status.conditions == obj.status.conditions
+
+
 async def test_events_are_recorded(client, namespace):
     """Counted when they repeat."""
     obj = await client.create(_config_map(namespace))

@@ -91,7 +91,7 @@ class AppReconciler(Reconciler):
         self, app: App, *, applied: bool, reason: str, message: str = "", available: int | None = None
     ) -> None:
         """Write the status, when it changed."""
-        before = copy.deepcopy(app)
+        before = copy.deepcopy(app.status)
         app.status.conditions = set_condition(
             app.status.conditions,
             "Applied",

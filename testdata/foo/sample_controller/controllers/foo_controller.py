@@ -80,7 +80,7 @@ class FooReconciler(Reconciler):
 
     async def report(self, foo: Foo, deployment: Deployment) -> None:
         """Write the status through its subresource, when it changed."""
-        before = copy.deepcopy(foo)
+        before = copy.deepcopy(foo.status)
         available = deployment.status.available_replicas if deployment.status else None
         foo.status.available_replicas = available or 0
         await patch_status(self.client, foo, before)

@@ -94,10 +94,10 @@ class UnitReconciler(Reconciler):
             return await self.finish(unit)
         await ensure_finalizer(self.client, unit, FINALIZER)
 
-        before = copy.deepcopy(unit)
+        before = copy.deepcopy(unit.status)
         failures = await self.apply_all(unit)
         unit.status.conditions = self.conditions_of(unit, failures)
-        await self.write_status(unit, before.status)
+        await self.write_status(unit, before)
         if failures:
             raise ExceptionGroup(f"{len(failures)} objects of Unit {request} were refused", failures)
         return Result()
@@ -131,9 +131,8 @@ class UnitReconciler(Reconciler):
         unit.status.last_update_time = before.last_update_time
         if unit.status == before:
             return
-        old = unit.model_copy(update={"status": before})
         unit.status.last_update_time = datetime.now(UTC)
-        await patch_status(self.client, unit, old)
+        await patch_status(self.client, unit, before)
 
     async def finish(self, unit: Unit) -> Result:
         """Hold a deleted Unit until its hook has done its work; what it owns is then collected as garbage."""
