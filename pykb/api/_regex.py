@@ -6,6 +6,8 @@ The server has Go's RE2; Pydantic has Rust's engine, which is of the same family
 
 from __future__ import annotations
 
+import re
+
 _CLASSES = {
     "d": "[0-9]",
     "D": "[^0-9]",
@@ -14,7 +16,10 @@ _CLASSES = {
     "s": r"[\t\n\f\r ]",
     "S": r"[^\t\n\f\r ]",
 }
-_SET_OPERATORS = ("&&", "--", "~~")
+_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|\Z)", re.DOTALL)
+_OPENING = re.compile(r"\[\^?\]?")
+_NAMED_CLASS = re.compile(r"\[(?=:).*?:\]", re.DOTALL)
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
 
 def to_rust(pattern: str) -> str:
@@ -27,42 +32,36 @@ def to_rust(pattern: str) -> str:
     inside = False
     at = 0
     while at < len(pattern):
-        char, pair = pattern[at], pattern[at : at + 2]
-        if char == "\\" and len(pair) == 2:
-            end = pattern.find("\\E", at) if pair == "\\Q" else -1
-            if pair == "\\Q":
-                stop = len(pattern) if end < 0 else end
-                out.append("".join(f"\\{c}" if c in r"\.+*?()|[]{}^$#&-~" else c for c in pattern[at + 2 : stop]))
-                at = stop + 2
-                continue
-            out.append(_escape(pair, inside=inside))
-            at += 2
-        elif inside and pattern.startswith("[:", at) and ":]" in pattern[at:]:
-            end = pattern.index(":]", at) + 2
-            out.append(pattern[at:end])
-            at = end
-        elif inside and char == "[":
-            out.append(r"\[")
-            at += 1
-        elif inside and pair in _SET_OPERATORS:
-            # Of two hyphens the first may make a range, the second ends it: `[+--]`.
-            is_range = pair == "--" and out[-1] not in ("[", "[^")
-            out.append("-\\-" if is_range else f"\\{char}" if pair == "--" else f"\\{char}\\{char}")
-            at += 1 if pair == "--" and not is_range else 2
-        elif not inside and char == "[":
+        pair = pattern[at : at + 2]
+        if quoted := _QUOTED.match(pattern, at):
+            read, written = quoted[0], _SPECIAL.sub(r"\\\g<0>", quoted[1])
+        elif pair[0] == "\\" and len(pair) == 2:
+            read, written = pair, _escape(pair, inside=inside)
+        elif inside:
+            read, written = _member(pattern, at, is_first=out[-1] in ("[", "[^"))
+            inside = read != "]"
+        elif opening := _OPENING.match(pattern, at):
             # A bracket that comes first is a member, not the end.
-            head = "[^" if pair == "[^" else "["
-            at += len(head)
-            if pattern[at : at + 1] == "]":
-                head += r"\]"
-                at += 1
-            out.append(head)
+            read, written = opening[0], opening[0].replace("]", r"\]")
             inside = True
         else:
-            inside = inside and char != "]"
-            out.append(char)
-            at += 1
+            read = written = pattern[at]
+        out.append(written)
+        at += len(read)
     return "".join(out)
+
+
+def _member(pattern: str, at: int, *, is_first: bool) -> tuple[str, str]:
+    """The next part of a bracket expression, for RE2 and for Rust."""
+    char, pair = pattern[at], pattern[at : at + 2]
+    if named := _NAMED_CLASS.match(pattern, at):
+        return named[0], named[0]
+    if pair == "--":
+        # Of two hyphens the first may make a range, the second ends it: `[+--]`.
+        return ("-", r"\-") if is_first else (pair, r"-\-")
+    if pair in ("&&", "~~"):
+        return pair, f"\\{char}\\{char}"
+    return char, r"\[" if char == "[" else char
 
 
 def _escape(pair: str, *, inside: bool) -> str:

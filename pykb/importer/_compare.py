@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pykb.importer._fingerprint import Schema
@@ -59,21 +59,24 @@ def _usual(spec: Mapping[str, Any]) -> dict[str, Any]:
 def _schemas(before: Schema, after: Schema, path: str, is_known: IsKnown, *, plain: bool = False) -> Iterator[str]:
     """Differences between schemas. With ``plain``, descriptions may be missing."""
     inner_plain = plain or (bool(before.get("properties")) and is_known(before))
-    for name in [*before, *(name for name in after if name not in before)]:
+    for name in _keys(before, after):
         one, other = before.get(name), after.get(name)
         where = f"{path}/{name}"
-        if name == "description":
-            if one != other and not (other is None and (plain or inner_plain)):
-                yield _difference(where, one, other)
-        elif name == "properties" and isinstance(one, Mapping) and isinstance(other, Mapping):
-            for key in [*one, *(key for key in other if key not in one)]:
-                yield from _parts(one.get(key), other.get(key), f"{where}/{key}", is_known, plain=inner_plain)
-        elif name in {"items", "additionalProperties"}:
+        if name == "description" and other is None and inner_plain:
+            continue
+        if name in {"items", "additionalProperties"}:
             yield from _parts(one, other, where, is_known, plain=inner_plain)
+        elif name == "properties" and isinstance(one, Mapping) and isinstance(other, Mapping):
+            for key in _keys(one, other):
+                yield from _parts(one.get(key), other.get(key), f"{where}/{key}", is_known, plain=inner_plain)
         elif name == "required" and isinstance(one, list) and isinstance(other, list):
             yield from _values(sorted(one), sorted(other), where)
         elif one != other or (name in before) != (name in after):
             yield _difference(where, one, other)
+
+
+def _keys(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[str]:
+    return dict.fromkeys([*one, *other])
 
 
 def _parts(one: object, other: object, path: str, is_known: IsKnown, *, plain: bool) -> Iterator[str]:
@@ -85,7 +88,7 @@ def _parts(one: object, other: object, path: str, is_known: IsKnown, *, plain: b
 
 def _values(one: object, other: object, path: str) -> Iterator[str]:
     if isinstance(one, Mapping) and isinstance(other, Mapping):
-        for name in [*one, *(name for name in other if name not in one)]:
+        for name in _keys(one, other):
             yield from _values(one.get(name), other.get(name), f"{path}/{name}")
     elif one != other:
         yield _difference(path, one, other)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -120,25 +120,11 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
             CRD_FORM.at(document.span, f"`{fault.path}` of `{name or KIND}` is not what it should be: {fault.message}"),
         )
         return None
+    gap = next(_gaps(spec), None)
     names = _mapping(spec.get("names"))
     group, kind = str(spec.get("group") or ""), str(names.get("kind") or "")
-    problems = [
-        *(f"`{path}` is missing" for path, value in (("spec.group", group), ("spec.names.kind", kind)) if not value),
-        *([] if names.get("plural") else ["`spec.names.plural` is missing"]),
-        *([] if spec.get("versions") else ["`spec.versions` is empty"]),
-    ]
-    if kind and not kind.isidentifier():
-        problems.append(f"`spec.names.kind` is `{kind}`, which is no name")
-    versions = []
-    for entry in spec.get("versions") or []:
-        entry_ = _mapping(entry)
-        schema = _mapping(entry_.get("schema")).get("openAPIV3Schema")
-        if not isinstance(schema, Mapping):
-            problems.append(f"the version `{entry_.get('name')}` has no `schema.openAPIV3Schema`")
-            continue
-        versions.append(Version(str(entry_.get("name")), cleaned(schema), entry_))
-    if problems:
-        diagnostics.add(CRD_INCOMPLETE.at(document.span, f"`{name or kind or KIND}` is incomplete: {problems[0]}"))
+    if gap is not None:
+        diagnostics.add(CRD_INCOMPLETE.at(document.span, f"`{name or kind or KIND}` is incomplete: {gap}"))
         return None
     conversion = _mapping(spec.get("conversion"))
     return Definition(
@@ -147,13 +133,32 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
         kind=kind,
         names=names,
         scope=str(spec.get("scope") or "Namespaced"),
-        versions=tuple(versions),
+        versions=tuple(Version(str(v.get("name")), cleaned(_schema(v) or {}), v) for v in spec["versions"]),
         origin=document.origin,
         manifest=item,
         conversion=conversion if conversion.get("strategy", "None") != "None" else None,
         annotations=_texts(metadata.get("annotations")),
         labels=_texts(metadata.get("labels")),
     )
+
+
+def _gaps(spec: Mapping[str, Any]) -> Iterator[str]:
+    """What an import needs and a CRD of the right form does not have."""
+    names, versions = _mapping(spec.get("names")), spec.get("versions")
+    needed = {"group": spec.get("group"), "names.kind": names.get("kind"), "names.plural": names.get("plural")}
+    yield from (f"`spec.{path}` is missing" for path, value in needed.items() if not value)
+    if not versions:
+        yield "`spec.versions` is empty"
+    if not str(names.get("kind")).isidentifier():
+        yield f"`spec.names.kind` is `{names.get('kind')}`, which is no name"
+    for version in versions or ():
+        if _schema(version) is None:
+            yield f"the version `{version.get('name')}` has no `schema.openAPIV3Schema`"
+
+
+def _schema(version: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    found = _mapping(version.get("schema")).get("openAPIV3Schema")
+    return found if isinstance(found, Mapping) else None
 
 
 def cleaned(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import keyword
 import re
 from pathlib import Path, PurePosixPath
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.importer import FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
 from pykb.files.plan import Plan
 from pykb.importer._package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
@@ -35,30 +35,9 @@ def plan_import(
         force: Whether to overwrite edited files. A copy is kept.
         diagnostics: Gets the findings.
     """
-    name = PurePosixPath(output).name
-    parent = PurePosixPath(output).parent
-    taken = "" if name in ("", "..") or (root / parent / "__init__.py").exists() else module_hidden(name)
-    if taken:
-        diagnostics.add(
-            OUTPUT_NAME.at(
-                None,
-                f"`{output}` would be the package `{name}`, {taken}",
-                notes=("nothing was written",),
-                help=(f"--output {_package(root) / name}",),
-            ),
-        )
-        return None
-    if name and name != ".." and (not name.isidentifier() or keyword.iskeyword(name)):
-        better = re.sub(r"\W", "_", name).strip("_") or "external"
-        better = f"_{better}" if better[0].isdigit() else f"{better}_" if keyword.iskeyword(better) else better
-        diagnostics.add(
-            OUTPUT_NAME.at(
-                None,
-                f"`{name}` is no name of a package",
-                notes=("nothing was written",),
-                help=(f"--output {PurePosixPath(output).with_name(better)}",),
-            ),
-        )
+    misnamed = _misnamed(root, PurePosixPath(output))
+    if misnamed is not None:
+        diagnostics.add(misnamed)
         return None
     files = package_files(definitions, diagnostics)
     if files:
@@ -78,6 +57,28 @@ def plan_import(
             builder.create(path, file.text.encode(), on_exists=OnExists.OVERWRITE if force else OnExists.REFUSE)
     diagnostics.extend(builder.diagnostics)
     return None if diagnostics.has_errors else builder.build()
+
+
+def _misnamed(root: Path, folder: PurePosixPath) -> Diagnostic | None:
+    """Why a folder cannot be a package, with a name to use in its place."""
+    name = folder.name
+    if name in ("", ".."):
+        return None
+    taken = "" if (root / folder.parent / "__init__.py").exists() else module_hidden(name)
+    if taken:
+        why, better = f"`{folder}` would be the package `{name}`, {taken}", _package(root) / name
+    elif not name.isidentifier() or keyword.iskeyword(name):
+        why, better = f"`{name}` is no name of a package", folder.with_name(_identifier(name))
+    else:
+        return None
+    return OUTPUT_NAME.at(None, why, notes=("nothing was written",), help=(f"--output {better}",))
+
+
+def _identifier(name: str) -> str:
+    better = re.sub(r"\W", "_", name).strip("_") or "external"
+    if better[0].isdigit():
+        return f"_{better}"
+    return f"{better}_" if keyword.iskeyword(better) else better
 
 
 def _package(root: Path) -> PurePosixPath:
