@@ -48,6 +48,11 @@ _STATEFUL = (
     *("replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit"),
     *("persistentVolumeClaimRetentionPolicy", "minReadySeconds"),
 )
+_STATEFUL_RULE = (
+    "Forbidden: updates to statefulset spec for fields other than "
+    f"{', '.join(map(repr, _STATEFUL[:-1]))} and {_STATEFUL[-1]!r} are forbidden"
+)
+_CONTENT_RULE = "Forbidden: field is immutable when `immutable` is set"
 _KEY = "[-._a-zA-Z0-9]+"
 _KEY_RULE = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
@@ -94,28 +99,22 @@ def forbidden_changes(resource: Resource, old: Mapping[str, Any], new: Mapping[s
     if resource.custom:
         return []
     kind, was, wanted = resource.gvk.kind, old.get("spec") or {}, new.get("spec") or {}
-    found = [
-        cause(f"spec.{name}", "FieldValueInvalid", f"Invalid value: {_json(wanted.get(name))}: field is immutable")
-        for name in _IMMUTABLE.get(kind, ())
-        if was.get(name) != wanted.get(name)
-    ]
-    if kind == "StatefulSet" and any(
-        was.get(name) != wanted.get(name) for name in {*was, *wanted} if name not in _STATEFUL
-    ):
-        *others, last = (f"'{name}'" for name in _STATEFUL)
-        listed = f"{', '.join(others)} and {last}"
-        why = f"Forbidden: updates to statefulset spec for fields other than {listed} are forbidden"
-        found.append(cause("spec", "FieldValueForbidden", why))
+    changed = {name for name in {*was, *wanted} if was.get(name) != wanted.get(name)}
+    found = [_immutable(f"spec.{name}", wanted.get(name)) for name in _IMMUTABLE.get(kind, ()) if name in changed]
+    if kind == "StatefulSet" and not changed.issubset(_STATEFUL):
+        found.append(cause("spec", "FieldValueForbidden", _STATEFUL_RULE))
     if kind == "Secret" and old.get("type") != new.get("type"):
-        message = f"Invalid value: {_json(new.get('type'))}: field is immutable"
-        found.append(cause("type", "FieldValueInvalid", message))
+        found.append(_immutable("type", new.get("type")))
     if kind in _CONTENT and old.get("immutable"):
-        why = "Forbidden: field is immutable when `immutable` is set"
-        kept = [name for name in _CONTENT[kind] if (old.get(name) or {}) != (new.get(name) or {})]
-        found += [cause(name, "FieldValueForbidden", why) for name in kept]
+        parts = [name for name in _CONTENT[kind] if (old.get(name) or {}) != (new.get(name) or {})]
         if not new.get("immutable"):
-            found.append(cause("immutable", "FieldValueForbidden", why))
+            parts.append("immutable")
+        found += [cause(name, "FieldValueForbidden", _CONTENT_RULE) for name in parts]
     return found
+
+
+def _immutable(path: str, value: Any) -> dict[str, str]:
+    return cause(path, "FieldValueInvalid", f"Invalid value: {orjson.dumps(value).decode()}: field is immutable")
 
 
 def _drop_empty(value: Any, structure: Structure) -> None:
@@ -135,7 +134,3 @@ def _is_empty(value: Any, structure: Structure) -> bool:
     # An empty struct has a meaning (`emptyDir: {}`, a selector of everything). An empty map or list
     # does not.
     return value == [] or (value == {} and structure.shape is Shape.MAP) or value is None
-
-
-def _json(value: Any) -> str:
-    return orjson.dumps(value).decode()

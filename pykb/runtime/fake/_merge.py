@@ -35,16 +35,13 @@ def _merged_order(live: Sequence[str], applied: Sequence[str]) -> list[str]:
     while left or right:
         if left and left[0] not in wanted:
             result.append(left.pop(0))
-            continue
-        if left and (left[0] in result or (right and left[0] != right[0] and shared and left[0] != shared[0])):
+        elif left and left[0] not in shared[:1]:
             left.pop(0)  # the applied list determines its position
-            continue
-        key = right.pop(0)
-        result.append(key)
-        if left and left[0] == key:
-            left.pop(0)
-        if shared and shared[0] == key:
-            shared.pop(0)
+        else:
+            key = right.pop(0)
+            result.append(key)
+            if key in shared[:1]:
+                shared.pop(0)
     return result
 
 

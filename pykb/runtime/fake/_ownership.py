@@ -5,7 +5,7 @@ Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/ (KEP-5
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -95,33 +95,30 @@ def apply(
 ) -> Applied:
     """Apply a configuration to the live object."""
     owners = _owners(live)
+    mine = owners.get(owner, frozenset())
+    others = {other: fields for other, fields in owners.items() if other != owner}
     wanted = frozenset(path for path in applied_fields(config, structure) if not _is_servers(path))
     base = dict(live or {})
     merged: dict[str, Any] = merge_applied(base, config, structure)
     before = _own_fields(base, structure)
     after = _own_fields(merged, structure)
-    changed = {path for path, value in after.items() if path in before and before[path] != value}
-    conflicts = [
-        FieldConflict(other, display(path))
-        for other, fields in sorted(owners.items())
-        if other != owner
-        for path in sorted(fields, key=lambda path: (len(path), path))
-        if path in changed and path in wanted
-    ]
+    changed = frozenset(path for path, value in after.items() if path in before and before[path] != value)
+    conflicts = list(_conflicts(others, changed & wanted))
     if conflicts and not force:
         return Applied({}, conflicts)
-    dropped = owners.get(owner, frozenset()) - wanted
-    kept = frozenset().union(wanted, *(fields for other, fields in owners.items() if other != owner))
+    dropped = mine - wanted
     if dropped:
-        merged = remove_fields(merged, structure, dropped, kept)
-    for other in list(owners):
-        if other != owner:
-            owners[other] = frozenset(path for path in owners[other] if path not in changed)
-    previous = owners.get(owner)
-    owners[owner] = wanted
-    unchanged = previous == wanted and not changed and not dropped
+        merged = remove_fields(merged, structure, dropped, wanted.union(*others.values()))
+    owners |= {other: fields - changed for other, fields in others.items()} | {owner: wanted}
+    unchanged = mine == wanted and not changed and not dropped
     _store(merged, owners, _times(live), None if unchanged else owner, now)
     return Applied(merged)
+
+
+def _conflicts(others: Mapping[Owner, FieldSet], contested: FieldSet) -> Iterator[FieldConflict]:
+    for other, fields in sorted(others.items()):
+        for path in sorted(fields & contested, key=lambda path: (len(path), path)):
+            yield FieldConflict(other, display(path))
 
 
 def conflict_error(conflicts: list[FieldConflict]) -> ApiError:

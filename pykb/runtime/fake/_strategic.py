@@ -6,7 +6,7 @@ Source: https://github.com/kubernetes/community/blob/main/contributors/devel/sig
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from pykb.runtime.fake._refusal import refuse
@@ -32,25 +32,29 @@ def strategic_merge(target: Any, patch: Any, structure: Structure) -> Any:
         return {name: _fresh(value, structure.child(name)) for name, value in patch.items() if name[:1] != "$"}
     if directive is not None:
         raise _failure(f"unknown patch type: {directive} in map: {_shown(patch)}")
-    result = dict(target)
-    if _RETAIN in patch:
-        result = {name: value for name, value in result.items() if name in patch[_RETAIN]}
+    result = {name: value for name, value in target.items() if name in patch.get(_RETAIN, target)}
     for name, value in patch.items():
         if name.startswith(_DELETE_ITEMS):
             listed = name.removeprefix(_DELETE_ITEMS)
             result[listed] = [item for item in result.get(listed) or () if item not in value]
-        elif name[:1] == "$":
+        elif name.startswith("$"):
             continue
         elif value is None:
             result.pop(name, None)
         else:
-            order = patch.get(_ORDER + name)
-            result[name] = _merge(result.get(name), value, structure.child(name), order)
-    for name, order in patch.items():
-        listed = name.removeprefix(_ORDER)
-        if listed != name and listed not in patch and result.get(listed):
+            result[name] = _merge(result.get(name), value, structure.child(name), patch.get(_ORDER + name))
+    for listed, order in _orders_alone(patch):
+        if result.get(listed):
             result[listed] = _merge(result[listed], [], structure.child(listed), order)
     return result
+
+
+def _orders_alone(patch: Mapping[str, Any]) -> Iterator[tuple[str, list[Any]]]:
+    """The lists that a patch orders without changing their items."""
+    for name, order in patch.items():
+        listed = name.removeprefix(_ORDER)
+        if listed != name and listed not in patch:
+            yield listed, order
 
 
 def _fresh(value: Any, structure: Structure) -> Any:
@@ -68,37 +72,42 @@ def _merge(target: Any, patch: Any, structure: Structure, order: list[Any] | Non
         return _ordered(current, patch, order, lambda item: item)
     if any(isinstance(item, Mapping) and item.get("$patch") == "replace" for item in patch):
         return [item for item in patch if item.get("$patch") != "replace"]
-    merged: list[Any] = []
+    kept, merged = _merge_items(current, patch, key, structure.element or structure)
+    return _ordered(kept, merged, order, lambda item: item.get(key) if isinstance(item, Mapping) else item)
+
+
+def _merge_items(
+    current: list[Any], patch: list[Any], key: str, element: Structure
+) -> tuple[list[Any], list[dict[str, Any]]]:
+    """The items that a patch does not delete, and those that it adds or changes."""
+    kept, merged = current, []
     for item in patch:
-        if key not in item and target:
+        if key not in item and current:
             raise _failure(f"map: {_shown(item)} does not contain declared merge key: {key}")
-        found = next((other for other in current if key in item and other.get(key) == item[key]), None)
+        found = next((other for other in kept if key in item and other.get(key) == item[key]), None)
         if item.get("$patch") == "delete":
-            current = [other for other in current if other is not found]
-            continue
-        merged.append(strategic_merge(found if found is not None else {}, item, structure.element or structure))
-    return _ordered(current, merged, order, lambda item: item.get(key) if isinstance(item, Mapping) else item)
+            kept = [other for other in kept if other is not found]
+        else:
+            merged.append(strategic_merge({} if found is None else found, item, element))
+    return kept, merged
 
 
-def _ordered(current: list[Any], merged: list[Any], order: list[Any] | None, key_of: Any) -> list[Any]:
+def _ordered(current: list[Any], merged: list[Any], order: list[Any] | None, key_of: Callable[[Any], Any]) -> list[Any]:
     """The patch's items in its order (or its directive's), and the others between them in their previous order."""
-    items = {_text(key_of(item)): item for item in [*current, *merged]}
-    before = [_text(key_of(item)) for item in current]
-    wanted = [_text(key_of(item)) for item in (merged if order is None else order)]
-    wanted = [key for key in wanted if key in items]
-    wanted += [_text(key_of(item)) for item in merged if _text(key_of(item)) not in wanted]
+
+    def keys_of(items: Iterable[Any]) -> list[str]:
+        return [repr(key_of(item)) for item in items]
+
+    items = dict(zip(keys_of([*current, *merged]), [*current, *merged], strict=True))
+    before = keys_of(current)
+    wanted = [key for key in keys_of(merged if order is None else order) if key in items]
+    wanted += [key for key in keys_of(merged) if key not in wanted]
     others = [key for key in before if key not in wanted]
     result: list[str] = []
-    while wanted or others:
-        comes_first = (
-            bool(others) and bool(wanted) and wanted[0] in before and before.index(others[0]) < before.index(wanted[0])
-        )
-        result.append(others.pop(0) if comes_first or not wanted else wanted.pop(0))
-    return [items[key] for key in result]
-
-
-def _text(key: Any) -> str:
-    return repr(key)
+    while wanted and others:
+        is_other_first = wanted[0] in before and before.index(others[0]) < before.index(wanted[0])
+        result.append((others if is_other_first else wanted).pop(0))
+    return [items[key] for key in [*result, *wanted, *others]]
 
 
 def _shown(value: Mapping[str, Any]) -> str:

@@ -29,7 +29,8 @@ _MERGE = "application/merge-patch+json"
 _JSON = "application/json-patch+json"
 _STRATEGIC = "application/strategic-merge-patch+json"
 _NAMESPACE = ("", "namespaces")
-_POLICIES = ("Foreground", "Background", "Orphan")
+# The finalizer that each policy of a deletion adds.
+_POLICIES = {"Foreground": "foregroundDeletion", "Background": None, "Orphan": "orphan"}
 
 
 class Writing:
@@ -186,27 +187,13 @@ class Writing:
         answer = {**old, "apiVersion": resource.gvk.api_version}
         if "dryRun" in options:
             return answer
-        finalizers = list(old["metadata"].get("finalizers") or ())
-        policy = _policy(options)
-        finalizers = [name for name in finalizers if policy is None or name not in ("orphan", "foregroundDeletion")]
-        if policy == "Foreground":
-            finalizers.append("foregroundDeletion")
-        elif policy == "Orphan":
-            finalizers.append("orphan")
+        finalizers = _finalizers(old, _policy(options))
         if not finalizers and resource.gvk.kind != "Namespace":
             removed = await self._storage.remove(resource.storage_key, old)
             return {**removed, "apiVersion": resource.gvk.api_version}
         if old["metadata"].get("deletionTimestamp") and finalizers == old["metadata"].get("finalizers"):
             return answer
-        marked = {**old, "metadata": {**old["metadata"]}}
-        if finalizers:
-            marked["metadata"]["finalizers"] = finalizers
-        marked["metadata"].setdefault("deletionTimestamp", now())
-        marked["metadata"].setdefault("deletionGracePeriodSeconds", 0)
-        if resource.counted:
-            marked["metadata"]["generation"] = marked["metadata"].get("generation", 0) + 1
-        if resource.gvk.kind == "Namespace":
-            marked["status"] = {**(marked.get("status") or {}), "phase": "Terminating"}
+        marked = _marked(resource, old, finalizers)
         await self._storage.put(resource.storage_key, marked)
         return {**marked, "apiVersion": resource.gvk.api_version}
 
@@ -275,6 +262,30 @@ def _policy(options: Mapping[str, Any]) -> str | None:
         causes = [refusal.cause("propagationPolicy", "FieldValueNotSupported", message)]
         raise refusal.invalid("DeleteOptions", "meta.k8s.io", "", causes)
     return policy
+
+
+def _finalizers(old: Mapping[str, Any], policy: str | None) -> list[str]:
+    """The finalizers of an object after its deletion with a policy."""
+    present = list(old["metadata"].get("finalizers") or ())
+    if policy is None:
+        return present
+    own = _POLICIES[policy]
+    return [*(name for name in present if name not in _POLICIES.values()), *([own] if own else [])]
+
+
+def _marked(resource: Resource, old: Mapping[str, Any], finalizers: list[str]) -> dict[str, Any]:
+    """The object, marked as deleted."""
+    metadata = dict(old["metadata"])
+    marked = {**old, "metadata": metadata}
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    metadata.setdefault("deletionTimestamp", now())
+    metadata.setdefault("deletionGracePeriodSeconds", 0)
+    if resource.counted:
+        metadata["generation"] = metadata.get("generation", 0) + 1
+    if resource.gvk.kind == "Namespace":
+        marked["status"] = {**(marked.get("status") or {}), "phase": "Terminating"}
+    return marked
 
 
 def _is_released(resource: Resource, obj: Mapping[str, Any]) -> bool:

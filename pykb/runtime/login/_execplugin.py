@@ -184,36 +184,41 @@ def read_plugin(user: Entry, cluster: Entry, cluster_info: Mapping[str, Any]) ->
     if not values:
         return None
     owner = f"user `{user.name}` of {user.file}"
-    command = str(values.get("command") or "")
-    api_version = str(values.get("apiVersion") or "")
-    if not command:
-        raise EnvironmentProblem(EXEC_PLUGIN.at(None, f"`exec` of {owner} has no `command`"))
-    arguments, environment = values.get("args") or (), values.get("env") or ()
-    if not isinstance(arguments, Sequence) or isinstance(arguments, str):
-        raise EnvironmentProblem(EXEC_PLUGIN.at(None, f"`args` of the `exec` of {owner} is no list"))
-    if not isinstance(environment, Sequence) or not all(isinstance(e, dict) and e.get("name") for e in environment):
-        raise EnvironmentProblem(EXEC_PLUGIN.at(None, f"`env` of the `exec` of {owner} is no list of names and values"))
-    if api_version not in _VERSIONS:
-        message = (
-            f"`exec` of {owner} asks for `apiVersion: {api_version}`, expected `{_VERSIONS[0]}` or `{_VERSIONS[1]}`"
-        )
-        help_text = f"update the plugin, and write `apiVersion: {_VERSIONS[0]}`"
-        raise EnvironmentProblem(EXEC_PLUGIN.at(None, message, help=(help_text,)))
+    _check_form(values, owner)
+    command = str(values["command"])
     info = None
     if values.get("provideClusterInfo"):
         info = {**cluster_info, "config": _cluster_config(cluster)}
     return ExecPlugin(
-        api_version=api_version,
+        api_version=str(values["apiVersion"]),
         # A plain name is looked up on PATH. A path with a slash is relative to the kubeconfig's
         # directory.
         command=str(user.base / command) if os.sep in command else command,
-        arguments=tuple(str(argument) for argument in arguments),
-        environment=tuple((str(pair["name"]), str(pair.get("value", ""))) for pair in environment),
+        arguments=tuple(str(argument) for argument in values.get("args") or ()),
+        environment=tuple((str(pair["name"]), str(pair.get("value", ""))) for pair in values.get("env") or ()),
         install_hint=str(values.get("installHint") or ""),
         interactive_mode=str(values.get("interactiveMode") or "IfAvailable"),
         cluster=info,
         owner=owner,
     )
+
+
+def _check_form(values: Mapping[str, Any], owner: str) -> None:
+    arguments, environment = values.get("args") or (), values.get("env") or ()
+    api_version = str(values.get("apiVersion") or "")
+    help_texts: tuple[str, ...] = ()
+    if not values.get("command"):
+        fault = f"`exec` of {owner} has no `command`"
+    elif not isinstance(arguments, Sequence) or isinstance(arguments, str):
+        fault = f"`args` of the `exec` of {owner} is no list"
+    elif not isinstance(environment, Sequence) or not all(isinstance(e, dict) and e.get("name") for e in environment):
+        fault = f"`env` of the `exec` of {owner} is no list of names and values"
+    elif api_version not in _VERSIONS:
+        fault = f"`exec` of {owner} asks for `apiVersion: {api_version}`, expected `{'` or `'.join(_VERSIONS)}`"
+        help_texts = (f"update the plugin, and write `apiVersion: {_VERSIONS[0]}`",)
+    else:
+        return
+    raise EnvironmentProblem(EXEC_PLUGIN.at(None, fault, help=help_texts))
 
 
 def _cluster_config(cluster: Entry) -> Any:
