@@ -9,7 +9,6 @@ from pykb.gen.lower.scalars import QUANTITY_PATTERN
 from pykb.importer._docs import docstring, survives
 from pykb.importer._expression import (
     NONE,
-    Atom,
     Either,
     Expression,
     Name,
@@ -28,6 +27,7 @@ from pykb.importer.shape import is_struct
 from pykb.python_source.layout import WIDTH, columns
 
 _INDENT = 4
+_PLAIN: Mapping[str, tuple[type, ...]] = {"boolean": (bool,), "integer": (int,), "number": (int, float)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,23 +139,15 @@ def _texts(speller: Speller, schema: Schema, metadata: list[Expression]) -> str 
 
 def _python_default(schema: Schema) -> Expression | None:
     """The default in Python; ``None`` when only the server can fill it in."""
-    value = schema.get("default")
+    value, kind = schema.get("default"), schema.get("type")
     if schema.get("x-kubernetes-int-or-string"):
         if schema.get("pattern") == QUANTITY_PATTERN:
             return call(api("Quantity"), literal(value)) if isinstance(value, str) and _is_quantity(value) else None
         return literal(value) if type(value) in (int, str) else None
-    kind = schema.get("type")
     if kind == "string" and isinstance(value, str):
-        if schema.get("format") in ("date-time", "date", "byte") or len(value) > WIDTH // 3 or not value.isprintable():
-            return None
-        return literal(value)
-    if kind == "boolean" and isinstance(value, bool):
-        return Atom(repr(value))
-    if kind == "integer" and type(value) is int:
-        return literal(value)
-    if kind == "number" and type(value) in (int, float):
-        return literal(value)
-    return None
+        is_odd = schema.get("format") in ("date-time", "date", "byte") or not value.isprintable()
+        return None if is_odd or len(value) > WIDTH // 3 else literal(value)
+    return literal(value) if type(value) in _PLAIN.get(str(kind), ()) else None
 
 
 def _is_quantity(value: str) -> bool:

@@ -19,6 +19,7 @@ from pykb.importer.shape import Shapes, children, kind_class
 from pykb.python_source.imports import Import, block
 
 GROUP_VERSION = "GROUP_VERSION"
+_REQUIRED = ("# +required",)
 _OF_EVERY_KIND = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
 
 
@@ -103,18 +104,13 @@ def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
     schema = version.schema
     members = list(_members(schema, speller, without=_OF_EVERY_KIND))
     required = [name for name in schema.get("required") or () if name in _OF_EVERY_KIND]
-    patch: dict[str, object] = {}
     if "metadata" in required:
-        factory = call(api("Field"), default_factory=Name("ObjectMeta", "pykb.api.meta.v1"))
         metadata = Name("ObjectMeta", "pykb.api.meta.v1")
-        members.insert(0, Member("metadata", metadata, factory, None, ("# +required",)))
+        members.insert(0, Member("metadata", metadata, call(api("Field"), default_factory=metadata), None, _REQUIRED))
+    patch: dict[str, object] = {}
     if set(required) - {"metadata"}:
         patch["required"] = list(schema["required"])
-    odd = {}
-    for name, usual in _OF_EVERY_KIND.items():
-        said = {k: v for k, v in children(schema).get(name, usual).items() if k != "description"}
-        if said != usual:
-            odd[name] = {k: v for k, v in said.items() if usual.get(k) != v}
+    odd = _odd_properties(schema)
     if odd:
         patch["properties"] = odd
     annotations = list(speller.class_annotations(schema, patch))
@@ -130,6 +126,16 @@ def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
     markers = kind_markers(definition, version, is_first=version is definition.versions[0])
     members = [_status(member, speller, schema) for member in members]
     return Class(name, head, tuple(annotations), doc, tuple(members), tuple(markers))
+
+
+def _odd_properties(schema: Mapping[str, Any]) -> dict[str, object]:
+    """The keywords by which ``apiVersion``, ``kind`` and ``metadata`` differ from those of every kind."""
+    odd: dict[str, object] = {}
+    for name, usual in _OF_EVERY_KIND.items():
+        said = {k: v for k, v in children(schema).get(name, usual).items() if k != "description"}
+        if said != usual:
+            odd[name] = {k: v for k, v in said.items() if usual.get(k) != v}
+    return odd
 
 
 def _status(member: Member, speller: Speller, schema: Mapping[str, Any]) -> Member:

@@ -140,17 +140,7 @@ def merge(old: Resource, new: Resource) -> Resource:
 
     With a second controller, the unnamed one gets the kind as its name, as in kubebuilder.
     """
-    names = list(old.controllers)
-    unnamed = old.controller or (new.controller and not new.controllers)
-    if new.controllers:
-        if old.controller:
-            names.append(old.singular)
-        names += [name for name in new.controllers if name not in names]
-        unnamed = False
-    elif old.controllers:
-        unnamed = False
-        if new.controller and new.singular not in names:
-            names.append(new.singular)
+    unnamed, named = _controllers(old, new)
     return replace(
         old,
         plural=new.plural,
@@ -160,6 +150,17 @@ def merge(old: Resource, new: Resource) -> Resource:
         core=old.core or new.core,
         external=(old.external or new.external) and not new.api,
         controller=unnamed,
-        controllers=tuple(names),
+        controllers=named,
         webhooks=old.webhooks.merged(new.webhooks) if old.webhooks and new.webhooks else new.webhooks or old.webhooks,
     )
+
+
+def _controllers(old: Resource, new: Resource) -> tuple[bool, tuple[str, ...]]:
+    """Whether there is an unnamed controller, and the names of the others."""
+    if not old.controllers and not new.controllers:
+        return old.controller or new.controller, ()
+    if new.controllers:
+        added = (*([old.singular] if old.controller else []), *new.controllers)
+    else:
+        added = (new.singular,) if new.controller else ()
+    return False, tuple(dict.fromkeys((*old.controllers, *added)))

@@ -65,13 +65,13 @@ def _of_maps(before: Any, after: Any, path: Path) -> Iterator[Difference]:
     if not all(side is None or isinstance(side, Mapping) for side in (before, after)):
         yield Difference(path, before, after)
         return
-    if not before and not after and (before is None) is not (after is None):
+    one, other = before or {}, after or {}
+    if not one and not other and (before is None) is not (after is None):
         yield Difference(path, before, after)
-    for key in dict.fromkeys([*(before or {}), *(after or {})]):
-        one, other = [None if side is None else side.get(key) for side in (before, after)]
-        if one is None and other is None and (key in (before or {})) is not (key in (after or {})):
+    for key in dict.fromkeys([*one, *other]):
+        if one.get(key) is None and other.get(key) is None and (key in one) is not (key in other):
             yield Difference(path, before, after)  # a `null`, which in JSON differs from a missing field
-        yield from differences(one, other, (*path, encode(key)))
+        yield from differences(one.get(key), other.get(key), (*path, encode(key)))
 
 
 def _is_list(value: Any) -> bool:
