@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pykb.api.object import CustomResource
@@ -39,16 +39,10 @@ def find_kinds(
             ``+versionName`` and ``+kubebuilder:skip``.
         diagnostics: Gets kinds without a group and kinds declared twice.
     """
-    classes = [
-        (module, python)
-        for module in modules
-        for python in vars(module.python).values()
-        if isinstance(python, type) and issubclass(python, CustomResource)
-        if python.__module__ == module.python.__name__
-    ]
+    classes = list(dict.fromkeys(_classes(modules)))
     extended = {base for _, python in classes for base in python.__mro__[1:]}
     found: dict[GroupVersionKind, Kind] = {}
-    for module, python in dict.fromkeys(classes):
+    for module, python in classes:
         named = declarations.named(python)
         package = declarations.package_markers(module.path.parent)
         markers = {m.name: m.value for m in reversed(package)}
@@ -56,17 +50,26 @@ def find_kinds(
             continue
         gvk = _identity(python, markers, module.path.parent.name)
         _check_package(package, gvk, named, diagnostics)
-        if gvk is None:
-            if python not in extended and "gvk" not in dir(python):
+        if gvk is not None:
+            kind = Kind(gvk, python, named)
+            other = found.setdefault(gvk, kind)
+            if other is not kind:
+                diagnostics.add(_duplicate(kind, other))
+        elif "gvk" not in dir(python):
+            if python not in extended:
                 diagnostics.add(_no_group(named))
-            elif inspect.get_annotations(python) and "gvk" in dir(python):
-                diagnostics.add(_no_kind_of_its_own(named, python))
-            continue
-        kind = Kind(gvk, python, named)
-        other = found.setdefault(gvk, kind)
-        if other is not kind:
-            diagnostics.add(_duplicate(kind, other))
+        elif inspect.get_annotations(python):
+            diagnostics.add(_no_kind_of_its_own(named, python))
     return [found[gvk] for gvk in sorted(found, key=lambda g: (g.kind, g.group, g.version))]
+
+
+def _classes(modules: Iterable[LoadedModule]) -> Iterator[tuple[LoadedModule, type[CustomResource]]]:
+    """The classes of kinds that are defined in a module, not imported into it."""
+    for module in modules:
+        for python in vars(module.python).values():
+            is_kind = isinstance(python, type) and issubclass(python, CustomResource)
+            if is_kind and python.__module__ == module.python.__name__:
+                yield module, python
 
 
 def _identity(python: type[CustomResource], markers: Mapping[str, object], package: str) -> GroupVersionKind | None:

@@ -84,16 +84,35 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
     """
     settings = read_settings(root, diagnostics)
     line = parse_command_line(given.words, diagnostics=diagnostics)
-    crd, rbac, webhook = line.crd or CrdOptions(), line.rbac or RbacOptions(), line.webhook or WebhookOptions()
-    generators = line.generators or (() if line.skipped else GENERATORS)
     typed = _Typed(root, given.folder or root)
+    options = _options(root, given, line, settings, typed, diagnostics)
+    _check_values(options, given, settings, diagnostics)
+    output_dir = _first(typed.optional(given.output_dir), settings.get("output-dir"), default=None)
+    rules = _rules(output_dir, given, line, typed)
+    if not given.allow_outside:  # not a setting: a cloned repository brings its own
+        diagnostics.extend(check_places(root, rules, options.generators))
+    if given.check and rules.printed:
+        diagnostics.add(
+            OPTION.at(
+                None,
+                "`--check` compares files, and what goes to standard output is in none",
+                help=("leave out `--check`, or `--stdout`",),
+            ),
+        )
+    allow_breaking = _first(given.allow_breaking, settings.get("allow-breaking"), default=False)
+    return Request(options, rules, is_whole_project=_is_whole(root, options.paths), allow_breaking=allow_breaking)
+
+
+def _options(
+    root: Path,
+    given: Given,
+    line: CommandLine,
+    settings: Mapping[str, Any],
+    typed: _Typed,
+    diagnostics: Diagnostics,
+) -> GenerateOptions:
+    crd, rbac, webhook = line.crd or CrdOptions(), line.rbac or RbacOptions(), line.webhook or WebhookOptions()
     asked = tuple(map(typed.path, (*given.paths, *(path.path for path in line.paths))))
-    paths = asked or tuple(str(path) for path in settings.get("paths", ()))
-    headers = {
-        name: (typed.path(own.header_file), own.year)
-        for name, own in (("crd", crd), ("rbac", rbac), ("webhook", webhook))
-        if own.header_file
-    }
     embedded_metadata = _first(
         given.embedded_metadata,
         crd.generate_embedded_object_meta,
@@ -101,15 +120,20 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
         default=None,
     )
     is_peers = any({*":="} & {*word} for word in given.words)  # controller-gen's words have its defaults
-    options = GenerateOptions(
+    compat = _first(given.compat, settings.get("compat"), default=None)
+    return GenerateOptions(
         root=root,
-        generators=generators,
-        paths=paths,
+        generators=line.generators or (() if line.skipped else GENERATORS),
+        paths=asked or tuple(str(path) for path in settings.get("paths", ())),
         role_name=_first(given.role_name, rbac.role_name, settings.get("role-name"), default="manager-role"),
         rbac_file_name=_first(
             given.rbac_file_name, rbac.file_name, settings.get("rbac-file-name"), default="role.yaml"
         ),
-        headers=headers,
+        headers={
+            name: (typed.path(own.header_file), own.year)
+            for name, own in (("crd", crd), ("rbac", rbac), ("webhook", webhook))
+            if own.header_file
+        },
         header_file=_first(typed.optional(given.header_file), settings.get("header-file"), default=None),
         year=str(_first(given.year, settings.get("year"), default="")),
         max_description=_first(given.max_description, crd.max_description, settings.get("max-desc-len"), default=None),
@@ -127,28 +151,11 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
             settings.get("preserve-unknown-fields"),
             default=None,
         ),
-        compatible_with=None
-        if crd.omit_tool_version
-        else _compat(_first(given.compat, settings.get("compat"), default=None), diagnostics),
+        compatible_with=None if crd.omit_tool_version else _compat(compat, diagnostics),
         builtin_descriptions=_first(
             typed.optional(given.builtin_descriptions), settings.get("builtin-descriptions"), default=None
         ),
     )
-    _check_values(options, given, settings, diagnostics)
-    output_dir = _first(typed.optional(given.output_dir), settings.get("output-dir"), default=None)
-    rules = _rules(output_dir, given, line, typed)
-    if not given.allow_outside:  # not a setting: a cloned repository brings its own
-        diagnostics.extend(check_places(root, rules, generators))
-    if given.check and rules.printed:
-        diagnostics.add(
-            OPTION.at(
-                None,
-                "`--check` compares files, and what goes to standard output is in none",
-                help=("leave out `--check`, or `--stdout`",),
-            ),
-        )
-    allow_breaking = _first(given.allow_breaking, settings.get("allow-breaking"), default=False)
-    return Request(options, rules, is_whole_project=_is_whole(root, paths), allow_breaking=allow_breaking)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, product
 
 from pykb.gen.cel.types import DYN, SCALARS, CelType
 
@@ -177,8 +178,7 @@ _-_(duration,duration) duration
 _%_(int,int) int
 _%_(uint,uint) uint
 """
-_NUMERIC = ("_*_", "_/_")
-_ORDERED = ("_<_", "_<=_", "_>_", "_>=_")
+_NUMBERS = ("int", "uint", "double")
 _COMPARABLE = ("bool", "bytes", "double", "duration", "int", "string", "timestamp", "uint")
 _LINE = re.compile(
     r"(?:(?P<namespace>\w+)::|(?P<receiver>[^.]+(?:\([^)]*\)[^.]*)*)\.)?"
@@ -218,32 +218,39 @@ def is_same(left: CelType, right: CelType) -> bool:
 @cache
 def _table() -> Mapping[str, tuple[Overload, ...]]:
     found: dict[str, list[Overload]] = {}
+    for key, overload in chain(_written(), _of_each_kind()):
+        found.setdefault(key, []).append(overload)
+    return {key: tuple(overloads) for key, overloads in found.items()}
+
+
+def _written() -> Iterator[tuple[str, Overload]]:
+    """The signatures of the table."""
     for line in _TABLE.strip().splitlines():
         match = _LINE.fullmatch(line)
         if match is None:
             raise ValueError(line)
         namespace, receiver = match["namespace"], match["receiver"]
-        parameters = [_alternatives(part) for part in _split(match["arguments"])]
-        if receiver:
-            parameters.insert(0, _alternatives(receiver))
         before = "." if receiver else f"{namespace}." if namespace else ""
-        names = match["names"].split("|") if namespace else [match["names"]]
-        for name in names:
-            found.setdefault(f"{before}{name}", []).append(Overload(tuple(parameters), _parse(match["result"])))
+        parts = [*([receiver] if receiver else []), *_split(match["arguments"])]
+        overload = Overload(tuple(map(_alternatives, parts)), _parse(match["result"]))
+        for name in match["names"].split("|") if namespace else [match["names"]]:
+            yield f"{before}{name}", overload
+
+
+def _of_each_kind() -> Iterator[tuple[str, Overload]]:
+    """The signatures that each of many kinds has."""
     for kind in _COMPARABLE:
         of = (_parse(f"list({kind})"),)
-        found.setdefault(".sort", []).append(Overload((of,), of[0]))
+        yield ".sort", Overload((of,), of[0])
         for name in (".min", ".max"):
-            found.setdefault(name, []).append(Overload((of,), _parse(kind)))
-    for operator in _NUMERIC:
-        found[operator] = [_pair(kind, kind, kind) for kind in ("int", "uint", "double")]
-    for operator in _ORDERED:
-        kinds = ("bool", "string", "bytes", "timestamp", "duration")
-        found[operator] = [_pair(kind, kind, "bool") for kind in kinds]
-        found[operator] += [
-            _pair(a, b, "bool") for a in SCALARS for b in SCALARS if {a, b} <= {"int", "uint", "double"}
-        ]
-    return {name: tuple(overloads) for name, overloads in found.items()}
+            yield name, Overload((of,), _parse(kind))
+    for operator, kind in product(("_*_", "_/_"), _NUMBERS):
+        yield operator, _pair(kind, kind, kind)
+    for operator in ("_<_", "_<=_", "_>_", "_>=_"):
+        for kind in ("bool", "string", "bytes", "timestamp", "duration"):
+            yield operator, _pair(kind, kind, "bool")
+        for left, right in product(_NUMBERS, _NUMBERS):
+            yield operator, _pair(left, right, "bool")
 
 
 @cache

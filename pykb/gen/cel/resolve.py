@@ -202,26 +202,26 @@ class _Walk:
         self.findings.mistyped.append(Mistype(message, offset, length))
 
     def _call(self, tree: Call, scope: Scope) -> Value:
-        in_namespace = tree.target is not None and _is_namespace(tree.target, scope)
         if tree.function == "has" and tree.target is None:
             return self._has(tree, scope)
-        if tree.function in ONE_VARIABLE and tree.target is not None and not in_namespace:
-            return self._macro(tree, tree.target, scope)
-        operands = [*([tree.target] if tree.target is not None and not in_namespace else []), *tree.arguments]
-        found = [self.visit(operand, scope) for operand in operands]
-        types = [value.type for value in found]
+        in_namespace = tree.target is not None and _is_namespace(tree.target, scope)
+        receiver = None if in_namespace else tree.target
+        if tree.function in ONE_VARIABLE and receiver is not None:
+            return self._macro(tree, receiver, scope)
+        found = [self.visit(operand, scope) for operand in (receiver, *tree.arguments) if operand is not None]
+        types, costs = [value.type for value in found], [value.cost for value in found]
         key = _key(tree, in_namespace=in_namespace)
         is_known = key.startswith("_") or tree.function in FUNCTIONS
         if not is_known:
             self._unknown("function", tree.function, tree.offset, FUNCTIONS)
-        if tree.function in {"matches", "find", "findAll"} and operands:
-            self._pattern(tree.arguments[-1 if tree.function == "matches" else 0] if tree.arguments else tree)
-        result, costs = result_of(key, types), [value.cost for value in found]
-        if result is None:
-            if is_known:
-                self._mistype(_misfit(tree, types), tree.offset, len(tree.function.strip("_")))
-            return Value(DYN, add(*costs))
-        return Value(sized(key, types, result), call_cost(key, types, costs))
+        if tree.function in _PATTERN_AT and tree.arguments:
+            self._pattern(tree.arguments[_PATTERN_AT[tree.function]])
+        result = result_of(key, types)
+        if result is not None:
+            return Value(sized(key, types, result), call_cost(key, types, costs))
+        if is_known:
+            self._mistype(_misfit(tree, types), tree.offset, len(tree.function.strip("_")))
+        return Value(DYN, add(*costs))
 
     def _has(self, tree: Call, scope: Scope) -> Value:
         (argument, *more) = tree.arguments or (Literal("null", tree.offset),)
@@ -267,6 +267,8 @@ class _Walk:
         return Value(_macro_type(tree.function, owner.type, value.type), cost)
 
 
+# Which argument of a function is a pattern.
+_PATTERN_AT = {"matches": -1, "find": 0, "findAll": 0}
 _CONDITIONS = frozenset({"all", "exists", "exists_one", "existsOne", "filter"})
 _LISTS = frozenset({"filter", "map"})
 

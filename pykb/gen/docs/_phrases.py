@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from pykb.gen.docs._model import Rule
 from pykb.gen.docs._prose import code_span
@@ -40,17 +40,8 @@ def rules_of(node: SchemaNode, origin: SchemaNode | None = None) -> tuple[Rule, 
 
 def constraints_of(node: SchemaNode, origin: SchemaNode | None) -> tuple[str, ...]:
     """The constraints of a schema, one phrase each, without those of its named object type."""
-    is_object = node.properties is not None
-    found: list[str] = []
-    for keyword, phrase in _PHRASES.items():
-        value = node.get(keyword)
-        if value is None or value is False:
-            continue
-        if is_object and origin is not None and origin.get(keyword) == value:
-            continue
-        text = phrase(value, node)
-        if text:
-            found.append(text)
+    known = origin if origin is not None and node.properties is not None else SchemaNode()
+    found = [text for text in _own_constraints(node, known) if text]
     for part in node.all_of:
         found += [text for text in constraints_of(part, None) if text not in found]
     for word, inner in (("each element", node.items), ("each value", node.values)):
@@ -58,6 +49,13 @@ def constraints_of(node: SchemaNode, origin: SchemaNode | None) -> tuple[str, ..
             found += [f"{word}: {text}" for text in constraints_of(inner, None)]
             found += [f"{word}: {rule.message or rule.expression}" for rule in rules_of(inner)]
     return tuple(found)
+
+
+def _own_constraints(node: SchemaNode, known: SchemaNode) -> Iterator[str]:
+    for keyword, phrase in _PHRASES.items():
+        value = node.get(keyword)
+        if value is not None and value is not False and value != known.get(keyword):
+            yield phrase(value, node)
 
 
 def is_quantity(node: SchemaNode) -> bool:

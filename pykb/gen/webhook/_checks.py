@@ -156,27 +156,7 @@ def _check_url(check: _Check) -> None:
 
 def _check_rule(check: _Check) -> None:
     for argument in ("groups", "resources", "verbs", "versions"):
-        values = check.values(argument)
-        if not values:
-            check.add(WEBHOOK_RULE, argument, f"`{argument}` is empty: the webhook would match nothing", label="empty")
-        elif "*" in values and len(values) > 1 and argument != "resources":
-            check.add(
-                WEBHOOK_RULE,
-                argument,
-                f"`*` stands for all `{argument}`, so nothing can stand beside it",
-                label="refused by the API server",
-                help_=f"write `{argument}=*`",
-            )
-        for value in sorted({v for v in values if values.count(v) > 1}):
-            check.add(
-                WEBHOOK_RULE,
-                argument,
-                f"`{value}` stands twice in `{argument}`",
-                label="twice",
-                severity=Severity.WARNING,
-            )
-        if "" in values and argument not in {"groups", "resources"}:
-            check.add(WEBHOOK_RULE, argument, f"expected no empty text among `{argument}`", label="would match nothing")
+        _check_values(check, argument)
     problem = resource_problem(check.values("resources"))
     if problem is not None:
         check.add(WEBHOOK_RULE, "resources", problem, label="refused by the API server")
@@ -199,6 +179,27 @@ def _check_rule(check: _Check) -> None:
                 element=group,
                 label="would never match",
             )
+
+
+def _check_values(check: _Check, argument: str) -> None:
+    """Check what is the same for all lists of a rule."""
+    values = check.values(argument)
+    if not values:
+        check.add(WEBHOOK_RULE, argument, f"`{argument}` is empty: the webhook would match nothing", label="empty")
+    elif "*" in values and len(values) > 1 and argument != "resources":
+        check.add(
+            WEBHOOK_RULE,
+            argument,
+            f"`*` stands for all `{argument}`, so nothing can stand beside it",
+            label="refused by the API server",
+            help_=f"write `{argument}=*`",
+        )
+    for value in sorted({v for v in values if values.count(v) > 1}):
+        check.add(
+            WEBHOOK_RULE, argument, f"`{value}` stands twice in `{argument}`", label="twice", severity=Severity.WARNING
+        )
+    if "" in values and argument not in {"groups", "resources"}:
+        check.add(WEBHOOK_RULE, argument, f"expected no empty text among `{argument}`", label="would match nothing")
 
 
 def _check_review(check: _Check) -> None:

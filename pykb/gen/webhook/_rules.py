@@ -36,11 +36,7 @@ def problems(webhook: _Object) -> Iterator[str]:
         yield "expected a name after the patch, found none"
     elif not is_subdomain(name) or name.count(".") < 2:
         yield f"expected a name of three parts after the patch, such as `mfoo-v1.kb.io`, found `{name}`"
-    for field, choices in _CHOICES.items():
-        value = webhook.get(field)
-        if (value is None and field == "sideEffects") or (value is not None and value not in choices):
-            wanted = " or ".join(f"`{choice}`" for choice in choices)
-            yield f"expected {wanted} as {field} after the patch, found {f'`{value}`' if value else 'none'}"
+    yield from _choices(webhook)
     timeout = webhook.get("timeoutSeconds")
     if isinstance(timeout, int) and not 1 <= timeout <= 30:
         yield f"expected 1 to 30 as timeoutSeconds after the patch, found `{timeout}`"
@@ -51,6 +47,14 @@ def problems(webhook: _Object) -> Iterator[str]:
     for field in ("namespaceSelector", "objectSelector"):
         yield from (f"in `{field}`, {problem}" for problem in _selector(_mapping(webhook.get(field))))
     yield from _conditions(list(_mappings(webhook.get("matchConditions"))))
+
+
+def _choices(webhook: _Object) -> Iterator[str]:
+    for field, choices in _CHOICES.items():
+        value = webhook.get(field)
+        if value not in choices and (value is not None or field == "sideEffects"):
+            wanted = " or ".join(f"`{choice}`" for choice in choices)
+            yield f"expected {wanted} as {field} after the patch, found {f'`{value}`' if value else 'none'}"
 
 
 def version_problems(versions: list[str]) -> Iterator[str]:
