@@ -23,6 +23,8 @@ OR = " | "
 _OPERATORS = (OR, " / ", " is ")
 """Operators as separate nodes: between brackets, a line may begin with one."""
 
+_SPLITTING = frozenset("([{)]}").union(operator.strip() for operator in _OPERATORS)
+
 _INDENT = 4
 _NO_CODE = {tokenize.COMMENT, tokenize.NL, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 _IMPORT = re.compile(r"from (\S+) import ([^(]+)")
@@ -215,8 +217,8 @@ def _parsed(code: str) -> Nodes:
     begin = 0
     before, word = "", ""
     for token in _tokens(code):
-        sign = token.string if token.type == tokenize.OP or f" {token.string} " in _OPERATORS else ""
-        if sign and (sign in "([{)]}" or f" {sign} " in _OPERATORS or (sign == "," and len(levels) > 1)):
+        sign = token.string
+        if sign in _SPLITTING or (sign == "," and len(levels) > 1):
             part = levels[-1][-1]
             text = code[begin : token.start[1]]
             part.append(text if part and part[-1] not in _OPERATORS else text.lstrip())

@@ -129,21 +129,27 @@ class Source:
             style: The style of the project.
             fallback: The index of the line to insert it before, if the module has no imports.
         """
-        known = {name for _, each in self.imports() if each.module == wanted.module for name in each.names}
+        of_module = [(node, each) for node, each in self.imports() if each.module == wanted.module]
+        known = {name for _, each in of_module for name in each.names}
         absent = tuple(name for name in wanted.names if not {name, f"{name} as {name}"} & known)
         if wanted.names and not absent:
             return self
-        wanted = replace(wanted, names=absent)
-        present = [*self.imports()]
-        for node, each in present:
-            if each.module == wanted.module and each.can_join and wanted.can_join and self._is_plain(node, each, style):
+        for node, each in of_module:
+            if each.can_join and wanted.can_join and self._is_plain(node, each, style):
                 names = tuple(sorted({*each.names, *absent}, key=imports.member_key))
                 return self._with_import_at(node, fitted(Import(each.module, names).text, style.width))
-        at, is_first = self._place(wanted, present, style, fallback)
-        before, behind = (self.lines[at - 1] if at else ""), "".join(self.lines[at : at + 1])
-        above = [""] if is_first and before.strip() else []
-        below = [""] if behind.strip() and (is_first or not behind.startswith(("from ", "import "))) else []
-        return self.with_lines(at, *above, *fitted(wanted.text, style.width).split("\n"), *below)
+        return self._with_new_import(replace(wanted, names=absent), style, fallback)
+
+    def _with_new_import(self, wanted: Import, style: CodeStyle, fallback: int | None) -> Self:
+        """Add a statement, and the blank lines around it if it is the first of its section."""
+        at, is_first = self._place(wanted, style, fallback)
+        lines = fitted(wanted.text, style.width).split("\n")
+        if is_first and at and self.lines[at - 1].strip():
+            lines.insert(0, "")
+        behind = "".join(self.lines[at : at + 1])
+        if behind.strip() and (is_first or not behind.startswith(("from ", "import "))):
+            lines.append("")
+        return self.with_lines(at, *lines)
 
     def with_module(self, old: str, new: str, style: CodeStyle) -> Self:
         """Replace a module in imports by another one."""
@@ -157,12 +163,10 @@ class Source:
                 source = source._with_import_at(node, wanted if is_plain else text.replace(old, new, 1))
         return source
 
-    def _place(
-        self, wanted: Import, present: list[tuple[ast.stmt, Import]], style: CodeStyle, fallback: int | None
-    ) -> tuple[int, bool]:
+    def _place(self, wanted: Import, style: CodeStyle, fallback: int | None) -> tuple[int, bool]:
         """The line for a new import, and whether it is the first of its section."""
-        own = section(wanted.module, style.package)
-        key = wanted.key(style.package)
+        present = [*self.imports()]
+        own, key = section(wanted.module, style.package), wanted.key(style.package)
         alike = [(node, each) for node, each in present if section(each.module, style.package) == own]
         if alike:
             below = next((node for node, each in alike if each.key(style.package) > key), None)
@@ -172,8 +176,10 @@ class Source:
             return above[-1].end_lineno or 0, True
         if present:
             return present[0][0].lineno - 1, True
-        doc = self.tree.body[0] if ast.get_docstring(self.tree) is not None else None
-        return (fallback if fallback is not None else (doc.end_lineno or 0) if doc else 0), True
+        if fallback is not None:
+            return fallback, True
+        has_doc = ast.get_docstring(self.tree) is not None
+        return (self.tree.body[0].end_lineno or 0) if has_doc else 0, True
 
     def _is_plain(self, node: ast.stmt, each: Import, style: CodeStyle) -> bool:
         """Whether an import is in the formatter's form, without comments or other code on its lines."""
