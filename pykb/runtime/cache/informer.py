@@ -75,8 +75,10 @@ class InformerOptions:
         resync: How often every object is reported again as an update without a change. ``None``
             means never.
         indexers: Indexes by name.
-        page_size: How many objects a list requests at a time; 0 for all at once. Larger pages need
-            fewer requests. While it is parsed, a page takes ten times its size in memory.
+        page_size: How many objects a list requests at most at a time; 0 for all at once. Larger
+            pages need fewer requests. While it is parsed, a page takes ten times its size in
+            memory. Therefore, the first page has at most 100 objects, and the size of these decides
+            how many fit into a later page of 1 MiB.
     """
 
     namespaces: tuple[str, ...] | Mapping[str, NamespaceSelection] = ()

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 FIRST_PAUSE = timedelta(milliseconds=100)
 LONGEST_PAUSE = timedelta(seconds=30)
 PAGE_SIZE = 500
-"""Objects in one page of a list. A page is parsed as a whole, which briefly takes ten times its size."""
+"""The maximum number of objects in one page of a list. Pages of large objects have fewer."""
 
 TURN = 10
 """Objects handled before other tasks run. Pages come as a whole, and the loop would not yield otherwise."""
@@ -74,7 +74,7 @@ class WatchTarget:
         labels: A label selector that the server applies.
         fields: A field selector that the server applies.
         metadata_only: Ask the server for ``PartialObjectMetadata`` instead of whole objects.
-        page_size: How many objects to ask for at a time; 0 for all at once.
+        page_size: How many objects to ask for at most at a time; 0 for all at once.
         excluded: Namespaces that other targets of the same mirror cover (``fields`` leaves them
             out).
     """

@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from pykb.runtime.clock import Clock
 
 
+FIRST_PAGE = 100
+"""The maximum number of objects in the first page of a list. It shows how large they are."""
+
+PAGE_BYTES = 1024 * 1024
+"""The desired maximum size of later pages. A page is parsed as a whole, which briefly takes ten times its size."""
+
 _METADATA_ONLY = "application/json;as={kind};g=meta.k8s.io;v=v1"
 
 
@@ -73,15 +79,21 @@ class ClientListWatch:
             raise WatchFailed(problem.diagnostic.message) from problem
 
     async def _pages(self, target: WatchTarget) -> AsyncGenerator[dict[str, Any]]:
-        first = self._call(target, watch=False, limit=target.page_size or None)
-        call = first
+        size = min(target.page_size, FIRST_PAGE)
+        token = None
         while True:
-            page: dict[str, Any] = orjson.loads(await self._exchange.connection.request(call))
+            call = self._call(target, watch=False, limit=size or None)
+            if token:
+                call = replace(call, query=(*call.query, ("continue", token)))
+            content = await self._exchange.connection.request(call)
+            page: dict[str, Any] = orjson.loads(content)
+            if items := page.get("items"):
+                size = min(target.page_size, max(1, PAGE_BYTES * len(items) // len(content)))
+            del content  # or it would be kept as long as the page
             yield page
             token = page["metadata"].get("continue")
             if not token:
                 return
-            call = replace(first, query=(*first.query, ("continue", token)))
 
     def _call(self, target: WatchTarget, *, watch: bool, limit: int | None = None) -> Call:
         where = f"/namespaces/{target.namespace}" if target.namespace else ""

@@ -54,8 +54,21 @@ async def test_a_mirror_is_made_of_pages(server):
         await informers.wait_for_sync()
         assert len(lister.list()) == 1201
     assert InformerOptions().page_size == 500
-    assert [query["limit"] for query in lists(server)] == ["500", "500", "500"]
-    assert [query.get("continue") is not None for query in lists(server)] == [False, True, True]
+    assert [query["limit"] for query in lists(server)] == ["100", "500", "500", "500"]
+    assert [query.get("continue") is not None for query in lists(server)] == [False, True, True, True]
+
+
+async def test_pages_of_large_objects_have_fewer(server):
+    """A page is parsed as a whole, and takes ten times its size meanwhile."""
+    large = {"text": "x" * 30_000}
+    server.seed(*(ConfigMap(metadata=config_map(f"c{n:03}").metadata, data=large) for n in range(180)))
+    async with InformerCache.of(Client(server)) as informers:
+        lister = informers.lister(ConfigMap)
+        await informers.wait_for_sync()
+        assert len(lister.list()) == 180
+    first, *others = [int(query["limit"]) for query in lists(server)]
+    assert first == 100
+    assert [30 <= size <= 35 for size in others] == [True] * 3
 
 
 async def test_the_size_of_pages_is_an_option_of_the_kind(server):
