@@ -244,6 +244,7 @@ from pykb.runtime.login import (
 from pykb.runtime.login import (
     discover_credentials as discover_credentials,
 )
+from pykb.runtime.manager._flags import add_flags as add_flags
 from pykb.runtime.manager._runnables import Runnable as Runnable
 from pykb.runtime.manager.manager import Manager as Manager
 from pykb.runtime.manager.options import (
@@ -254,9 +255,6 @@ from pykb.runtime.manager.options import (
 )
 from pykb.runtime.manager.options import (
     TlsOptions as TlsOptions,
-)
-from pykb.runtime.manager.options import (
-    add_flags as add_flags,
 )
 from pykb.runtime.objects._controlled import (
     ensure_deleted as ensure_deleted,
