@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from difflib import SequenceMatcher
+from fractions import Fraction
 from typing import Any
 
 from pykb.gen.compat._change import (
     DEFAULTED,
+    EMBEDDED,
     ITEM,
+    LIST,
+    MERGED,
+    NARROWED,
+    NARROWED_AT_ROOT,
+    NULL,
     PRUNED,
     REQUIRED,
     REQUIRED_AT_ROOT,
@@ -16,7 +23,13 @@ from pykb.gen.compat._change import (
     Effect,
     Incompatibility,
 )
-from pykb.gen.compat._keywords import compare_keywords
+from pykb.gen.ir import RULES
+
+_LOWER = ("minimum", "minLength", "minItems", "minProperties")
+_UPPER = ("maximum", "maxLength", "maxItems", "maxProperties")
+_COUNTS = frozenset({"minLength", "minItems", "minProperties"})
+_WIDER_FORMATS = frozenset({("int32", "int64"), (None, "int64")})
+_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
 
 Schema = Mapping[str, Any]
 Path = tuple[str, ...]
@@ -39,7 +52,7 @@ def compare_schemas(old: Schema, new: Schema, path: Path = ()) -> Iterator[Incom
         what = f"takes {_shown(new)}, and took {_shown(old)}"
         yield Incompatibility(what, RETYPED, path, keyword="type")
         return
-    yield from compare_keywords(old, new, path)
+    yield from _compare_keywords(old, new, path)
     yield from _default(old, new, path)
     yield from _fields(old, new, path)
     for keyword in ("items", "additionalProperties"):
@@ -128,3 +141,93 @@ def _required(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]
             continue
         what = "is required, and was optional" if name in before else "is new and required"
         yield Incompatibility(what, REQUIRED if path else REQUIRED_AT_ROOT, (*path, name))
+
+
+def _compare_keywords(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]:
+    """Find keywords that refuse values which the old schema allowed. Does not look at sub-schemas."""
+    effect = NARROWED if path else NARROWED_AT_ROOT
+
+    def narrowed(what: str, keyword: str) -> Incompatibility:
+        return Incompatibility(what, effect, path, keyword=keyword)
+
+    yield from _enum(old, new, path)
+    for keyword in (*_LOWER, *_UPPER):
+        if _is_tighter(keyword, old.get(keyword), new.get(keyword)):
+            yield narrowed(f"has `{keyword}: {new[keyword]}`, {_before(keyword, old)}", keyword)
+    for bound, keyword in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if new.get(keyword) and not old.get(keyword) and new.get(bound) == old.get(bound):
+            yield narrowed(f"does not take its `{bound}` itself any more", keyword)
+    if not _divides(new.get("multipleOf"), old.get("multipleOf")):
+        yield narrowed(f"has `multipleOf: {new['multipleOf']}`, {_before('multipleOf', old)}", "multipleOf")
+    if new.get("pattern") is not None and new["pattern"] != old.get("pattern"):
+        yield narrowed(f"has the pattern `{new['pattern']}`, {_before('pattern', old)}", "pattern")
+    formats = old.get("format"), new.get("format")
+    if formats[1] is not None and formats[0] != formats[1] and formats not in _WIDER_FORMATS:
+        yield narrowed(f"has the format `{formats[1]}`, {_before('format', old)}", "format")
+    yield from (narrowed(*found) for found in _combined(old, new))
+    yield from _identity(old, new, path)
+
+
+def _before(keyword: str, old: Schema) -> str:
+    return f"and had `{old[keyword]}`" if old.get(keyword) is not None else "and had none"
+
+
+def _enum(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]:
+    before, after = old.get("enum"), new.get("enum")
+    if after is not None and before is None:
+        yield Incompatibility("takes only the values of an enum, and took any", NARROWED, path, keyword="enum")
+    elif after is not None and before is not None:
+        gone = [value for value in before if value not in after]
+        if gone:
+            what = f"does not take {', '.join(f'`{value}`' for value in gone)} any more"
+            yield Incompatibility(what, NARROWED, path, keyword="enum")
+    if old.get("nullable") and not new.get("nullable"):
+        yield Incompatibility("does not take null any more", NULL, path, keyword="nullable")
+
+
+def _is_tighter(keyword: str, old: Any, new: Any) -> bool:
+    if new is None:
+        return False
+    if old is None:
+        return keyword not in _COUNTS or new > 0
+    return bool(new > old if keyword in _LOWER else new < old)
+
+
+def _divides(new: Any, old: Any) -> bool:
+    if new is None:
+        return True
+    return old is not None and bool(new) and (Fraction(str(old)) / Fraction(str(new))).denominator == 1
+
+
+def _combined(old: Schema, new: Schema) -> Iterator[tuple[str, str]]:
+    """Rules and sub-schemas that values must fulfil now and did not have to before."""
+    known = {rule.get("rule") for rule in old.get(RULES) or ()}
+    for rule in new.get(RULES) or ():
+        if rule.get("rule") not in known:
+            yield f"has a new rule, `{' '.join(str(rule.get('rule')).split())}`", RULES
+    if any(part not in (old.get("allOf") or ()) for part in new.get("allOf") or ()):
+        yield "has new constraints (`allOf`)", "allOf"
+    for keyword in ("anyOf", "oneOf", "not"):
+        found = new.get(keyword)
+        if found and found not in (old.get(keyword), _INT_OR_STRING):
+            yield f"has other constraints than before (`{keyword}`)", keyword
+
+
+def _identity(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]:
+    """Changes to how items of lists and parts of objects are merged."""
+    keyword = "x-kubernetes-list-type"
+    before, after = old.get(keyword) or "atomic", new.get(keyword) or "atomic"
+    if before != after:
+        yield Incompatibility(f"is of the list type `{after}`, and was `{before}`", LIST, path, keyword=keyword)
+    keyword = "x-kubernetes-list-map-keys"
+    keys = [", ".join(schema.get(keyword) or ()) for schema in (old, new)]
+    if before == after == "map" and sorted(keys[0].split(", ")) != sorted(keys[1].split(", ")):
+        what = f"has the keys `{keys[1]}`, and had `{keys[0]}`"
+        yield Incompatibility(what, LIST, path, keyword=keyword)
+    keyword = "x-kubernetes-map-type"
+    before, after = old.get(keyword) or "granular", new.get(keyword) or "granular"
+    if before != after:
+        yield Incompatibility(f"is of the map type `{after}`, and was `{before}`", MERGED, path, keyword=keyword)
+    keyword = "x-kubernetes-embedded-resource"
+    if new.get(keyword) and not old.get(keyword):
+        yield Incompatibility("is an object of its own kind, and was not", EMBEDDED, path, keyword=keyword)

@@ -6,14 +6,16 @@ writes the same bytes as go-yaml, and this code is several times faster. A test 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cmp_to_key, lru_cache
 
-from pykb.gen.emit._natural_order import sorted_keys
 from pykb.gen.emit._scalar import is_simple_key, one_line, scalar
 from pykb.gen.emit.go_scalars import float_text, integer_text
 
 _STEP = 2
+# Over letters and `-` alone the natural order is the order of code points: `-` sorts before every letter.
+_SIMPLE = re.compile(r"[A-Za-z-]*\Z").match
 
 
 def dump_document(data: Mapping[str, object]) -> str:
@@ -111,3 +113,59 @@ def _ordered(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 _FREQUENT = frozenset({"string", "object", "integer", "array", "boolean", "int32", "int64", "atomic", "map", "set"})
 """Values with a fixed spelling."""
+
+
+def sorted_keys(keys: Iterable[str]) -> list[str]:
+    """The keys in natural order."""
+    found = list(keys)
+    if all(map(_SIMPLE, found)):
+        found.sort()
+        return found
+    # The comparison is not transitive for keys like 0, 01, 0a. A fixed start order makes the result deterministic.
+    return sorted(sorted(found), key=cmp_to_key(_compare))
+
+
+def _compare(left: str, right: str) -> int:
+    for index, (a, b) in enumerate(zip(left, right, strict=False)):
+        if a == b:
+            continue
+        a_letter, b_letter = a.isalpha(), b.isalpha()
+        if a_letter and b_letter:
+            return -1 if a < b else 1
+        if a_letter or b_letter:
+            return 1 if a_letter else -1
+        return _compare_numbers(left, right, index)
+    return len(left) - len(right)
+
+
+def _compare_numbers(left: str, right: str, index: int) -> int:
+    # A zero is a leading zero only where no other digit stands before it in the (common) text.
+    prefix = ""
+    if "0" in (left[index], right[index]):
+        back = index - 1
+        while back >= 0 and left[back].isdecimal():
+            if left[back] != "0":
+                prefix = "1"
+                break
+            back -= 1
+    a_run, b_run = _digits(left, index), _digits(right, index)
+    a_number, b_number = _value(prefix + a_run), _value(prefix + b_run)
+    if a_number != b_number:
+        return -1 if a_number < b_number else 1
+    if len(a_run) != len(b_run):
+        return len(a_run) - len(b_run)
+    return -1 if left[index] < right[index] else 1
+
+
+def _digits(text: str, start: int) -> str:
+    end = start
+    while end < len(text) and text[end].isdecimal():
+        end += 1
+    return text[start:end]
+
+
+def _value(digits: str) -> int:
+    value = 0
+    for digit in digits:
+        value = value * 10 + ord(digit) - ord("0")  # like Go, also for digits of other scripts
+    return value

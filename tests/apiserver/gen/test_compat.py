@@ -27,7 +27,7 @@ from pykb.gen.compat._change import (
     VERSION_GONE,
     Effect,
 )
-from pykb.gen.compat._definition import compare_definitions
+from pykb.gen.compat.findings import compare_definitions
 
 pytestmark = pytest.mark.apiserver
 
