@@ -8,7 +8,7 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.importer import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, NO_CRD
-from pykb.importer._form import DEFINITION
+from pykb.gen.checks.form import FLAG, INTEGER, SCHEMA, TEXT, TEXT_MAP, TEXTS, Anything, Many, Object
 from pykb.importer.source import Document
 
 KIND = "CustomResourceDefinition"
@@ -20,6 +20,44 @@ _FLAGS = frozenset(
         *("exclusiveMaximum", "exclusiveMinimum", "nullable", "uniqueItems"),
         *("x-kubernetes-embedded-resource", "x-kubernetes-int-or-string"),
     ],
+)
+_COLUMN = Object(
+    {**dict.fromkeys(("name", "type", "jsonPath", "format", "description"), TEXT), "priority": INTEGER},
+    ("name", "type", "jsonPath"),
+)
+_SCALE = Object(
+    dict.fromkeys(("specReplicasPath", "statusReplicasPath", "labelSelectorPath"), TEXT),
+    ("specReplicasPath", "statusReplicasPath"),
+)
+_VERSION = Object(
+    {
+        **dict.fromkeys(("name", "deprecationWarning"), TEXT),
+        **dict.fromkeys(("served", "storage", "deprecated"), FLAG),
+        "schema": Object({"openAPIV3Schema": SCHEMA}),
+        "subresources": Object({"status": Object({}), "scale": _SCALE}),
+        "additionalPrinterColumns": Many("a list of columns", list, _COLUMN),
+        "selectableFields": Many("a list of fields", list, Object({"jsonPath": TEXT}, ("jsonPath",))),
+    },
+    ("name",),
+)
+_DEFINITION = Object(
+    {
+        "metadata": Object({"name": TEXT, "labels": TEXT_MAP, "annotations": TEXT_MAP}),
+        "spec": Object(
+            {
+                **dict.fromkeys(("group", "scope"), TEXT),
+                "names": Object(
+                    {
+                        **dict.fromkeys(("kind", "listKind", "plural", "singular"), TEXT),
+                        **dict.fromkeys(("shortNames", "categories"), TEXTS),
+                    },
+                ),
+                "conversion": Object({"strategy": TEXT, "webhook": Many("a mapping", dict, Anything())}),
+                "preserveUnknownFields": FLAG,
+                "versions": Many("a list of versions", list, _VERSION),
+            },
+        ),
+    },
 )
 
 
@@ -114,7 +152,7 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
             ),
         )
         return None
-    fault = next(DEFINITION.faults(item, ""), None)
+    fault = next(_DEFINITION.faults(item, ""), None)
     if fault is not None:
         diagnostics.add(
             CRD_FORM.at(document.span, f"`{fault.path}` of `{name or KIND}` is not what it should be: {fault.message}"),

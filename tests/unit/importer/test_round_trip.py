@@ -9,9 +9,8 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.importer._builtin import builtin_types
-from pykb.importer._compare import differences
 from pykb.importer._package import package_files
-from pykb.importer._verify import regenerate, verify
+from pykb.importer._verify import differences, regenerate, verify
 from pykb.importer.definition import find_definitions
 from pykb.importer.source import Document, read_sources
 
