@@ -2,6 +2,8 @@
 
 It behaves like a kube-apiserver without controllers, webhooks, access control, CEL and the defaults
 of built-in kinds. The same conformance suite runs against both (``tests/apiserver/conformance``).
+Source of requests for metadata only:
+https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-metadata-only
 """
 
 from __future__ import annotations
@@ -18,7 +20,6 @@ from pykb.meta.gvk import GroupVersion
 from pykb.runtime.client.codec import AnyObject, gvk_of, namespace_of, to_wire
 from pykb.runtime.client.connection import Call
 from pykb.runtime.fake._listing import Listing
-from pykb.runtime.fake._partial import metadata_lines, metadata_of, wants_metadata
 from pykb.runtime.fake._refusal import no_resource, not_found, refuse
 from pykb.runtime.fake._resources import CRD, Resource, Resources
 from pykb.runtime.fake._route import Parameters, Route, parse_path
@@ -29,6 +30,8 @@ from pykb.runtime.fake._writing import Writing
 Reactor = Callable[[Call], None]
 
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_VERSION = "meta.k8s.io/v1"
+_KIND = "PartialObjectMetadata"
 
 
 class FakeApiServer:
@@ -77,7 +80,7 @@ class FakeApiServer:
         """Answer a request; see :class:`~pykb.runtime.client.connection.Connection`."""
         await self._arrive(call)
         answer = await self._answer(call)
-        return orjson.dumps(metadata_of(answer) if wants_metadata(call) else answer)
+        return orjson.dumps(_metadata_of(answer) if _wants_metadata(call) else answer)
 
     @asynccontextmanager
     async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -86,7 +89,7 @@ class FakeApiServer:
         resource, route = self._locate(call.path)
         lines: AsyncGenerator[bytes] = self._listing.watch(resource, route.namespace, Parameters.of(call))
         try:
-            yield metadata_lines(lines) if wants_metadata(call) else lines
+            yield _metadata_lines(lines) if _wants_metadata(call) else lines
         finally:
             await lines.aclose()
 
@@ -196,3 +199,25 @@ class FakeApiServer:
 
 def _body(call: Call) -> Any:
     return orjson.loads(call.body) if call.body else {}
+
+
+def _wants_metadata(call: Call) -> bool:
+    """Whether the request asks for metadata only."""
+    return call.method == "GET" and f"as={_KIND}" in call.accept
+
+
+def _metadata_of(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Reduce an object, or a list of objects, to its metadata."""
+    if "items" not in answer:
+        return {"kind": _KIND, "apiVersion": _VERSION, "metadata": answer["metadata"]}
+    items = [_metadata_of(item) for item in answer["items"]]
+    return {"kind": f"{_KIND}List", "apiVersion": _VERSION, "metadata": answer["metadata"], "items": items}
+
+
+async def _metadata_lines(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Reduce the objects in the lines of a watch to their metadata. Errors are unchanged."""
+    async for line in lines:
+        event = orjson.loads(line)
+        if event["type"] != "ERROR":
+            event["object"] = _metadata_of(event["object"])
+        yield orjson.dumps(event)

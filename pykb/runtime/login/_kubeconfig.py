@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import binascii
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -16,7 +17,6 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.login import KUBECONFIG
 from pykb.runtime.login._config import Entry, Kubeconfig, ResolvedContext, read_kubeconfig, resolve_context
 from pykb.runtime.login._execplugin import ExecPlugin, read_plugin
-from pykb.runtime.login._pem import read_file, read_material
 from pykb.runtime.login.credentials import Credentials, Impersonation
 from pykb.runtime.login.expiry import expired_part
 
@@ -118,7 +118,7 @@ class KubeconfigSource:
     def _read_token(self, user: Entry, path: str) -> str | None:
         self._token_read_at = self._monotonic()
         try:
-            content = read_file(path, base=user.base, entry=_owner("user", user), field="tokenFile")
+            content = _read_file(path, base=user.base, entry=_owner("user", user), field="tokenFile")
         except EnvironmentProblem:
             # While a file is being replaced, the last token is better than none.
             if self._credentials is not None and self._credentials.token:
@@ -160,7 +160,7 @@ def _cluster_credentials(config: Kubeconfig, context: ResolvedContext, server: s
         message = f"`proxy-url` of {owner} is a `{scheme}` proxy, expected an `http` or `https` one"
         raise EnvironmentProblem(KUBECONFIG.at(None, message))
     insecure = bool(values.get("insecure-skip-tls-verify"))
-    authority = read_material(
+    authority = _read_material(
         values.get("certificate-authority-data"),
         values.get("certificate-authority"),
         base=cluster.base,
@@ -183,7 +183,7 @@ def _user_credentials(credentials: Credentials, user: Entry) -> Credentials:
     owner = _owner("user", user)
 
     def material(field: str) -> bytes | None:
-        return read_material(values.get(f"{field}-data"), values.get(field), base=user.base, entry=owner, field=field)
+        return _read_material(values.get(f"{field}-data"), values.get(field), base=user.base, entry=owner, field=field)
 
     impersonate = None
     if values.get("as"):
@@ -227,3 +227,48 @@ def _auth_provider(user: Entry) -> EnvironmentProblem:
     message = f"{_owner('user', user)} uses `auth-provider: {name}`, which Kubernetes replaced by credential plugins"
     help_text = "use an `exec` entry, for OpenID Connect with `kubectl oidc-login get-token`"
     return EnvironmentProblem(KUBECONFIG.at(None, message, help=(help_text,)))
+
+
+def _read_material(data: object, path: object, *, base: Path, entry: str, field: str) -> bytes | None:
+    """Return the bytes of ``<field>-data``, else of the file in ``<field>``, else ``None``.
+
+    Args:
+        data: The value of ``<field>-data``, base64.
+        path: The value of ``<field>``, relative to ``base``.
+        base: The directory of the kubeconfig.
+        entry: The entry, for messages: "cluster `kind` of /home/ann/.kube/config".
+        field: The name of the file's field.
+
+    Raises:
+        EnvironmentProblem: The data is not base64, or the file cannot be read.
+    """
+    if data:
+        try:
+            return base64.b64decode(str(data), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise EnvironmentProblem(
+                KUBECONFIG.at(None, f"`{field}-data` of {entry} is no base64", notes=(str(error),))
+            ) from error
+    if path:
+        return _read_file(path, base=base, entry=entry, field=field)
+    return None
+
+
+def _read_file(path: object, *, base: Path, entry: str, field: str) -> bytes:
+    """Return the bytes of a file that a kubeconfig names.
+
+    Raises:
+        EnvironmentProblem: The file cannot be read.
+    """
+    full = base / str(path)
+    try:
+        return full.read_bytes()
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or error
+        raise EnvironmentProblem(
+            KUBECONFIG.at(
+                None,
+                f"`{field}` of {entry} names `{full}`, which cannot be read: {reason}",
+                help=(f"put the file there, or change `{field}` in the kubeconfig",),
+            )
+        ) from error

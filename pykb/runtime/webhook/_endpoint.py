@@ -1,24 +1,32 @@
-"""The endpoint for admission requests at one path."""
+"""The endpoint for admission requests at one path, and ``AdmissionReview`` as JSON.
+
+Source: https://kubernetes.io/docs/reference/config-api/apiserver-admission.v1/
+"""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import inspect
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import orjson
 
+from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._metrics import Metrics
+from pykb.runtime.errors import StatusDetails
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
-from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse, answering
+from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse, Operation, UserInfo, answering
 from pykb.runtime.webhook._failure import answer_to
 from pykb.runtime.webhook._response import errored
-from pykb.runtime.webhook._review import read_request, uid_of, write_response
 from pykb.runtime.webhook.steps import Steps, followed, following
 
 logger = logging.getLogger(__name__)
+_API_VERSION = "admission.k8s.io/v1"
+_KIND = "AdmissionReview"
+_OPERATIONS = tuple(Operation)
 
 
 class AdmissionEndpoint:
@@ -40,12 +48,12 @@ class AdmissionEndpoint:
         """Return the review with the response."""
         try:
             review = orjson.loads(request.body)
-            asked = read_request(review if isinstance(review, dict) else {})
+            asked = _read_request(review if isinstance(review, dict) else {})
         except ValueError as error:
             review = None if isinstance(error, orjson.JSONDecodeError) else review
             reason = "the body is no JSON" if review is None else str(error)
             logger.warning("admission request not understood", extra={"webhook": self._path, "error": reason})
-            return _written(uid_of(review), errored(reason, 400), status=400)
+            return _written(_uid_of(review), errored(reason, 400), status=400)
         with answering(asked, self._path), following(self._steps):
             response = await self._decide(asked)
             if not response.allowed:
@@ -73,4 +81,117 @@ class AdmissionEndpoint:
 
 
 def _written(uid: str, response: AdmissionResponse, *, status: int = 200) -> HttpResponse:
-    return HttpResponse(write_response(uid, response), status, JSON)
+    return HttpResponse(_write_response(uid, response), status, JSON)
+
+
+def _read_request(review: Mapping[str, Any]) -> AdmissionRequest:
+    """Read the request of a review.
+
+    Raises:
+        ValueError: It is not a review, or has no request.
+    """
+    if review.get("apiVersion") != _API_VERSION or review.get("kind") != _KIND:
+        found = f"{review.get('apiVersion')} {review.get('kind')}"
+        raise ValueError(f"expected `{_API_VERSION} {_KIND}`, found `{found}`")
+    request = review.get("request")
+    if not isinstance(request, dict):
+        raise ValueError("the review has no `request`")  # noqa: TRY004 - what came is wrong, not the call
+    operation = request.get("operation")
+    if operation not in _OPERATIONS:
+        raise ValueError(f"expected one of {', '.join(Operation)} as `operation`, found `{operation}`")
+    kind, resource = request.get("requestKind"), request.get("requestResource")
+    return AdmissionRequest(
+        uid=_text(request, "uid"),
+        operation=Operation(operation),
+        kind=_kind(request.get("kind")),
+        resource=_resource(request.get("resource")),
+        subresource=_text(request, "subResource"),
+        name=_text(request, "name"),
+        namespace=_text(request, "namespace"),
+        user=_user(_mapping(request.get("userInfo"))),
+        object=_object(request, "object"),
+        old_object=_object(request, "oldObject"),
+        dry_run=request.get("dryRun") is True,
+        options=_mapping(request.get("options")),
+        request_kind=_kind(kind) if kind else None,
+        request_resource=_resource(resource) if resource else None,
+        request_subresource=_text(request, "requestSubResource"),
+    )
+
+
+def _uid_of(review: object) -> str:
+    """Return the uid of a review that may be invalid otherwise."""
+    return _text(_mapping(_mapping(review).get("request")), "uid")
+
+
+def _write_response(uid: str, response: AdmissionResponse) -> bytes:
+    """Make the review with the response to a request."""
+    answer: dict[str, Any] = {"uid": uid, "allowed": response.allowed}
+    if not response.allowed or response.message:
+        answer["status"] = _status(response)
+    if response.allowed and response.patch:
+        answer["patchType"] = "JSONPatch"
+        answer["patch"] = base64.b64encode(orjson.dumps(response.patch)).decode("ascii")
+    if response.warnings:
+        answer["warnings"] = list(response.warnings)
+    if response.audit_annotations:
+        answer["auditAnnotations"] = dict(response.audit_annotations)
+    return orjson.dumps({"apiVersion": _API_VERSION, "kind": _KIND, "response": answer})
+
+
+def _status(response: AdmissionResponse) -> dict[str, Any]:
+    status: dict[str, Any] = {
+        "status": "Success" if response.allowed else "Failure",
+        "message": response.message,
+        "reason": response.reason,
+        "code": response.code,
+    }
+    details = _details(response.details)
+    return {**status, "details": details} if details else status
+
+
+def _details(details: StatusDetails) -> dict[str, Any]:
+    named = {"name": details.name, "group": details.group, "kind": details.kind, "uid": details.uid}
+    made: dict[str, Any] = {key: value for key, value in named.items() if value}
+    if details.causes:
+        made["causes"] = [{"reason": c.reason, "message": c.message, "field": c.field} for c in details.causes]
+    if details.retry_after is not None:
+        made["retryAfterSeconds"] = round(details.retry_after.total_seconds())
+    return made
+
+
+def _kind(raw: object) -> GroupVersionKind:
+    found = _mapping(raw)
+    return GroupVersionKind(_text(found, "group"), _text(found, "version"), _text(found, "kind"))
+
+
+def _resource(raw: object) -> GroupVersionResource:
+    found = _mapping(raw)
+    return GroupVersionResource(_text(found, "group"), _text(found, "version"), _text(found, "resource"))
+
+
+def _user(raw: Mapping[str, Any]) -> UserInfo:
+    extra = {str(key): _texts(values, "extra") for key, values in _mapping(raw.get("extra")).items()}
+    groups = _texts(raw.get("groups"), "groups")
+    return UserInfo(username=_text(raw, "username"), uid=_text(raw, "uid"), groups=groups, extra=extra)
+
+
+def _object(request: Mapping[str, Any], key: str) -> dict[str, Any] | None:
+    found = request.get(key)
+    if found is not None and not isinstance(found, dict):
+        raise ValueError(f"expected an object as `{key}`, found `{type(found).__name__}`")
+    return found
+
+
+def _texts(raw: object, key: str) -> tuple[str, ...]:
+    if raw is not None and not isinstance(raw, list):
+        raise ValueError(f"expected a list as `{key}` of the user, found `{type(raw).__name__}`")
+    return tuple(map(str, raw or ()))
+
+
+def _mapping(raw: object) -> dict[str, Any]:
+    return raw if isinstance(raw, dict) else {}
+
+
+def _text(raw: Mapping[str, Any], key: str) -> str:
+    return str(raw.get(key) or "")

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from aiohttp import web
 
-from pykb.runtime._kopf.session import new_session
+from pykb.runtime._kopf.watch import new_session
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.controller.reconcile import Reconciler, Request
 from pykb.runtime.election.fence import check_fence, fenced
