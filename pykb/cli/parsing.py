@@ -49,9 +49,7 @@ class PykbCommand(typer.core.TyperCommand):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # A command may have a `--format` of its own, which then takes the shared values too.
-        own = {name for param in self.params for name in param.opts}
-        self.params = [*self.params, *(param for param in shared_options() if not own & set(param.opts))]
+        self.params = [*self.params, *shared_options()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse after respelling; every option without its value is reported, not only the first."""

@@ -9,37 +9,35 @@ import pytest
 
 from pykb.api.builtin_table import TABLE
 from pykb.diagnostics.render import Format, render
-from pykb.gen.docs.generate import RENDERERS, generate_docs
+from pykb.gen.docs.generate import generate_docs
 from pykb.gen.options import GenerateOptions
 
 ROOT = Path(__file__).parents[2] / "testdata"
 CASES = ("pythonic", "versions")
-SUFFIXES = {"markdown": "md", "html": "html"}
 
 
-def pages(case: str) -> dict[str, str]:
-    """Both forms of the reference of a case."""
+def page_of(case: str) -> str:
+    """The reference of a case."""
     folder = ROOT / "crd" / case
     paths = tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*_types.py")))
-    texts, diagnostics = generate_docs(GenerateOptions(root=folder, paths=paths), tuple(RENDERERS))
+    page, diagnostics = generate_docs(GenerateOptions(root=folder, paths=paths))
     assert not diagnostics.has_errors, render(diagnostics, style=Format.CONCISE)
-    return texts
+    return page
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_references_are_as_committed(case: str, request: pytest.FixtureRequest) -> None:
     """An unexplained difference is a bug; `--update-golden` accepts an explained one."""
-    for name, text in pages(case).items():
-        expected = ROOT / "docs" / f"{case}.{SUFFIXES[name]}"
-        if request.config.getoption("--update-golden"):
-            expected.write_text(text, encoding="utf-8")
-        assert text == expected.read_text(encoding="utf-8")
+    expected = ROOT / "docs" / f"{case}.md"
+    if request.config.getoption("--update-golden"):
+        expected.write_text(page_of(case), encoding="utf-8")
+    assert page_of(case) == expected.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_second_run_gives_the_same_bytes(case: str) -> None:
     """Nothing of the first run stays behind."""
-    assert pages(case) == pages(case)
+    assert page_of(case) == page_of(case)
 
 
 def slugs(page: str) -> list[str]:
@@ -63,8 +61,7 @@ def test_every_link_of_a_page_leads_somewhere_on_github(folder: str) -> None:
     root = ROOT / folder
     paths = tuple(str(path.relative_to(root)) for path in sorted(root.rglob("*.py")) if path.name != "__init__.py")
     options = GenerateOptions(root=root, paths=paths, allow_dangerous_types=True)
-    texts, _ = generate_docs(options, ("markdown",))
-    page = texts["markdown"]
+    page, _ = generate_docs(options)
     anchors = re.findall(r'^<a id="([^"]+)"></a>$', page, re.MULTILINE)
     links = re.findall(r"\]\(([^)]*)\)", page)
     assert len(anchors) == len(set(anchors)) > 1

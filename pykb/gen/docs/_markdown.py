@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from pykb.gen.docs._model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
-from pykb.gen.docs._prose import Code, Listing, Paragraph, blocks_of, code_span, html_list, spans_of
+from pykb.gen.docs._prose import Code, Listing, Paragraph, blocks_of, code_span, spans_of
 
 _SPECIAL = re.compile(r"([\\*_\[\]#|~])")
 
@@ -127,7 +127,11 @@ def _cell_block(block: Paragraph | Listing | Code) -> str:
         return _line(block.text)
     if isinstance(block, Code):
         return "<br>".join(_element(line) for line in block.text.split("\n"))
-    return html_list(block, _line)
+    items = "".join(f"<li>{_line(item)}</li>" for item in block.items)
+    if block.first is None:
+        return f"<ul>{items}</ul>"
+    start = "" if block.first == 1 else f' start="{block.first}"'
+    return f"<ol{start}>{items}</ol>"
 
 
 def _fence(text: str) -> str:

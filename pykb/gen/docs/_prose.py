@@ -7,7 +7,7 @@ unambiguous markup counts as such; all other text stays as written.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _FENCE = re.compile(r"[ ]{0,3}(`{3,}|~{3,})[^`]*\Z")
@@ -36,15 +36,6 @@ class Code:
     """A code block."""
 
     text: str
-
-
-def html_list(listing: Listing, inline: Callable[[str], str]) -> str:
-    """A list as HTML on one line, for a page or a cell of a Markdown table. ``inline`` renders an item."""
-    items = "".join(f"<li>{inline(item)}</li>" for item in listing.items)
-    if listing.first is None:
-        return f"<ul>{items}</ul>"
-    start = "" if listing.first == 1 else f' start="{listing.first}"'
-    return f"<ol{start}>{items}</ol>"
 
 
 def blocks_of(text: str) -> Iterator[Paragraph | Listing | Code]:

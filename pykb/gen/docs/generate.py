@@ -1,12 +1,13 @@
-"""One run of ``pykb generate docs``: options in, the text of the page out."""
+"""One run of ``pykb generate docs``: options in, the file and the text of the page out."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.generate import NOTHING_FOUND
+from pykb.diagnostics.codes.generate import NOTHING_FOUND, OPTION, PATH_OUTSIDE
 from pykb.gen._crd import find_crds
 from pykb.gen.docs._collect import collect
-from pykb.gen.docs._html import render_html
 from pykb.gen.docs._markdown import render_markdown
 from pykb.gen.docs._samples import read_samples
 from pykb.gen.options import GenerateOptions
@@ -14,18 +15,18 @@ from pykb.gen.sources import read_sources
 from pykb.markers.registry import builtin_registry
 from pykb.project.file import read
 
-RENDERERS = {"markdown": render_markdown, "html": render_html}
+_FOLDER = "docs"
+_FILE = "api.md"
 
 
-def generate_docs(options: GenerateOptions, formats: tuple[str, ...]) -> tuple[dict[str, str], Diagnostics]:
-    """The API reference of a project in some formats (``markdown``, ``html``).
+def generate_docs(options: GenerateOptions) -> tuple[str, Diagnostics]:
+    """The API reference of a project, in Markdown.
 
     Args:
         options: What to read. Options about manifests have no effect.
-        formats: The formats to render.
 
     Returns:
-        The text by format, and all findings; with an error among them, or without a kind, there are no texts.
+        The page, and all findings. With an error among them, or without a kind, the page is empty.
     """
     diagnostics = Diagnostics()
     sources = read_sources(options, builtin_registry(), diagnostics)
@@ -40,8 +41,39 @@ def generate_docs(options: GenerateOptions, formats: tuple[str, ...]) -> tuple[d
             )
         )
     if diagnostics.has_errors or not crds:
-        return {}, diagnostics
+        return "", diagnostics
     name = read(options.root)[0].project_name
     title = f"API reference of {name}" if name else "API reference"
-    reference = collect(crds, read_samples(options.root), title=title)
-    return {name: RENDERERS[name](reference) for name in formats}, diagnostics
+    return render_markdown(collect(crds, read_samples(options.root), title=title)), diagnostics
+
+
+def target_file(root: Path, output: Path | None, diagnostics: Diagnostics) -> str:
+    """The file of the page, relative to the project.
+
+    Args:
+        root: The project.
+        output: A folder for ``api.md``, or a file that ends with ``.md``. Defaults to the project's ``docs``.
+        diagnostics: Gets a path outside of the project, and a file of another format.
+    """
+    root = root.resolve()
+    place = (output or root / _FOLDER).resolve()
+    if not place.is_relative_to(root):
+        diagnostics.add(
+            PATH_OUTSIDE.at(
+                None,
+                f"the output `{output}` leaves the project `{root.name}`",
+                notes=("nothing was written",),
+                help=("name a place inside the project",),
+            )
+        )
+    elif place.suffix not in ("", ".md") and not place.is_dir():
+        diagnostics.add(
+            OPTION.at(
+                None,
+                f"`--output` names the file `{place.name}`, and the page is Markdown",
+                help=(f"--output {place.with_suffix('.md').relative_to(root).as_posix()}", "or name a folder"),
+            )
+        )
+    else:
+        return (place if place.suffix == ".md" else place / _FILE).relative_to(root).as_posix()
+    return ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -13,16 +12,13 @@ from hypothesis import strategies as st
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen.docs._collect import _without_deprecation
-from pykb.gen.docs._html import render_html
 from pykb.gen.docs._markdown import render_markdown
 from pykb.gen.docs._model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
 from pykb.gen.docs._prose import Code, Listing, Paragraph, blocks_of, code_span, spans_of
-from pykb.gen.docs.generate import generate_docs
-from pykb.gen.docs.place import target_files
+from pykb.gen.docs.generate import generate_docs, target_file
 from pykb.gen.options import GenerateOptions
 
 CRD = Path(__file__).parents[3] / "testdata" / "crd"
-VOID = {"meta", "input", "br"}
 
 TYPES = '''
 from typing import Annotated, Literal
@@ -55,41 +51,6 @@ class Machine(CustomResource, group_version=GroupVersion("example.com", "v1")):
 '''
 
 
-class Page(HTMLParser):
-    """What a browser would find: anchors, links, elements in order; fails on tags that do not match."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.elements: set[str] = set()
-        self.outside: list[str] = []
-        self._open: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.elements.add(tag)
-        if given.get("id"):
-            self.ids.append(str(given["id"]))
-        if tag == "a":
-            self.links.append(str(given["href"]))
-        self.outside += [str(given[name]) for name in ("src", "data") if name in given]
-        self.outside += [str(given["href"])] if tag == "link" else []
-        if tag not in VOID:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self._open.pop() == tag
-
-
-def page_of(text: str) -> Page:
-    """A page as parsed."""
-    page = Page()
-    page.feed(text)
-    page.close()
-    return page
-
-
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project with one kind."""
@@ -99,16 +60,16 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def docs_of(root: Path) -> dict[str, str]:
-    """Both forms of a project's reference, made without findings."""
-    texts, found = generate_docs(GenerateOptions(root=root), ("markdown", "html"))
+def docs_of(root: Path) -> str:
+    """A project's reference, made without findings."""
+    page, found = generate_docs(GenerateOptions(root=root))
     assert not list(found)
-    return texts
+    return page
 
 
 def test_a_field_says_all_that_holds_for_it(project: Path) -> None:
     """Type, need, default, constraints, rules and deprecation; types of Kubernetes lead to their documentation."""
-    text = docs_of(project)["markdown"]
+    text = docs_of(project)
     rows = {row.split("`")[1]: row for row in text.splitlines() if row.startswith("| `")}
     assert "**required**" in rows["mode"]
     assert 'one of `"fast"`, `"safe"`' in rows["mode"]
@@ -139,31 +100,6 @@ def test_a_paragraph_that_says_deprecated_is_told_apart(text: str, rest: str, ad
     assert _without_deprecation(text) == (rest, advice)
 
 
-def test_html_says_the_same(project: Path) -> None:
-    """Each name and constraint of the Markdown page stands in the HTML page too."""
-    texts = docs_of(project)
-    for piece in ("one element for each name", "at most 65535", "self.size() &lt; 9", "use <code>mode</code>", "Port"):
-        assert piece in texts["html"]
-
-
-@pytest.mark.parametrize("case", ["pythonic", "versions", "declarative"])
-def test_the_page_is_well_formed_and_needs_nothing_from_elsewhere(case: str) -> None:
-    """Tags match, anchors are unique, each inner link leads somewhere, nothing is loaded."""
-    folder = CRD / case
-    paths = tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*_types.py")))
-    texts, _ = generate_docs(GenerateOptions(root=folder, paths=paths), ("markdown", "html"))
-    page = page_of(texts["html"])
-    assert len(page.ids) == len(set(page.ids))
-    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
-    assert all(link.startswith(("#", "https://kubernetes.io/", "https://example.com/")) for link in page.links)
-    assert not page.outside
-    assert "@import" not in texts["html"]
-    assert "url(" not in texts["html"]
-    anchors = re.findall(r'<a id="([^"]+)"></a>', texts["markdown"])
-    assert len(anchors) == len(set(anchors))
-    assert set(re.findall(r"\]\(#([^)]+)\)", texts["markdown"])) <= set(anchors)
-
-
 ODD = "<script>alert(1)</script> **b** | [x](javascript:1) & \"q\" 'a' $title ${x}\n\n# head\n- item"
 
 
@@ -175,15 +111,6 @@ def odd_reference() -> Reference:
     kind = KindDoc(ODD, "k", ODD, ODD, ((ODD, ODD),), (field,), (rule,), ODD, True, ODD)
     type_ = TypeDoc(ODD, "t", ODD, (piece,), (field,), (ODD,), (rule,), (piece,))
     return Reference(ODD, (VersionDoc(ODD, ODD, "v", (kind,), (type_,)),))
-
-
-def test_texts_of_authors_are_no_markup_in_html() -> None:
-    """What looks like HTML in a description, name or rule is shown, not obeyed."""
-    text = render_html(odd_reference())
-    page = page_of(text)
-    assert text.count("<script>") == 1
-    assert all(link.startswith("#") for link in page.links)
-    assert {"b", "img", "iframe"}.isdisjoint(page.elements)
 
 
 def test_texts_of_authors_are_no_markup_in_markdown() -> None:
@@ -205,12 +132,12 @@ def test_a_sample_of_the_project_is_the_example(project: Path) -> None:
     sample = "apiVersion: example.com/v1\nkind: Machine\nmetadata:\n  name: mine # inner\nspec:\n  mode: safe\n"
     (project / "config/samples/machine.yaml").write_text(f"# Licence\n\n---\n# about\n{sample}")
     (project / "config/samples/broken.yaml").write_text("{")
-    assert f"Sample:\n\n```yaml\n{sample}```" in docs_of(project)["markdown"]
+    assert f"Sample:\n\n```yaml\n{sample}```" in docs_of(project)
 
 
 def test_without_a_sample_the_example_has_the_required_fields(project: Path) -> None:
     """With values that their constraints allow."""
-    text = docs_of(project)["markdown"]
+    text = docs_of(project)
     example = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.DOTALL)[1])  # type: ignore[index]
     assert example["spec"] == {"mode": "fast", "ports": [{"name": "example"}]}
 
@@ -218,29 +145,27 @@ def test_without_a_sample_the_example_has_the_required_fields(project: Path) -> 
 def test_a_project_without_kinds_is_told_so(tmp_path: Path) -> None:
     """An empty page would hide a mistake."""
     (tmp_path / "module.py").write_text("")
-    texts, found = generate_docs(GenerateOptions(root=tmp_path), ("html",))
-    assert not texts
+    page, found = generate_docs(GenerateOptions(root=tmp_path))
+    assert not page
     assert [d.code.slug for d in found] == ["nothing-to-generate"]
 
 
 @pytest.mark.parametrize(
-    ("output", "formats", "targets", "slug"),
+    ("output", "target", "slug"),
     [
-        (None, (), {"markdown": "docs/api.md", "html": "docs/api.html"}, ""),
-        ("site", ("html",), {"html": "site/api.html"}, ""),
-        ("site/page.html", (), {"html": "site/page.html"}, ""),
-        ("site/page.md", ("markdown",), {"markdown": "site/page.md"}, ""),
-        ("page.md", ("html",), {"markdown": "page.md"}, "generate-option"),
-        ("../page.md", (), {}, "generate-path-outside"),
+        (None, "docs/api.md", ""),
+        ("site", "site/api.md", ""),
+        ("site/page.md", "site/page.md", ""),
+        ("v1.2", "v1.2/api.md", ""),
+        ("site/page.html", "", "generate-option"),
+        ("../page.md", "", "generate-path-outside"),
     ],
 )
-def test_places_of_pages(
-    output: str | None, formats: tuple[str, ...], targets: dict[str, str], slug: str, tmp_path: Path
-) -> None:
-    """A folder gets a file for each format, a file name says its format, the project is not left."""
+def test_the_place_of_the_page(output: str | None, target: str, slug: str, tmp_path: Path) -> None:
+    """In a folder, or a file of Markdown; the project is not left."""
+    (tmp_path / "v1.2").mkdir()
     found = Diagnostics()
-    place = tmp_path / output if output else None
-    assert target_files(tmp_path, place, formats, found) == targets
+    assert target_file(tmp_path, tmp_path / output if output else None, found) == target
     assert [d.code.slug for d in found] == ([slug] if slug else [])
 
 
@@ -283,14 +208,12 @@ def test_code_with_back_ticks_stays_whole(value: str) -> None:
 
 
 def test_lists_and_code_of_descriptions_are_shown_as_such() -> None:
-    """On both pages, also in a table; long numbering keeps its first number."""
+    """Also in a table; long numbering keeps its first number."""
     text = "Modes:\n\n- one `a`\n- two\n\n```\na | b\n```\n\n3. three"
     field = FieldDoc("mode", (Piece("string"),), False, text, "", (), (), None)
     kind = KindDoc("Machine", "k", "machines", text, (), (field,), (), "", False)
     reference = Reference("API", (VersionDoc("example.com", "v1", "v", (kind,), ()),))
-    page, markdown = render_html(reference), render_markdown(reference)
-    assert page.count("<ul><li>one <code>a</code></li><li>two</li></ul>") == 2
-    assert page.count('<code>a | b</code></pre><ol start="3"><li>three</li></ol>') == 2
+    markdown = render_markdown(reference)
     assert "\n- one `a`\n- two\n\n```\na | b\n```\n\n3. three\n" in markdown
     row = next(line for line in markdown.splitlines() if line.startswith("| `mode`"))
     assert "Modes:<ul><li>one `a`</li><li>two</li></ul><code>a &#124; b</code>" in row
