@@ -10,6 +10,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # Extra arguments for pytest: make test ARGS="-k names -x"
 ARGS ?=
+# The tests start hundreds of Python processes. Without bytecode, each of them compiles pykb again.
+unexport PYTHONDONTWRITEBYTECODE
 
 ##@ Use
 
