@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -10,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from pykb.envtest import ControlPlane
+
+ROOT = Path(__file__).parents[1]
 
 # A shell that starts us in the background has Ctrl-C ignored, by us and by every process that we start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -31,6 +35,19 @@ def full_control_plane() -> Iterator[ControlPlane]:
         if not running.has_controller_manager:
             pytest.fail("kube-controller-manager is not to be had: `pykb envtest use`", pytrace=False)
         yield running
+
+
+@pytest.fixture(scope="session")
+def mypy(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs ``mypy --strict`` on programs of users. Runs share a cache: most of what mypy reads is pykb and Pydantic."""
+    strict = ("--strict", "--warn-unused-ignores", "--hide-error-context", "--python-version", "3.11")
+    cache = tmp_path_factory.mktemp("mypy")
+
+    def check(*programs: Path) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", *strict, "--cache-dir", cache]
+        return subprocess.run([*command, *programs], cwd=ROOT, capture_output=True, text=True, check=False)
+
+    return check
 
 
 @pytest.fixture

@@ -2,11 +2,8 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parents[3]
 
 PROGRAM = """
 from typing import assert_type
@@ -161,20 +158,11 @@ async def ones_own(client: Client) -> None:
 
 
 @pytest.mark.parametrize("text", [PROGRAM, PARTIAL], ids=["client", "partial"])
-def test_type_checkers_know_what_each_call_gives(tmp_path, text):
+def test_type_checkers_know_what_each_call_gives(tmp_path, mypy, text):
     """`await client.get(Kind, key)` is a Kind under `mypy --strict`, and mistakes are found."""
     program = tmp_path / "program.py"
     program.write_text(text, "utf-8")
-    arguments = [
-        "--strict",
-        "--warn-unused-ignores",
-        "--python-version",
-        "3.11",
-        "--cache-dir",
-        str(tmp_path / "cache"),
-    ]
-    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), *arguments, str(program)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = mypy(program)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -1,15 +1,10 @@
 """What type checkers see of controllers."""
 
-import subprocess
-import sys
 import typing
-from pathlib import Path
 
 from pykb.runtime import ControllerOptions, ManagerOptions
 from pykb.runtime.controller.controller import ControllerChanges
 from pykb.runtime.manager.options import ManagerOverrides
-
-ROOT = Path(__file__).parents[3]
 
 IMPORTS = """
 from collections.abc import Iterator
@@ -208,14 +203,12 @@ def options(cache: InformerCache) -> None:
 )
 
 
-def test_type_checkers_find_what_controllers_are_given_by_mistake(tmp_path):
+def test_type_checkers_find_what_controllers_are_given_by_mistake(tmp_path, mypy):
     """`mypy --strict` passes what is right, and marks each wrong line where it says here that it does."""
     right, wrong = tmp_path / "right.py", tmp_path / "wrong.py"
     right.write_text(RIGHT, "utf-8")
     wrong.write_text(WRONG, "utf-8")
-    arguments = ["--strict", "--python-version", "3.11", "--cache-dir", str(tmp_path / "cache"), "--hide-error-context"]
-    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), *arguments]
-    done = subprocess.run([*command, str(right), str(wrong)], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = mypy(right, wrong)
     found = [line.partition(": error: ") for line in done.stdout.splitlines() if ": error: " in line]
     told = [(place, text) for place, _, text in found]
     expected = [

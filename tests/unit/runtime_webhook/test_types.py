@@ -1,11 +1,5 @@
 """What type checkers see of webhooks."""
 
-import subprocess
-import sys
-from pathlib import Path
-
-ROOT = Path(__file__).parents[3]
-
 PROGRAM = """
 from typing import assert_type
 from pykb.api import Converter, CustomResource, Field, GroupVersion, Int32, Struct, Unstructured, carry_over
@@ -95,18 +89,9 @@ WebhookBuilder(manager).for_(New).with_defaulter(ThingValidator())  # type: igno
 """
 
 
-def test_type_checkers_know_what_webhooks_are_for(tmp_path):
+def test_type_checkers_know_what_webhooks_are_for(tmp_path, mypy):
     """A user's webhooks pass `mypy --strict`, coroutines and plain methods alike, and mistakes are found."""
     program = tmp_path / "program.py"
     program.write_text(PROGRAM, "utf-8")
-    arguments = [
-        "--strict",
-        "--warn-unused-ignores",
-        "--python-version",
-        "3.11",
-        "--cache-dir",
-        str(tmp_path / "cache"),
-    ]
-    command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml"), *arguments, str(program)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = mypy(program)
     assert done.returncode == 0, done.stdout + done.stderr
