@@ -50,7 +50,8 @@ def included() -> set[str]:
     return {str(each) for tree in parsed for each in meta.find_referenced_templates(tree)}
 
 
-WHOLE = [name for name in ALL if name not in included() or name == "webhooks/setup.py.j2"]
+INCLUDED = included()
+WHOLE = [name for name in ALL if name not in INCLUDED or name == "webhooks/setup.py.j2"]
 
 
 @dataclasses.dataclass
