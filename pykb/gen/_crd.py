@@ -8,9 +8,9 @@ from pathlib import Path
 from pykb.diagnostics import Diagnostics, Severity
 from pykb.diagnostics.codes.crd import CRD_TOO_LARGE
 from pykb.diagnostics.codes.project import PROJECT_SYNTAX
-from pykb.gen._artifact import Artifact
 from pykb.gen.ir import Crd
 from pykb.gen.options import GenerateOptions
+from pykb.gen.output import Artifact
 from pykb.gen.sources import Sources
 from pykb.meta.gvk import GroupKind
 from pykb.project import content

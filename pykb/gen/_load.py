@@ -20,7 +20,6 @@ from pathlib import Path
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import IMPORT_FAILED, PATH_NOT_FOUND, PATH_OUTSIDE
 from pykb.diagnostics.suggest import closest
-from pykb.gen._module_name import RESERVED, module_name
 from pykb.markers.collect import syntax_error
 from pykb.project import FILE_NAME
 
@@ -29,6 +28,8 @@ _SKIPPED = frozenset(
 )
 _TESTS = frozenset(["tests", "test"])
 _KIND = re.compile(r"\bCustomResource\b|\bgroup_version\s*=")
+_RESERVED = sys.stdlib_module_names | {"pykb", "pydantic", "pydantic_core"}
+"""Names of the standard library and of packages in use while types are imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,9 @@ def _lies_in(module: types.ModuleType, root: Path) -> bool:
 
 def load(path: Path, root: Path, diagnostics: Diagnostics) -> LoadedModule | None:
     """Import a file of the project by its dotted name. Returns ``None`` and reports it when that fails."""
-    top, name = module_name(path, root)
+    top, name = _module_name(path, root)
     package = name.partition(".")[0]
-    if package in RESERVED and not _is_loaded_from(package, root):
+    if package in _RESERVED and not _is_loaded_from(package, root):
         diagnostics.add(_hides(package, path, root))
         return None
     entry = str(top)
@@ -267,3 +268,32 @@ def _place(
 
 def _first_line(error: BaseException) -> str:
     return (str(error).splitlines() or ["(no message)"])[0].rstrip(".")
+
+
+def _module_name(path: Path, root: Path) -> tuple[Path, str]:
+    """The directory to import from, and the dotted name.
+
+    Packages are the directories with an ``__init__.py``. A file outside of a package is a top-level module. If its
+    name, or that of a file beside it, is one of Python's own (``types.py``), the folder counts as a package. Otherwise
+    Python's module would be imported in its place.
+
+    Args:
+        path: A Python file.
+        root: The project. Nothing outside of it is imported.
+    """
+    parts = [] if path.stem == "__init__" else [path.stem]
+    folder = path.parent
+    while (folder / "__init__.py").exists():
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    while folder != root and folder.name.isidentifier() and _hides_others(folder):
+        parts.insert(0, folder.name)
+        folder = folder.parent
+    return folder, ".".join(parts)
+
+
+def _hides_others(folder: Path) -> bool:
+    return any(
+        entry.stem in _RESERVED and (entry.suffix == ".py" or (entry / "__init__.py").exists())
+        for entry in folder.iterdir()
+    )

@@ -1,4 +1,7 @@
-"""Decides where artifacts go: into directories, to standard output, or nowhere. Compares them for ``--check``."""
+"""Generated files as data, and where they go: into directories, to standard output, or nowhere.
+
+Compares them for ``--check``.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,27 @@ from pathlib import Path, PurePosixPath
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OUT_OF_DATE, PATH_OUTSIDE
 from pykb.files.plan import Plan
-from pykb.gen._artifact import Artifact
+from pykb.gen.emit.yaml import dump_document
 from pykb.gen.options import DEFAULT_FOLDERS
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A generated file.
+
+    Attributes:
+        path: Where it goes, relative to the output directory of its generator, with forward slashes.
+        documents: The YAML documents in order, as plain data.
+        header: Text written before the first document (a licence); ends with a line break unless empty.
+    """
+
+    path: str
+    documents: tuple[Mapping[str, object], ...]
+    header: str = ""
+
+    def render(self) -> str:
+        """The file's text: the header, then each document after its ``---``."""
+        return self.header + "".join("---\n" + dump_document(document) for document in self.documents)
 
 
 @dataclass(frozen=True, slots=True)

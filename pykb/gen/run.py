@@ -7,9 +7,9 @@ from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.generate import HEADER_FILE, NOTHING_FOUND
-from pykb.gen._artifact import Artifact
 from pykb.gen.ir import Crd
 from pykb.gen.options import GenerateOptions
+from pykb.gen.output import Artifact
 from pykb.gen.sources import read_sources
 from pykb.markers.registry import MarkerRegistry, builtin_registry
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import annotated_types as at
 from pydantic import AfterValidator, BeforeValidator, PlainValidator, WithJsonSchema, WrapValidator
@@ -13,10 +15,9 @@ from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
 from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON, PYTHON_ONLY
 from pykb.gen._draft import Draft
-from pykb.gen.ir import RULE_PARTS, RULES, Keyword, Rule, SchemaNode, read_rules
-from pykb.gen.lower._limits import limit, tightest
+from pykb.gen.ir import LIMITS, RULE_PARTS, RULES, Keyword, Rule, SchemaNode, read_rules
 from pykb.gen.lower.patch import patched
-from pykb.markers.effect import IMMUTABLE
+from pykb.markers.effect import IMMUTABLE, NUMBERS
 
 _CHECKS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)
 _ARGUMENTS = ("max_digits", "decimal_places", "to_lower", "to_upper", "strip_whitespace")
@@ -31,6 +32,21 @@ FLAGS: dict[type, tuple[str, object]] = {
     api.Nullable: ("nullable", True),
 }
 """Annotations for a single keyword with a fixed value."""
+_BOUNDS: dict[type, tuple[str, str, str]] = {
+    at.Ge: ("ge", "minimum", ""),
+    at.Gt: ("gt", "minimum", "exclusiveMinimum"),
+    at.Le: ("le", "maximum", ""),
+    at.Lt: ("lt", "maximum", "exclusiveMaximum"),
+    at.MultipleOf: ("multiple_of", "multipleOf", ""),
+}
+# Constraints of one kind, in increasing tightness: by value, then an exclusive bound after an inclusive one.
+_RIVALS: tuple[tuple[dict[type, str], bool, type], ...] = (
+    ({at.Ge: "ge", at.Gt: "gt"}, True, at.Gt),
+    ({at.Le: "le", at.Lt: "lt"}, False, at.Lt),
+    ({at.MinLen: "min_length"}, True, at.MinLen),
+    ({at.MaxLen: "max_length"}, False, at.MaxLen),
+)
+Limit = at.Ge | at.Gt | at.Le | at.Lt | at.MultipleOf | at.MinLen | at.MaxLen
 
 
 def flatten(metadata: Iterable[object]) -> Iterator[object]:
@@ -50,7 +66,7 @@ def flatten(metadata: Iterable[object]) -> Iterator[object]:
 def constrain(draft: Draft, metadata: Iterable[object]) -> SchemaNode:
     """Add the constraints of ``Annotated`` and ``Field`` to a schema."""
     _refuse_on_union(metadata, draft)
-    items = tuple(item for item in tightest(flatten(metadata)) if not _is_no_schema(item, draft))
+    items = tuple(item for item in _tightest(flatten(metadata)) if not _is_no_schema(item, draft))
     patches = [item for item in items if isinstance(item, api.SchemaPatch)]
     if patches:
         draft.start(draft.effective)  # a patch may remove keywords of the type
@@ -140,7 +156,7 @@ def _keywords(item: object, draft: Draft) -> Iterator[tuple[str, object, str]]:
         return
     match item:
         case at.Ge() | at.Gt() | at.Le() | at.Lt() | at.MultipleOf() | at.MinLen() | at.MaxLen():
-            yield from limit(item, draft)
+            yield from _limit(item, draft)
         case api.ListMap():
             yield "x-kubernetes-list-type", "map", "ListMap"
             yield "x-kubernetes-list-map-keys", list(item.keys), "ListMap"
@@ -221,3 +237,66 @@ def _field_texts(info: FieldInfo, draft: Draft) -> Iterator[tuple[str, object, s
         yield "description", info.description, "Field(description=)"
     if info.examples:
         yield from _encoded("example", info.examples[0], "Field(examples=)", draft)
+
+
+def _tightest(items: Iterable[object]) -> tuple[object, ...]:
+    """Metadata with only the tightest limit of each kind. Python applies all limits; a schema can have one."""
+    found = tuple(items)
+    for kinds, upwards, strict in _RIVALS:
+        rivals = [item for item in found if type(item) in kinds]
+        values = {id(item): getattr(item, kinds[type(item)]) for item in rivals}
+        if len(rivals) < 2 or not all(_is_number(value) for value in values.values()):
+            continue
+        sign = 1 if upwards else -1
+        best = max(rivals, key=lambda item: (sign * values[id(item)], type(item) is strict))
+        found = tuple(item for item in found if item is best or type(item) not in kinds)
+    return found
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a JSON number. A boolean is not."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _limit(item: Limit, draft: Draft) -> Iterator[tuple[str, object, str]]:
+    """The keywords of a limit: name, value, and spelling in Python."""
+    if isinstance(item, at.MinLen | at.MaxLen):
+        yield from _length(item, draft)
+    else:
+        yield from _bound(item, draft)
+
+
+def _bound(item: Any, draft: Draft) -> Iterator[tuple[str, object, str]]:
+    attribute, keyword, flag = next(value for kind, value in _BOUNDS.items() if isinstance(item, kind))
+    value = getattr(item, attribute)
+    spelling, what = f"Field({attribute}={value!r})", draft.place.what
+    if draft.type not in NUMBERS and not draft.effective.is_int_or_string:
+        kind = draft.effective.type_name
+        message = f"`{spelling}` bounds {what}, which is {kind} in the schema: only numbers have bounds"
+        draft.report(CONSTRAINT, message, 'express it as a rule: `CEL("...")`')
+    elif not _is_number(value):
+        draft.report(CONSTRAINT, f"`{spelling}` bounds {what}: expected a number, found {_noun(value)}")
+    else:
+        yield keyword, value, spelling
+        if flag:
+            yield flag, True, spelling
+
+
+def _length(item: at.MinLen | at.MaxLen, draft: Draft) -> Iterator[tuple[str, object, str]]:
+    least = isinstance(item, at.MinLen)
+    value: Any = item.min_length if isinstance(item, at.MinLen) else item.max_length
+    spelling = f"Field({'min' if least else 'max'}_length={value!r})"
+    limits = f"`{spelling}` limits {draft.place.what}"
+    kind = "string" if draft.effective.is_int_or_string else draft.type or ""
+    if kind not in LIMITS or kind in NUMBERS:
+        found = draft.effective.type_name
+        message = f"{limits}, which is {found} in the schema: only strings, lists and maps have a length"
+        draft.report(CONSTRAINT, message)
+    elif not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        draft.report(CONSTRAINT, f"{limits}: expected a whole number from 0, found {_noun(value)}")
+    elif value > 0 or not least:
+        yield LIMITS[kind][0 if least else 1], value, spelling
+
+
+def _noun(value: object) -> str:
+    return f"the {type(value).__name__} `{value!r}`"

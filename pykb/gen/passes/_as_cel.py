@@ -1,19 +1,29 @@
-"""Turns tags into CEL expressions, for places without a keyword: map keys and conditional fields."""
+"""CEL for what has no keyword: tags of map keys and conditional fields, and groups of fields of which one is set."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pykb.gen.ir import LIMITS
+from pykb.api import annotations as api
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.crd import ONE_OF_MEMBER
+from pykb.diagnostics.suggest import closest
+from pykb.gen.ir import LIMITS, Rule, SchemaNode
 from pykb.markers.effect import Holds, Sets
 from pykb.markers.model import Marker
-from pykb.meta.cel import text_literal
+from pykb.meta.cel import selector, text_literal
 
 _COMPARISONS = {
     keyword: f"{'{0}' if keyword in LIMITS['integer'] else 'size({0})'} {'>=' if keyword == least else '<='} {{1}}"
     for least, most in LIMITS.values()
     for keyword in (least, most)
+}
+_RELATIONS = {"at most": ("may", " <= 1"), "exactly": ("must", " == 1"), "at least": ("must", "")}
+ANNOTATIONS: dict[type, str] = {
+    api.AtMostOneOf: "at most",
+    api.ExactlyOneOf: "exactly",
+    api.AtLeastOneOf: "at least",
 }
 
 
@@ -61,3 +71,54 @@ class _Value:
     def rule(self, rule: str, message: object = None, **parts: object) -> None:
         del message, parts
         self.parts.append(rule)
+
+
+def one_of_rule(
+    relation: str,
+    members: list[str],
+    schema: SchemaNode,
+    span: Span | None,
+    what: str,
+    diagnostics: Diagnostics,
+) -> list[Rule]:
+    """The rule of a group; empty when one of its members cannot take part.
+
+    Args:
+        relation: How many are set: ``at most``, ``exactly`` or ``at least`` one.
+        members: Wire names of fields.
+        schema: The object with these fields.
+        span: Where the group is declared.
+        what: How messages call the object.
+        diagnostics: Gets members that cannot take part.
+    """
+    properties = schema.properties or {}
+    wrong = False
+    for member in members:
+        found = properties.get(member)
+        wrong = wrong or found is None or found.required
+        if found is None:
+            near = closest(member, properties)
+            diagnostics.add(
+                ONE_OF_MEMBER.at(
+                    span,
+                    f"`{member}` is no field of {what}"
+                    + ("; nested fields cannot take part in a group" if "." in member else ""),
+                    help=(f"did you mean `{near}`?",) if near else (),
+                ),
+            )
+        elif found.required:
+            diagnostics.add(
+                ONE_OF_MEMBER.at(
+                    span,
+                    f"the field `{member}` is required, so it cannot be one of a group of alternatives",
+                    help=(f"{found.attribute}: ... | None = None",),
+                ),
+            )
+    verb, comparison = _RELATIONS[relation]
+    if comparison:
+        rule = "+".join(f"(has(self.{selector(m)})?1:0)" for m in members) + comparison
+    else:
+        rule = "||".join(f"has(self.{selector(m)})" for m in members)
+    return (
+        [] if wrong else [Rule(rule, f"{relation} one of the fields in [{' '.join(members)}] {verb} be set", span=span)]
+    )

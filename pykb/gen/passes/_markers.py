@@ -10,8 +10,7 @@ from pykb.diagnostics import Diagnostic, Severity, Span
 from pykb.diagnostics.codes.crd import DEFAULT_VALUE, MARKER_TYPE, TAG_NOT_EXPRESSIBLE
 from pykb.gen._draft import Draft, shown_type, type_label
 from pykb.gen.ir import LIMITS, Keyword, SchemaNode, read_rules
-from pykb.gen.passes._as_cel import expression
-from pykb.gen.passes._one_of import one_of_rule
+from pykb.gen.passes._as_cel import expression, one_of_rule
 from pykb.markers.effect import LISTS, NUMBERS, TEXTS, Does, Holds, Sets, Whole
 from pykb.markers.model import Marker, unwrap
 from pykb.meta.cel import selector

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pydantic import BaseModel
@@ -21,12 +22,11 @@ from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
 from pykb.gen.lower.models import lower_named
 from pykb.gen.lower.scalars import node_of
+from pykb.gen.passes._as_cel import ANNOTATIONS, one_of_rule
 from pykb.gen.passes._markers import apply_markers, emptied, empties
 from pykb.gen.passes._members import Members
 from pykb.gen.passes._merge import merge
-from pykb.gen.passes._one_of import ANNOTATIONS, one_of_rule
 from pykb.gen.passes._opaque import without_validation
-from pykb.gen.passes._presence import presence
 from pykb.gen.passes._unite import unite
 from pykb.markers.effect import Sets, Whole
 from pykb.markers.model import Marker, unwrap
@@ -214,7 +214,7 @@ class Resolver:
         found = []
         for name, prop in node.properties.items():
             declaration, declared_by = self.declarations.field(owner, prop.attribute)
-            properties[name] = presence(prop, declaration.markers if declaration else (), package)
+            properties[name] = _presence(prop, declaration.markers if declaration else (), package)
             found.append((name, declaration, declared_by))
         for name, declaration, declared_by in found:
             markers = tuple(unwrap(declaration.markers)) if declaration else ()
@@ -270,3 +270,21 @@ def _outwards(python: type) -> dict[type, None]:
 def _has_own(base: type) -> bool:
     # `Box[int]` has the declaration of its base `Box`.
     return issubclass(base, BaseModel) and base not in _BASES and generic_origin(base) is base
+
+
+def _presence(prop: PropertyNode, markers: Iterable[Marker], package: Iterable[Marker]) -> PropertyNode:
+    """The field with ``required`` decided.
+
+    Args:
+        prop: The field, required if Python has no default.
+        markers: Its markers.
+        package: The markers of its package.
+    """
+    for marker in markers:  # contradictions were reported when the markers were read
+        required = marker.definition.required
+        if required is not None:
+            return replace(prop, required=required, required_by=f"+{marker.name}")
+    for marker in package:
+        if marker.definition.required is False:
+            return replace(prop, required=False, required_by=f"the package's +{marker.name}")
+    return prop

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pykb.diagnostics import Diagnostics
-from pykb.gen._artifact import Artifact
+from pykb.gen.output import Artifact
 from pykb.gen.rbac._checks import check_marker
 from pykb.markers.model import Marker
 from pykb.markers.source import SourceFile

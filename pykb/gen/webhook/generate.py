@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pykb.diagnostics import Diagnostics, Label, Severity
 from pykb.diagnostics.codes.webhook import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATH
-from pykb.gen._artifact import Artifact
+from pykb.gen.output import Artifact
 from pykb.gen.webhook._checks import check_marker
 from pykb.gen.webhook._patch import apply_patch
 from pykb.markers.model import Marker

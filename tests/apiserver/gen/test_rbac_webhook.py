@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.gen._artifact import Artifact
+from pykb.gen.output import Artifact
 from pykb.gen.rbac import generate_rbac
 from pykb.gen.webhook import generate_webhook
 from pykb.markers.collect import collect

@@ -11,8 +11,7 @@ from pykb.diagnostics import Diagnostics, EnvironmentProblem
 from pykb.files.apply import apply
 from pykb.files.plan import Plan, plan_of
 from pykb.gen import output
-from pykb.gen._artifact import Artifact
-from pykb.gen.output import OutputRules, check_places, common_folder, texts
+from pykb.gen.output import Artifact, OutputRules, check_places, common_folder, texts
 from pykb.gen.prune import emptied, stale_crds
 
 CRD = """\
