@@ -277,24 +277,24 @@ from pykb.runtime.objects._create_or_update import (
 from pykb.runtime.objects._create_or_update import (
     patch_status as patch_status,
 )
-from pykb.runtime.objects._finalizer_list import (
-    add_finalizer as add_finalizer,
-)
-from pykb.runtime.objects._finalizer_list import (
-    ensure_finalizer as ensure_finalizer,
-)
-from pykb.runtime.objects._finalizer_list import (
-    has_finalizer as has_finalizer,
-)
-from pykb.runtime.objects._finalizer_list import (
-    release_finalizer as release_finalizer,
-)
-from pykb.runtime.objects._finalizer_list import (
-    remove_finalizer as remove_finalizer,
-)
 from pykb.runtime.objects.ensure import ensure_applied as ensure_applied
 from pykb.runtime.objects.finalizers import CleanUp as CleanUp
 from pykb.runtime.objects.finalizers import Finalizers as Finalizers
+from pykb.runtime.objects.finalizers import (
+    add_finalizer as add_finalizer,
+)
+from pykb.runtime.objects.finalizers import (
+    ensure_finalizer as ensure_finalizer,
+)
+from pykb.runtime.objects.finalizers import (
+    has_finalizer as has_finalizer,
+)
+from pykb.runtime.objects.finalizers import (
+    release_finalizer as release_finalizer,
+)
+from pykb.runtime.objects.finalizers import (
+    remove_finalizer as remove_finalizer,
+)
 from pykb.runtime.objects.owner import (
     AlreadyOwned as AlreadyOwned,
 )

@@ -1,4 +1,4 @@
-"""Finds the path of an object and sends one request for it."""
+"""Finds the path of an object, encodes the body, and sends one request for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from urllib.parse import quote
 import orjson
 
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime.client._encoding import encode
 from pykb.runtime.client.codec import AnyObject, Kind, gvk_of, resource_of
 from pykb.runtime.client.connection import Call, Connection, Method
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
@@ -141,3 +140,45 @@ def _segment(name: str) -> str:
     if name in (".", "..") or "/" in name or "%" in name:
         raise ValueError(f"`{name}` cannot be a name: it may be no path and hold neither `/` nor `%`")
     return name if _PLAIN.fullmatch(name) else quote(name, safe="")
+
+
+def encode(body: Mapping[str, Any]) -> bytes:
+    """Encode an object as JSON.
+
+    Raises:
+        ValueError: A value has no JSON form, such as a set or a string that is not valid Unicode.
+            The message names its field.
+    """
+    try:
+        return orjson.dumps(body)
+    except TypeError as error:
+        path, value = _culprit(body, "")
+        found = f"a `{type(value).__name__}`" if not isinstance(value, str) else "a string that is not valid Unicode"
+        raise ValueError(f"`{path.removeprefix('.')}` cannot be sent: it has {found}, which is no JSON") from error
+
+
+def _culprit(value: object, path: str) -> tuple[str, object]:
+    """The innermost value that has no JSON form, and its path."""
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, str) or not _has_json(key):
+                return path, key
+    parts = (
+        ((f"{path}.{key}", part) for key, part in value.items())
+        if isinstance(value, Mapping)
+        else ((f"{path}[{index}]", part) for index, part in enumerate(value))
+        if isinstance(value, (list, tuple))
+        else ()
+    )
+    for inner, part in parts:
+        if not _has_json(part):
+            return _culprit(part, inner)
+    return path, value
+
+
+def _has_json(value: object) -> bool:
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        return False
+    return True

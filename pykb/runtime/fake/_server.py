@@ -9,7 +9,7 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -19,12 +19,13 @@ from pykb.api.object import Object
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime.client.codec import AnyObject, gvk_of, namespace_of, to_wire
 from pykb.runtime.client.connection import Call
+from pykb.runtime.errors import ApiError
 from pykb.runtime.fake._listing import Listing
-from pykb.runtime.fake._refusal import no_resource, not_found, refuse
+from pykb.runtime.fake._merge import json_patch, merge_patch
+from pykb.runtime.fake._refusal import CHANGED, cause, conflict, invalid, no_resource, not_found, refuse
 from pykb.runtime.fake._resources import CRD, Resource, Resources
 from pykb.runtime.fake._route import Parameters, Route, parse_path
 from pykb.runtime.fake._storage import Storage
-from pykb.runtime.fake._subresources import evict, read_scale, write_scale
 from pykb.runtime.fake._writing import Writing
 
 Reactor = Callable[[Call], None]
@@ -130,15 +131,15 @@ class FakeApiServer:
 
     async def _answer_subresource(self, call: Call, resource: Resource, route: Route, parameters: Parameters) -> Any:
         if route.subresource == "eviction" and resource.gvk.kind == "Pod" and call.method == "POST":
-            return await evict(self._writing, resource, route)
+            return await _evict(self._writing, resource, route)
         if route.subresource not in resource.subresources:
             raise no_resource()
         if route.subresource == "scale":
             parent = self._get(resource, route)
             if call.method == "GET":
-                return read_scale(resource, parent)
+                return _read_scale(resource, parent)
             patch = None if call.method == "PUT" else call.content_type
-            return await write_scale(self._writing, resource, parent, parameters, _body(call), patch)
+            return await _write_scale(self._writing, resource, parent, parameters, _body(call), patch)
         match call.method:
             case "GET":
                 return self._get(resource, route)
@@ -221,3 +222,78 @@ async def _metadata_lines(lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         if event["type"] != "ERROR":
             event["object"] = _metadata_of(event["object"])
         yield orjson.dumps(event)
+
+
+def _read_scale(resource: Resource, parent: Mapping[str, Any]) -> dict[str, Any]:
+    """The scale of an object."""
+    metadata = parent["metadata"]
+    shown = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    status: dict[str, Any] = {"replicas": _at(parent, resource.scale.status_replicas) or 0}
+    selector = _at(parent, resource.scale.selector) if resource.scale.selector else None
+    if isinstance(selector, Mapping):
+        labels = selector.get("matchLabels", selector) or {}
+        selector = ",".join(f"{name}={value}" for name, value in sorted(labels.items()))
+    if selector:
+        status["selector"] = selector
+    replicas = _at(parent, resource.scale.replicas)
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {name: metadata[name] for name in shown if name in metadata},
+        "spec": {"replicas": replicas} if replicas else {},
+        "status": status,
+    }
+
+
+async def _write_scale(
+    writing: Writing,
+    resource: Resource,
+    parent: dict[str, Any],
+    parameters: Parameters,
+    body: Any,
+    content_type: str | None,
+) -> dict[str, Any]:
+    """Replace the scale (without a content type) or patch it."""
+    scale = _read_scale(resource, parent)
+    if content_type is None:
+        scale = body
+    elif isinstance(body, list):
+        scale = json_patch(scale, body)
+    else:
+        scale = merge_patch(scale, body)
+    metadata = parent["metadata"]
+    version = scale["metadata"].get("resourceVersion")
+    if version and version != metadata["resourceVersion"]:
+        raise conflict(resource.plural, resource.gvk.group, metadata["name"], CHANGED)
+    change: Any = (scale.get("spec") or {}).get("replicas", 0)
+    if change < 0:
+        raise _negative(resource, metadata["name"], change)
+    for step in reversed(resource.scale.replicas):
+        change = {step: change}
+    route = Route(resource.gvk.group_version, resource.plural, metadata.get("namespace", ""), metadata["name"])
+    merge = "application/merge-patch+json"
+    written = await writing.patch(resource, route, parameters, change, merge, via="scale")
+    return _read_scale(resource, written)
+
+
+async def _evict(writing: Writing, resource: Resource, route: Route) -> dict[str, Any]:
+    """Delete a pod. Disruption budgets are not supported."""
+    where = Route(route.group_version, route.plural, route.namespace, route.name)
+    await writing.delete(resource, where, {})
+    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+
+def _negative(resource: Resource, name: str, replicas: int) -> ApiError:
+    if resource.custom:
+        path = "." + ".".join(resource.scale.replicas)
+        causes = [cause(path, "FieldValueInvalid", f"Invalid value: {replicas}: should be a non-negative integer")]
+        return invalid(resource.gvk.kind, resource.gvk.group, name, causes)
+    message = f"Invalid value: {replicas}: must be greater than or equal to 0"
+    return invalid("Scale", "autoscaling", name, [cause("spec.replicas", "FieldValueInvalid", message)])
+
+
+def _at(obj: Mapping[str, Any], path: Sequence[str]) -> Any:
+    value: Any = obj
+    for step in path:
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value

@@ -11,10 +11,10 @@ from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.codec import is_deleted
 from pykb.runtime.errors import Invalid
 from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse, Operation
-from pykb.runtime.webhook._call import call
 from pykb.runtime.webhook._jsonpatch import carried, operations
 from pykb.runtime.webhook._response import allowed
 from pykb.runtime.webhook._typed import T, TypedWebhook, is_as_stored, read
+from pykb.runtime.webhook.steps import call
 
 
 class Defaulter(TypedWebhook[T]):

@@ -10,10 +10,10 @@ from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.errors import Invalid
 from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse, Operation, Warnings
-from pykb.runtime.webhook._call import call
 from pykb.runtime.webhook._failure import alone, without_values
 from pykb.runtime.webhook._response import allowed
 from pykb.runtime.webhook._typed import T, TypedWebhook, is_as_stored, read, read_old
+from pykb.runtime.webhook.steps import call
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,6 @@
-"""Handles async webhooks that block the event loop: logs them, counts them and runs them one at a time with pauses.
+"""Calls the functions of webhooks: coroutines on the event loop, plain functions in threads.
+
+Async webhooks that block the event loop are logged, counted, and run one at a time with pauses.
 
 A coroutine that waits or computes without `await` blocks everything else: reconcilers, probes, the
 lease, and all other requests of the API server. The API server waits 10 s for an answer, and a
@@ -10,14 +12,18 @@ then there are pauses between its steps, so that ten calls block others no longe
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import types
 from collections.abc import Callable, Coroutine, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import timedelta
+from functools import partial
 from typing import Any, TypeVar
 
+from pykb.runtime._bridge import call_in_thread
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import Clock
 
@@ -38,6 +44,16 @@ INTERVAL = 60.0
 """Seconds between two log lines about one webhook, and how long a webhook that has blocked makes pauses."""
 
 _HELP = "make it a plain `def`, which runs in a thread and has `client.sync`, or call `await asyncio.to_thread(...)`"
+ADMISSION = "webhook"
+CONVERSION = "conversion"
+THREADS = {ADMISSION: 32, CONVERSION: 8}
+"""How many plain functions run at once. Further calls wait.
+
+Conversions have their own threads. Validators may occupy all others while they wait for the API
+server, which may need a conversion first.
+"""
+
+_pools: dict[str, ThreadPoolExecutor] = {}
 
 
 class Lane:
@@ -123,3 +139,20 @@ async def followed(function: Callable[..., Coroutine[Any, Any, T]], *arguments: 
     if steps is None:
         return await coroutine
     return await steps.follow(coroutine, getattr(function, "__qualname__", type(function).__qualname__))
+
+
+async def call(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a plain or async function and return its result."""
+    if inspect.iscoroutinefunction(function):
+        return await followed(function, *arguments)
+    answer = await in_thread(partial(function, *arguments))
+    # A plain function that returns a coroutine (a wrapper) is awaited here like an async one.
+    return await answer if inspect.isawaitable(answer) else answer
+
+
+async def in_thread(function: Callable[[], Any], purpose: str = ADMISSION) -> Any:
+    """Run a plain function in a thread of a bounded pool, with the caller's context, and return its result."""
+    pool = _pools.get(purpose)  # threads belong to the process, and most programs never need them
+    if pool is None:
+        pool = _pools[purpose] = ThreadPoolExecutor(THREADS[purpose], thread_name_prefix=f"{purpose}-")
+    return await call_in_thread(function, pool)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -12,8 +14,8 @@ from hypothesis.errors import UnsatisfiedAssumption
 from pykb.gen.cel.evaluate import verdict
 from pykb.gen.checks.patterns import is_match
 from pykb.gen.checks.value import misfits, with_defaults
-from pykb.gen.ir import SchemaNode
-from pykb.testing.objects._junctors import EITHER, ways
+from pykb.gen.ir import Keyword, SchemaNode
+from pykb.gen.lower.patch import patched
 from pykb.testing.objects._scalars import Strategy, dns_labels, scalars
 
 LARGEST = 80
@@ -27,6 +29,17 @@ _ABSENT = object()
 # With one of these, a drawn value may be invalid: for any type, and for scalars.
 _MORE = frozenset({"anyOf", "oneOf", "not", "minProperties", "maxProperties"})
 _MORE_OF_SCALARS = frozenset({"pattern", "format", "multipleOf", "exclusiveMinimum", "exclusiveMaximum"})
+_EITHER = [{"type": "integer"}, {"type": "string"}]
+"""The ``anyOf`` of an int-or-string, which adds nothing."""
+
+# The stricter of the two.
+_JOIN: Mapping[str, Callable[[Any, Any], Any]] = {
+    **dict.fromkeys(("minimum", "minLength", "minItems", "minProperties"), max),
+    **dict.fromkeys(("maximum", "maxLength", "maxItems", "maxProperties"), min),
+    "pattern": lambda one, other: max(one, other, key=len),
+    "enum": lambda one, other: [value for value in one if value in other],
+    "required": lambda one, other: [*one, *other],
+}
 
 
 class UnsatisfiableFieldError(ValueError):
@@ -115,7 +128,7 @@ class _Values:
         if node.get("nullable") and "enum" not in node.keywords:  # a server refuses null in an enum
             made = st.one_of(made, st.none())
         more = _MORE if node.type in ("object", "array") else _MORE | _MORE_OF_SCALARS
-        is_sure = not any(name in more and said.value != EITHER for name, said in node.keywords.items())
+        is_sure = not any(name in more and said.value != _EITHER for name, said in node.keywords.items())
         return made if is_sure and not node.all_of and not node.rules else _checked(made, node, path)
 
     def _shaped(self, node: SchemaNode, path: str) -> Strategy:
@@ -262,3 +275,33 @@ def _text_of(value: Any) -> str:
 
 def _join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
+
+
+def ways(node: SchemaNode) -> Iterator[SchemaNode]:
+    """Yield the schema narrowed by each choice. Check the values: some choices cannot be merged into one schema."""
+    choices = []
+    for name in ("anyOf", "oneOf"):
+        parts = node.get(name)
+        if isinstance(parts, list) and parts and parts != _EITHER:
+            choices.append([patched(SchemaNode(), part) for part in parts])
+    for way in itertools.product(*choices):
+        made = node
+        for part in (*node.all_of, *way):
+            made = _narrowed(made, part)
+        yield made
+
+
+def _narrowed(node: SchemaNode, part: SchemaNode) -> SchemaNode:
+    keywords = dict(node.keywords)
+    for name, said in part.keywords.items():
+        old = keywords.setdefault(name, said)
+        if old is not said and name in _JOIN:
+            keywords[name] = Keyword(_JOIN[name](old.value, said.value))
+    properties = dict(node.properties or {})
+    for name, prop in (part.properties or {}).items():
+        if name in properties:
+            own = properties[name]
+            schema = next(ways(replace(_narrowed(own.schema, prop.schema), all_of=prop.schema.all_of)))
+            properties[name] = replace(own, schema=schema, required=own.required or prop.required)
+    items = node.items if node.items is None or part.items is None else _narrowed(node.items, part.items)
+    return replace(node, keywords=keywords, properties=properties if node.properties else None, items=items)

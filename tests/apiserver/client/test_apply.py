@@ -12,8 +12,8 @@ from pykb.runtime.cache.informer_cache import InformerCache
 from pykb.runtime.client import MergePatch
 from pykb.runtime.errors import Conflict, NotFound
 from pykb.runtime.objects._create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
-from pykb.runtime.objects._finalizer_list import ensure_finalizer, release_finalizer
 from pykb.runtime.objects.ensure import ensure_applied
+from pykb.runtime.objects.finalizers import ensure_finalizer, release_finalizer
 from pykb.testing import eventually
 
 pytestmark = pytest.mark.apiserver

@@ -13,9 +13,8 @@ from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
 from pykb.runtime.errors import Conflict
 from pykb.runtime.events.recorder import EventRecorder
 from pykb.runtime.objects._create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
-from pykb.runtime.objects._finalizer_list import ensure_finalizer, finalizers, release_finalizer
 from pykb.runtime.objects.ensure import ensure_applied
-from pykb.runtime.objects.finalizers import Finalizers
+from pykb.runtime.objects.finalizers import Finalizers, ensure_finalizer, finalizers, release_finalizer
 from pykb.runtime.objects.owner import is_controlled_by, set_controller_reference
 
 

@@ -13,7 +13,7 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime import ControllerBuilder, Manager, ManagerOptions, Reconciler, Request, Result, TerminalError
 from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.login.credentials import StaticCredentials
-from pykb.runtime.objects._finalizer_list import add_finalizer, has_finalizer, remove_finalizer
+from pykb.runtime.objects.finalizers import add_finalizer, has_finalizer, remove_finalizer
 from pykb.runtime.objects.owner import set_controller_reference
 from pykb.testing import eventually, running
 

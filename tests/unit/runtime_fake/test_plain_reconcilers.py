@@ -29,7 +29,7 @@ from pykb.runtime.election.fence import check_fence, fenced
 from pykb.runtime.errors import NotFound
 from pykb.runtime.fake import fake_client
 from pykb.runtime.login import Credentials
-from pykb.runtime.webhook._call import call
+from pykb.runtime.webhook.steps import call
 from pykb.testing import eventually, running
 
 KEY = "default/a"

@@ -8,7 +8,7 @@ import pytest
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import CertificateOptions, Manager, ManagerOptions, VirtualClock
-from pykb.runtime._kopf.admission import AdmissionServer
+from pykb.runtime._kopf.handlers import AdmissionServer
 from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
 from pykb.runtime.fake import fake_client
 from pykb.runtime.serving._self_signed import self_signed

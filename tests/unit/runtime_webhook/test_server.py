@@ -491,7 +491,7 @@ async def main():
     asyncio.get_running_loop().call_later(0.1, manager.stop)
     await manager.start()
 asyncio.run(main())
-print([name for name in sys.modules if name.startswith(("pykb.runtime.webhook", "pykb.api._carry", "kopf"))])
+print([name for name in sys.modules if name.startswith(("pykb.runtime.webhook", "pykb.api.conversion", "kopf"))])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -8,8 +8,8 @@ import pytest
 
 from pykb.api import Struct
 from pykb.api.apps.v1 import Deployment
-from pykb.testing._differences import differences, is_within
 from pykb.testing._paths import check_paths, parse_path, spelt
+from pykb.testing.round_trips import differences, is_within
 
 
 def deployment(**spec: Any) -> Deployment:
