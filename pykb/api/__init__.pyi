@@ -1,6 +1,5 @@
 from pydantic import Field as Field
 
-from pykb.api._carry import carry_over as carry_over
 from pykb.api._scalars import (
     JSON as JSON,
 )
@@ -96,6 +95,7 @@ from pykb.api.annotations import (
 )
 from pykb.api.conversion import Converter as Converter
 from pykb.api.conversion import Unconvertible as Unconvertible
+from pykb.api.conversion import carry_over as carry_over
 from pykb.api.object import (
     CustomResource as CustomResource,
 )

@@ -17,8 +17,7 @@ from pykb.plugins.registry import resolve
 from pykb.plugins.request import WebhookRequest
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
-from pykb.project.resource import Resource, merge
-from pykb.project.webhooks import Webhooks
+from pykb.project.resource import Resource, Webhooks, merge
 from pykb.project.writer import with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.plan import PlanBuilder

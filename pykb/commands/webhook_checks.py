@@ -13,8 +13,7 @@ from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
 from pykb.meta.plural import pluralize
 from pykb.meta.webhook_paths import CONVERT, is_served_path, mutate_path, validate_path
 from pykb.project.file import Project
-from pykb.project.resource import Resource
-from pykb.project.webhooks import Webhooks
+from pykb.project.resource import Resource, Webhooks
 from pykb.scaffold import naming
 
 if TYPE_CHECKING:

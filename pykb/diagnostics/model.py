@@ -1,11 +1,12 @@
 """What pykb tells people about a mistake: plain frozen values, made anywhere, printed only by ``pykb.cli``.
 
 A mistake of the user is a value, not an exception. Functions return ``(value, Diagnostics)`` or take a
-:class:`~pykb.diagnostics._sink.Diagnostics` to add to, so that one run reports everything at once.
+:class:`~pykb.diagnostics.Diagnostics` to add to, so that one run reports everything at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -109,3 +110,50 @@ class Diagnostic:
         if self.span is None:
             return ("", 0, 0, self.code.slug, self.message)
         return (self.span.path, self.span.line, self.span.column, self.code.slug, self.message)
+
+
+class Diagnostics:
+    """Gathers findings; iterates over them sorted by place, each once."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self, found: Iterable[Diagnostic] = ()) -> None:
+        self._found: dict[Diagnostic, None] = dict.fromkeys(found)
+
+    def add(self, diagnostic: Diagnostic) -> None:
+        """Add one finding; the same finding twice counts once."""
+        self._found[diagnostic] = None
+
+    def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Add several findings."""
+        self._found.update(dict.fromkeys(diagnostics))
+
+    def __iter__(self) -> Iterator[Diagnostic]:
+        return iter(sorted(self._found, key=lambda d: d.sort_key))
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether anything was found that must stop the run."""
+        return any(d.severity is Severity.ERROR for d in self._found)
+
+
+class PykbError(Exception):
+    """Root of everything that pykb raises on purpose."""
+
+
+class EnvironmentProblem(PykbError):  # noqa: N818 - not every problem is an error of the program
+    """Something outside the project stands in the way: a tool is missing, a cluster cannot be reached.
+
+    The command line prints its diagnostic and exits with 1.
+    """
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+class InternalError(PykbError):
+    """A bug in pykb. The command line says so, asks for a report, and exits with 70."""

@@ -25,13 +25,13 @@ from typing import IO, Any
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CLUSTER_STATE, CONTROL_PLANE_START
-from pykb.envtest._readiness import is_ready
 from pykb.envtest.assets import Assets
 from pykb.envtest.certificates import Authority, write_private
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, Component, Layout, fits_sockets, new_folder
 from pykb.envtest.ports import port_of, reserve_port
 from pykb.envtest.processes import PROGRAM, State
 from pykb.envtest.reporter import Reporter, Silent
+from pykb.envtest.rest import is_ready
 from pykb.files.state import STATE, UnusableError, check_owner
 from pykb.reading import json_text
 from pykb.tools.process import describe_exit, quote

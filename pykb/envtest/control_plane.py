@@ -17,14 +17,13 @@ from pykb.diagnostics.codes.environment import CONTROL_PLANE_START
 from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
 from pykb.envtest import crds
 from pykb.envtest._kubeconfig import write_kubeconfig
-from pykb.envtest._readiness import is_ready
 from pykb.envtest.assets import Assets, get_assets
 from pykb.envtest.certificates import Authority, KeyPair
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, Component, Layout, new_folder
 from pykb.envtest.ports import port_of, reserve_port
 from pykb.envtest.processes import Processes
 from pykb.envtest.reporter import Reporter, Silent
-from pykb.envtest.rest import Rest
+from pykb.envtest.rest import Rest, is_ready
 from pykb.tools.process import describe_exit, quote
 
 POLL_SECONDS = 0.05

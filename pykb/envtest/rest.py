@@ -154,3 +154,12 @@ def _load_pair(tls: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
         tls.load_cert_chain(name)
     finally:
         Path(name).unlink()
+
+
+def is_ready(kubeconfig: Path) -> bool:
+    """Whether the apiserver reports that it is ready, and has created the namespace `default`."""
+    rest = Rest.from_kubeconfig(kubeconfig)
+    try:
+        return rest.call("GET", "/readyz").ok and rest.call("GET", "/api/v1/namespaces/default").ok
+    except EnvironmentProblem:
+        return False

@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pykb.gen.lower.scalars import QUANTITY_PATTERN
-from pykb.importer._docs import docstring, survives
 from pykb.importer._expression import (
     NONE,
     Either,
     Expression,
     Name,
     call,
+    docstring,
     flat,
     laid,
     literal,
     names,
     optional,
+    survives,
 )
 from pykb.importer._fingerprint import Schema
 from pykb.importer._scalar import annotated, api

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pykb.importer._builtin import BuiltinTypes
-from pykb.importer._docs import docstring, survives
-from pykb.importer._expression import Expression, Name, call, laid, literal, names
+from pykb.importer._expression import Expression, Name, call, docstring, laid, literal, names, survives
 from pykb.importer._member import Member, spell_member
 from pykb.importer._scalar import api
 from pykb.importer._spelling import Speller

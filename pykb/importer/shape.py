@@ -9,7 +9,7 @@ from functools import cache
 
 from pykb.api.names import words
 from pykb.api.struct import Struct
-from pykb.importer._docs import survives
+from pykb.importer._expression import survives
 from pykb.importer._fingerprint import Fingerprints, Schema
 from pykb.importer.naming import choose_names, class_word
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pykb.meta import webhook_paths
 from pykb.plugins.style import Style
 from pykb.project.file import Project
-from pykb.project.resource import Resource, sample_name
-from pykb.project.webhooks import Webhooks
+from pykb.project.resource import Resource, Webhooks, sample_name
 from pykb.scaffold.tree import RenderedFile
 
 

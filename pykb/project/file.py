@@ -22,8 +22,7 @@ from pykb.meta.gvk import GroupKind
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.project import FILE_NAME, content
-from pykb.project.resource import Resource
-from pykb.project.webhooks import Webhooks
+from pykb.project.resource import Resource, Webhooks
 from pykb.reading import yaml_text
 
 VERSION = "3"

@@ -1,4 +1,4 @@
-"""One API type in PROJECT: its identity, the module of its class, and what was scaffolded for it."""
+"""One API type in PROJECT: its identity, the module of its class, its webhooks, and what was scaffolded for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.names import as_module_name, is_protected_group
 from pykb.meta.plural import pluralize
-from pykb.project.webhooks import Webhooks
 
 BUILTIN_GROUPS: dict[str, str] = {
     "admission": "k8s.io",
@@ -39,6 +38,39 @@ BUILTIN_GROUPS: dict[str, str] = {
     "storage": "k8s.io",
 }
 """The API groups of Kubernetes by their short names, with their domains. kubebuilder has most of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Webhooks:
+    """The key ``webhooks`` of a resource.
+
+    Attributes:
+        defaulting: Whether there is a defaulting webhook.
+        validation: Whether there is a validating webhook.
+        conversion: Whether this version is a hub, which other versions are converted to and from.
+        spoke: The converted versions, in the order of creation.
+        defaulting_path: The path of the defaulting webhook, if not the default.
+        validation_path: The path of the validating webhook, if not the default.
+    """
+
+    defaulting: bool = False
+    validation: bool = False
+    conversion: bool = False
+    spoke: tuple[str, ...] = ()
+    defaulting_path: str = ""
+    validation_path: str = ""
+
+    def merged(self, other: Webhooks) -> Webhooks:
+        """The webhooks of both. The paths of ``other`` win."""
+        return replace(
+            self,
+            defaulting=self.defaulting or other.defaulting,
+            validation=self.validation or other.validation,
+            conversion=self.conversion or other.conversion,
+            spoke=(*self.spoke, *(version for version in other.spoke if version not in self.spoke)),
+            defaulting_path=other.defaulting_path if other.defaulting else self.defaulting_path,
+            validation_path=other.validation_path if other.validation else self.validation_path,
+        )
 
 
 @dataclass(frozen=True, slots=True)

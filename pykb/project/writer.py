@@ -14,8 +14,7 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.project.file import VERSION, Project, load, syntax_problem
-from pykb.project.resource import Resource
-from pykb.project.webhooks import Webhooks
+from pykb.project.resource import Resource, Webhooks
 
 _HEADER = """\
 # What `pykb` scaffolded, so that it can go on from here. Commands write this file; it can be read by other tools.

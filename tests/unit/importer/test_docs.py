@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from pykb.importer._docs import docstring, survives
+from pykb.importer._expression import docstring, survives
 from pykb.markers.description import describe_docstring
 
 

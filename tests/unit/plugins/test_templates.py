@@ -16,8 +16,7 @@ from pykb.plugins.rendering import Files
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, Spoke, WebhookRequest
 from pykb.plugins.style import Style
 from pykb.project.file import Project
-from pykb.project.resource import Resource
-from pykb.project.webhooks import Webhooks
+from pykb.project.resource import Resource, Webhooks
 from pykb.python_source.source import CodeStyle
 from pykb.scaffold.locate import templates
 from pykb.scaffold.plan import PlanBuilder

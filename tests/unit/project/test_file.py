@@ -11,8 +11,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.meta.gvk import GroupKind
 from pykb.project.file import Project, load
 from pykb.project.names import check
-from pykb.project.resource import Resource, merge
-from pykb.project.webhooks import Webhooks
+from pykb.project.resource import Resource, Webhooks, merge
 from pykb.project.writer import new_project, with_resource
 
 MACHINE = Resource("infra", "example.com", "v1", "Machine", "machines", path="app.api.v1", api=True, controller=True)
