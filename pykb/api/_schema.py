@@ -112,17 +112,19 @@ class _Walk:
         for key in _MANY:
             if key in schema:
                 schema[key] = [self.visit(inner) for inner in schema[key]]
-        choices = schema.get("choices")
-        if isinstance(choices, list):
-            schema["choices"] = [(self.visit(c[0]), *c[1:]) if isinstance(c, tuple) else self.visit(c) for c in choices]
-        elif isinstance(choices, dict):
-            schema["choices"] = {k: self.visit(c) if isinstance(c, dict) else c for k, c in choices.items()}
-        fields = schema.get("fields")
-        if isinstance(fields, dict):
-            for field in fields.values():
+        if "choices" in schema:
+            schema["choices"] = self._choices(schema["choices"])
+        if isinstance(schema.get("fields"), dict):
+            for field in schema["fields"].values():
                 field["schema"] = self.visit(field["schema"])
         if schema["type"] in ("set", "frozenset"):
             self._no_duplicates_in(schema)
+
+    def _choices(self, choices: Any) -> Any:
+        """The members of a union: schemas, schemas with a label, or schemas by the value of a tag."""
+        if isinstance(choices, dict):
+            return {tag: self.visit(each) if isinstance(each, dict) else each for tag, each in choices.items()}
+        return [(self.visit(c[0]), *c[1:]) if isinstance(c, tuple) else self.visit(c) for c in choices]
 
     def _no_duplicates_in(self, schema: Schema) -> None:
         inner = {key: value for key, value in schema.items() if key != "ref"}

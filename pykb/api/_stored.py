@@ -47,9 +47,7 @@ def _loosen(schema: Any) -> Any:
     if not isinstance(schema, dict):
         return schema
     kind = schema.get("type")
-    if kind in ("function-after", "function-before", "function-wrap") and getattr(
-        schema["function"]["function"], "is_constraint", False
-    ):
+    if _is_constraint(schema):
         inner = _loosen(schema["schema"])
         return {**inner, "ref": schema["ref"]} if "ref" in schema else inner
     if kind == "literal" and len(schema["expected"]) > 1 and all(isinstance(item, str) for item in schema["expected"]):
@@ -58,6 +56,11 @@ def _loosen(schema: Any) -> Any:
         return _model(schema)
     dropped = _CONSTRAINTS if kind in _LENGTHS | _NUMBERS else frozenset()
     return {key: _part(key, value) for key, value in schema.items() if key not in dropped}
+
+
+def _is_constraint(schema: dict[str, Any]) -> bool:
+    is_call = schema.get("type") in ("function-after", "function-before", "function-wrap")
+    return is_call and getattr(schema["function"]["function"], "is_constraint", False)
 
 
 def _model(schema: dict[str, Any]) -> dict[str, Any]:

@@ -92,24 +92,25 @@ def _usual(spec: Mapping[str, Any]) -> dict[str, Any]:
     names = {name: value for name, value in spec["names"].items() if value}
     names = {"listKind": f"{names['kind']}List", "singular": names["kind"].lower()} | names
     conversion = spec.get("conversion") or {}
-    versions = {}
-    for entry in spec["versions"]:
-        version = {k: v for k, v in entry.items() if v is not None and v != _UNLESS_SAID.get(k, entry)}
-        columns = version.get("additionalPrinterColumns")
-        if columns:
-            version["additionalPrinterColumns"] = [{k: v for k, v in c.items() if v} for c in columns]
-        schema = cleaned(version["schema"]["openAPIV3Schema"])
-        schema["properties"] = {**_OF_EVERY_KIND, **schema.get("properties", {})}
-        for name in _OF_EVERY_KIND:
-            schema["properties"][name] = {k: v for k, v in schema["properties"][name].items() if k != "description"}
-        versions[entry["name"]] = version | {"schema": schema}
     return {
         "group": spec["group"],
         "names": names,
         "scope": spec.get("scope", "Namespaced"),
-        "versions": versions,
+        "versions": {entry["name"]: _usual_version(entry) for entry in spec["versions"]},
         "conversion": conversion if conversion.get("strategy", "None") != "None" else None,
     }
+
+
+def _usual_version(entry: Mapping[str, Any]) -> dict[str, Any]:
+    version = {k: v for k, v in entry.items() if v is not None and v != _UNLESS_SAID.get(k, entry)}
+    if version.get("additionalPrinterColumns"):
+        columns = version["additionalPrinterColumns"]
+        version["additionalPrinterColumns"] = [{k: v for k, v in column.items() if v} for column in columns]
+    schema = cleaned(version["schema"]["openAPIV3Schema"])
+    schema["properties"] = {**_OF_EVERY_KIND, **schema.get("properties", {})}
+    for name in _OF_EVERY_KIND:
+        schema["properties"][name] = {k: v for k, v in schema["properties"][name].items() if k != "description"}
+    return version | {"schema": schema}
 
 
 def _schemas(before: Schema, after: Schema, path: str, is_known: IsKnown, *, plain: bool = False) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 
@@ -102,32 +103,29 @@ def choose_names(paths: Sequence[Sequence[str]], reserved: Iterable[str]) -> lis
         reserved: Names that are taken.
     """
     taken = {*reserved, *dir(builtins)}
-    lengths = [2 if len(path) == 2 else 1 for path in paths]  # `Kind.spec` becomes KindSpec and not Spec
-
-    def candidate(index: int) -> str:
-        return "".join(paths[index][-lengths[index] :])
-
-    while True:
-        seen: dict[str, list[int]] = {}
-        for index in range(len(paths)):
-            seen.setdefault(candidate(index), []).append(index)
-        clashing = [
-            index
-            for found, indices in seen.items()
-            if len(indices) > 1 or found in taken or not found.isidentifier()
-            for index in indices
-            if lengths[index] < len(paths[index])
-        ]
-        if not clashing:
-            break
-        for index in clashing:
-            lengths[index] += 1
     names: list[str] = []
-    for index in range(len(paths)):
-        base = candidate(index) if candidate(index).isidentifier() else f"T{candidate(index)}"
-        found, count = base, 2
+    for base in _shortest_ends(paths, taken):
+        start = base if base.isidentifier() else f"T{base}"
+        found, count = start, 2
         while found in taken:
-            found, count = f"{base}{count}", count + 1
+            found, count = f"{start}{count}", count + 1
         taken.add(found)
         names.append(found)
     return names
+
+
+def _shortest_ends(paths: Sequence[Sequence[str]], taken: Iterable[str]) -> list[str]:
+    """The shortest end of each path that no other path has, or the whole path."""
+    lengths = [2 if len(path) == 2 else 1 for path in paths]  # `Kind.spec` becomes KindSpec and not Spec
+    while True:
+        ends = ["".join(path[-length:]) for path, length in zip(paths, lengths, strict=True)]
+        count = Counter(ends)
+        clashing = [
+            index
+            for index, end in enumerate(ends)
+            if lengths[index] < len(paths[index]) and (count[end] > 1 or end in taken or not end.isidentifier())
+        ]
+        if not clashing:
+            return ends
+        for index in clashing:
+            lengths[index] += 1

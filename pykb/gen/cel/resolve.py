@@ -251,9 +251,7 @@ class _Walk:
             message = f"`{tree.function}` ranges over lists and maps, found `{owner.type}`"
             self._mistype(message, tree.offset, len(tree.function))
         *names, last = tree.arguments or (Name("", tree.offset),)
-        variables = [name.name for name in names if isinstance(name, Name)]
-        if len(variables) != len(names):  # map(x, condition, value): names come first
-            variables = [names[0].name] if names and isinstance(names[0], Name) else []
+        variables = _loop_variables(names)
         inner = {**scope, **dict(zip(variables, _loop_types(owner.type, len(variables)), strict=False))}
         conditions = [self.visit(extra, inner) for extra in names[len(variables) :]]
         value = self.visit(last, inner)
@@ -271,6 +269,14 @@ class _Walk:
 _PATTERN_AT = {"matches": -1, "find": 0, "findAll": 0}
 _CONDITIONS = frozenset({"all", "exists", "exists_one", "existsOne", "filter"})
 _LISTS = frozenset({"filter", "map"})
+
+
+def _loop_variables(arguments: list[Expression]) -> list[str]:
+    """The names of the variables among the arguments of a macro before its last one."""
+    names = [each.name for each in arguments if isinstance(each, Name)]
+    if len(names) == len(arguments):
+        return names
+    return names[:1] if isinstance(arguments[0], Name) else []  # `map(x, condition, value)`: names come first
 
 
 def _loop_types(owner: CelType, count: int) -> tuple[CelType, ...]:

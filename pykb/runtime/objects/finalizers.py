@@ -75,8 +75,18 @@ class Finalizers:
             if [name for name in self._clean_ups if add_finalizer(obj, name)]:
                 await self._client.patch(obj, patch)
             return False
-        failures: list[Exception] = []
+        cleaned, failures = await self._clean_up(obj)
+        patch = merge_from(obj, optimistic_lock=True)
+        if [name for name in cleaned if remove_finalizer(obj, name)]:
+            await let_go(self._client, obj, patch)
+        if failures:
+            raise failures[0] if len(failures) == 1 else ExceptionGroup("clean-ups failed", failures)
+        return True
+
+    async def _clean_up(self, obj: AnyObject) -> tuple[list[str], list[Exception]]:
+        """Run all clean-ups. Returns the finalizers of those that succeeded, and the errors of the others."""
         cleaned: list[str] = []
+        failures: list[Exception] = []
         for name, clean_up in self._clean_ups.items():
             if not has_finalizer(obj, name):
                 continue
@@ -84,16 +94,11 @@ class Finalizers:
                 running = clean_up(obj)
                 if inspect.isawaitable(running):
                     await running
-            except Exception as error:  # noqa: BLE001 - raised below, after the successful ones are written
+            except Exception as error:  # noqa: BLE001 - raised after the successful ones are written
                 failures.append(error)
             else:
                 cleaned.append(name)
-        patch = merge_from(obj, optimistic_lock=True)
-        if [name for name in cleaned if remove_finalizer(obj, name)]:
-            await let_go(self._client, obj, patch)
-        if failures:
-            raise failures[0] if len(failures) == 1 else ExceptionGroup("clean-ups failed", failures)
-        return True
+        return cleaned, failures
 
 
 def has_finalizer(obj: AnyObject, name: str) -> bool:
