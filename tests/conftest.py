@@ -33,7 +33,7 @@ def full_control_plane() -> Iterator[ControlPlane]:
     """A control plane with kube-controller-manager: for tests of garbage collection, workloads, namespaces."""
     with ControlPlane(controller_manager=True) as running:
         if not running.has_controller_manager:
-            pytest.fail("kube-controller-manager is not to be had: `pykb envtest use`", pytrace=False)
+            pytest.fail("kube-controller-manager cannot be obtained: `pykb envtest use`", pytrace=False)
         yield running
 
 

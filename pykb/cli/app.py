@@ -93,7 +93,7 @@ def _restore_wheel(args: Sequence[str]) -> None:
 
         restored = restore(root)
         if restored is not None:
-            console.say(f"note: restored {restored}: no package index has this pykb")
+            console.say(f"note: restored {restored}: no package index has this version of pykb")
 
 
 def _interrupted() -> int:

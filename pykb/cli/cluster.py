@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Name = Annotated[
     str,
-    typer.Option(metavar="NAME", help="One of several.  [default: the project's own; outside a project `default`]"),
+    typer.Option(metavar="NAME", help="Name of the control plane.  [default: the project's own, else `default`]"),
 ]
 
 WITHOUT_CONTROLLER_MANAGER = (
@@ -31,7 +31,7 @@ def up(
     name: Name = "",
     version: Annotated[str, typer.Option(metavar="VERSION", help="Kubernetes version, such as 1.36.")] = "",
     controller_manager: Annotated[
-        bool, typer.Option("--controller-manager/--no-controller-manager", help="Run kube-controller-manager, too.")
+        bool, typer.Option("--controller-manager/--no-controller-manager", help="Also run kube-controller-manager.")
     ] = True,
     port: Annotated[
         int,
@@ -44,11 +44,11 @@ def up(
         ),
     ] = 0,
 ) -> None:
-    """Start a control plane that stays: etcd, kube-apiserver and kube-controller-manager, no Docker needed.
+    """Start a control plane in the background: etcd, kube-apiserver and kube-controller-manager, without Docker.
 
-    It prints the line that points kubectl to it, for every terminal that shall use it; `make` in the project finds it
-    without. Where it runs already, it only prints the line again. It has no nodes: pods are accepted and wait. The
-    programs are got first where they are not in the cache (`pykb envtest use`).
+    Prints a line that sets KUBECONFIG. Run this line in every terminal that uses the control plane. `make` in the
+    project finds it without. If the control plane already runs, the command only prints the line again. The control
+    plane has no nodes, so pods stay pending. Programs that are not in the cache are downloaded (`pykb envtest use`).
 
     Examples:
       pykb cluster up
@@ -64,7 +64,7 @@ def up(
     with ProgressReporter() as reporter:
         assets = get_assets(wanted, reporter=reporter)
         status = cluster.up(assets, controller_manager=controller_manager, port=port, reporter=reporter)
-        console.say("paste this into every terminal that shall use it:")
+        console.say("run this line in every terminal that uses it:")
         console.out(export_line(status.kubeconfig))
         if shutil.which("kubectl") is None and assets.kubectl is None:
             get_assets(wanted, kubectl=True, reporter=reporter)
@@ -76,7 +76,7 @@ def _add_controller_manager(cluster: Cluster, version: str, reporter: Reporter) 
     """Get the program while the control plane can be used already; Ctrl-C leaves it as it is."""
     from pykb.envtest.assets import get_assets
 
-    reporter.note("the control plane can be used already; next comes kube-controller-manager (Ctrl-C to go without)")
+    reporter.note("the control plane is ready; getting kube-controller-manager next (Ctrl-C to skip it)")
     try:
         assets = get_assets(version, controller_manager=True, reporter=reporter)
     except KeyboardInterrupt:
@@ -108,7 +108,7 @@ def tell_without_controller_manager() -> None:
 
 
 def status(name: Name = "") -> None:
-    """Say what runs of it, and where; exit 1 when it does not run or lacks a part.
+    """Show whether the control plane runs, and where. Exit 1 if it does not run or lacks a part.
 
     Examples:
       pykb cluster status
@@ -125,7 +125,7 @@ def status(name: Name = "") -> None:
             console.out(line)
     up = f"pykb cluster up{f' --name {name}' if name else ''}"
     if not found.alive and found.kubeconfig.exists():
-        console.say("note: it ended without `pykb cluster down`; its data are lost when it starts again")
+        console.say("note: it ended without `pykb cluster down`; the next start deletes its data")
     for part in found.exited:
         console.say(f"note: the log of {part} is {cluster.log(part)}")
     if not found.alive or found.exited:
@@ -180,7 +180,7 @@ def find_cluster(name: str) -> Cluster:
     if not name and root is not None:
         return Cluster(project_folder(root))
     if name and not NAME.fullmatch(name):
-        message = f"`{name}` is no name for a cluster, expected lower-case letters, digits and `-`"
+        message = f"`{name}` is not a valid cluster name, expected lower-case letters, digits and `-`"
         finish([CLUSTER_NAME.at(None, message)], code=EXIT_USAGE)
     return Cluster(named_folder(name or "default"))
 

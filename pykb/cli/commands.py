@@ -30,35 +30,39 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
         Command("generate", "pykb.cli.generate:generate", "write CRDs, RBAC and webhook manifests from the code"),
         Command("generate docs", "pykb.cli.generate_docs:docs", "write an API reference from the types"),
     ),
-    "Use the types of others": (
-        Command("import crd", "pykb.cli.import_crd:crd", "typed Python classes from CRDs: files, folders, a cluster"),
+    "Use types of other projects": (
+        Command(
+            "import crd",
+            "pykb.cli.import_crd:crd",
+            "generate typed Python classes from CRDs: files, folders, a cluster",
+        ),
     ),
     "Run and try": (
-        Command("dev", "pykb.cli.dev:dev", "control plane, CRDs and manager, restarted when code changes"),
+        Command("dev", "pykb.cli.dev:dev", "run control plane, CRDs and manager, and follow code changes"),
         Command("cluster up", "pykb.cli.cluster:up", "start a local control plane, no Docker needed"),
-        Command("cluster status", "pykb.cli.cluster:status", "say what of it runs, and where"),
+        Command("cluster status", "pykb.cli.cluster:status", "show whether it runs, and where"),
         Command("cluster down", "pykb.cli.cluster:down", "stop it"),
-        Command("envtest use", "pykb.cli.envtest:use", "get the programs of a control plane"),
+        Command("envtest use", "pykb.cli.envtest:use", "download the programs of a control plane"),
         Command("envtest list", "pykb.cli.envtest:list_", "list the versions in the cache"),
         Command("envtest path", "pykb.cli.envtest:path", "print the folder of a version"),
     ),
     "About pykb": (
         Command("explain", "pykb.cli.explain:explain", "explain a message by the code in its brackets"),
         Command("completion", "pykb.cli.completion:completion", "print the completion script of a shell"),
-        Command("version", "pykb.cli.version:version", "print the version, and what it runs on"),
+        Command("version", "pykb.cli.version:version", "print the version of pykb, Python and the platform"),
     ),
 }
 
 GROUPS: dict[str, str] = {
     "create": "Add to a project.",
     "cluster": "A local control plane: etcd, kube-apiserver and kube-controller-manager.",
-    "import": "Take over the types of other projects.",
-    "envtest": "The programs that a local control plane is made of.",
+    "import": "Import the types of other projects.",
+    "envtest": "The programs of a local control plane.",
 }
 
 GLOBAL_OPTIONS: tuple[tuple[str, str], ...] = (
     ("--format full|concise|json|github", "how findings are shown (default: full)"),
-    ("--verbose", "with a traceback where pykb itself fails"),
+    ("--verbose", "show a traceback if pykb itself fails"),
     ("-h, --help", "help for a command"),
     ("--version", "print the version"),
 )
@@ -112,7 +116,7 @@ def overview() -> str:
     option_width = max(len(name) for name, _ in GLOBAL_OPTIONS)
     out += ["", "Options of every command:", *(f"  {name:<{option_width}}  {text}" for name, text in GLOBAL_OPTIONS)]
     out += ["", "Examples:", *(f"  {line}" for line in EXAMPLES)]
-    out += ["", "`pykb COMMAND --help` shows what a command takes."]
+    out += ["", "`pykb COMMAND --help` shows the options of a command."]
     return "\n".join(out) + "\n"
 
 

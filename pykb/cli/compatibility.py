@@ -30,7 +30,7 @@ def since(root: Path, revision: str, request: Request, result: GenerateResult) -
         return [
             REVISION.at(
                 None,
-                f"git knows no commit `{revision}` here",
+                f"git does not know the commit `{revision}` here",
                 help=("git log --oneline  # shows some", "git fetch origin main  # in CI, for `origin/main`"),
             )
         ]

@@ -22,7 +22,7 @@ class Shell(StrEnum):
 def completion(
     shell: Annotated[Shell, typer.Argument(help="The shell to print it for.")],
 ) -> None:
-    """Print the completion script of a shell. `pykb --install-completion` puts it where the shell finds it.
+    """Print the completion script of a shell. `pykb --install-completion` installs it.
 
     Examples:
       source <(pykb completion bash)

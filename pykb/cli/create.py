@@ -35,35 +35,36 @@ def api(
         str, typer.Option(help="API version: v1, v1beta1, v1alpha1.", autocompletion=candidates.versions)
     ] = "",
     kind: Kind = "",
-    plural: Annotated[str, typer.Option(help="Its plural, where the rules give another.")] = "",
+    plural: Annotated[str, typer.Option(help="The plural, if the default is wrong.")] = "",
     namespaced: Annotated[
-        bool | None, typer.Option("--namespaced/--no-namespaced", help="Objects live in namespaces.  [default: yes]")
+        bool | None, typer.Option("--namespaced/--no-namespaced", help="Make the kind namespaced.  [default: yes]")
     ] = None,
     resource: Annotated[
-        bool | None, typer.Option("--resource/--no-resource", help="Make types and a CRD.  [default: asks, else yes]")
+        bool | None, typer.Option("--resource/--no-resource", help="Create types and a CRD.  [default: asks, else yes]")
     ] = None,
     controller: Annotated[
-        bool | None, typer.Option("--controller/--no-controller", help="Make a controller.  [default: asks, else yes]")
+        bool | None,
+        typer.Option("--controller/--no-controller", help="Create a controller.  [default: asks, else yes]"),
     ] = None,
-    controller_name: Annotated[str, typer.Option(help="Name of another controller of the same kind.")] = "",
+    controller_name: Annotated[str, typer.Option(help="Name for a second controller of the same kind.")] = "",
     style: Annotated[Style, typer.Option(help="A Reconciler class, or plain kopf handlers.")] = Style.RECONCILER,
     from_version: Annotated[
         str,
         typer.Option(
             "--from",
             metavar="VERSION",
-            help="Start with the types and the sample of this version.",
+            help="Copy the types and the sample of this version.",
             autocompletion=candidates.versions,
         ),
     ] = "",
-    external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Module of a type of another package.")] = "",
+    external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Python module of an external type.")] = "",
     external_api_domain: Annotated[
-        str, typer.Option(metavar="DOMAIN", help="Domain behind the group of that type.")
+        str, typer.Option(metavar="DOMAIN", help="Domain of the external type's group.")
     ] = "",
     plugins: Plugins = "",
     make: Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")] = True,
     force: Annotated[
-        bool, typer.Option("--force", help="Write the files of the API again; keeps the old ones in .pykb/backup.")
+        bool, typer.Option("--force", help="Overwrite the files of the API. Keeps the old ones in .pykb/backup.")
     ] = False,
     dry_run: DryRun = False,
     diff: Diff = False,
@@ -133,7 +134,7 @@ def create(plan: Plan, what: str, root: Path, *, dry_run: bool, diff: bool, make
     if not wrote:
         from pykb.diagnostics.codes.project import UNCHANGED
 
-        report([UNCHANGED.at(None, f"everything of {what} is already there; nothing was changed")])
+        report([UNCHANGED.at(None, f"nothing was changed: everything for {what} already exists")])
         return False
     if make:
         _generate(root)
@@ -214,9 +215,10 @@ def _generate(root: Path) -> None:
 
 def _say_next(resource: Resource, *, made: bool) -> None:
     if not resource.api:
-        console.say(f"\nNext: write what happens to each {resource.kind} into its controller")
+        console.say(f"\nNext: write the reconcile logic of {resource.kind} in its controller")
         return
     console.say(
-        f"\nNext: describe {resource.kind} in {resource.path.replace('.', '/')}/{resource.singular}_types.py, then"
+        f"\nNext: define the fields of {resource.kind} in "
+        f"{resource.path.replace('.', '/')}/{resource.singular}_types.py, then"
     )
     console.say("  make install run" if made else "  make manifests install run")

@@ -23,40 +23,38 @@ if TYPE_CHECKING:
 def webhook(
     group: Group = "",
     version: Annotated[
-        str, typer.Option(help="API version; of a conversion it is the hub.", autocompletion=candidates.versions)
+        str, typer.Option(help="API version. For a conversion, the hub.", autocompletion=candidates.versions)
     ] = "",
     kind: Kind = "",
-    plural: Annotated[str, typer.Option(help="Its plural, where the rules give another.")] = "",
-    defaulting: Annotated[bool, typer.Option("--defaulting", help="Fill in what an object leaves open.")] = False,
-    validation: Annotated[
-        bool, typer.Option("--programmatic-validation", help="Refuse what the schema cannot.")
-    ] = False,
-    conversion: Annotated[bool, typer.Option("--conversion", help="Convert between versions of the kind.")] = False,
+    plural: Annotated[str, typer.Option(help="The plural, if the default is wrong.")] = "",
+    defaulting: Annotated[bool, typer.Option("--defaulting", help="Create a defaulting webhook.")] = False,
+    validation: Annotated[bool, typer.Option("--programmatic-validation", help="Create a validating webhook.")] = False,
+    conversion: Annotated[bool, typer.Option("--conversion", help="Create a conversion webhook.")] = False,
     spoke: Annotated[
         list[str] | None,
         typer.Option(
             metavar="VERSION",
-            help="A version to convert; may be given again.  [default: all others]",
+            help="A version to convert. Repeatable.  [default: all others]",
             autocompletion=candidates.versions,
         ),
     ] = None,
-    defaulting_path: Annotated[str, typer.Option(metavar="PATH", help="Where to serve the defaulting.")] = "",
-    validation_path: Annotated[str, typer.Option(metavar="PATH", help="Where to serve the validation.")] = "",
-    external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Module of a type of another package.")] = "",
+    defaulting_path: Annotated[str, typer.Option(metavar="PATH", help="Path of the defaulting webhook.")] = "",
+    validation_path: Annotated[str, typer.Option(metavar="PATH", help="Path of the validating webhook.")] = "",
+    external_api_path: Annotated[str, typer.Option(metavar="MODULE", help="Python module of an external type.")] = "",
     external_api_domain: Annotated[
-        str, typer.Option(metavar="DOMAIN", help="Domain behind the group of that type.")
+        str, typer.Option(metavar="DOMAIN", help="Domain of the external type's group.")
     ] = "",
     plugins: Plugins = "",
     make: Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")] = True,
     force: Annotated[
-        bool, typer.Option("--force", help="Write the files of the webhooks again; keeps the old ones in .pykb/backup.")
+        bool, typer.Option("--force", help="Overwrite the files of the webhooks. Keeps the old ones in .pykb/backup.")
     ] = False,
     dry_run: DryRun = False,
     diff: Diff = False,
 ) -> None:
-    """Add webhooks to a kind: of the project, of Kubernetes itself, or of another package.
+    """Add webhooks to a kind of the project, of Kubernetes itself, or of another package.
 
-    Another type of webhook, or another version to convert, joins those that are there.
+    Run it again to add another type of webhook or another version to convert.
 
     Examples:
       pykb create webhook --group infra --version v1 --kind Machine --defaulting --programmatic-validation
@@ -94,7 +92,9 @@ def webhook(
     if planned is None:
         raise typer.Exit(exit_code(found))
     if options.conversion and not options.spoke:
-        console.say(f"no `--spoke` is given: {', '.join(planned.spokes)}, every version that is not converted yet")
+        console.say(
+            f"no `--spoke` was given, so all versions without a converter are used: {', '.join(planned.spokes)}"
+        )
     what = f"the webhooks of `{planned.resource}`"
     if create(planned.plan, what, root, dry_run=dry_run, diff=diff, make=make):
         _say_next(planned, project, options, made=make)
@@ -136,9 +136,9 @@ def _say_next(planned: WebhookPlan, project: Project, options: NewWebhook, *, ma
     if options.defaulting or options.validation:
         places.append(f"{package}/webhooks/{group}{resource.version}/{resource.singular}_webhook.py")
     places += [f"{package}/api/{group}{spoke}/{resource.singular}_conversion.py" for spoke in planned.spokes]
-    console.say(f"\nNext: write what they do in {', '.join(places)}, then")
+    console.say(f"\nNext: implement them in {', '.join(places)}, then")
     console.say("  make test" if made else "  make manifests test")
     console.say(
         "`make deploy` needs cert-manager in the cluster, for the certificate: https://cert-manager.io/docs/installation"
     )
-    console.say("`make dev` and `make test` need nothing; `ENABLE_WEBHOOKS=false make run` leaves the webhooks out")
+    console.say("`make dev` and `make test` do not need it; `ENABLE_WEBHOOKS=false make run` runs without webhooks")

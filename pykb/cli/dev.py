@@ -23,14 +23,14 @@ def dev(
         list[str] | None, typer.Argument(metavar="[-- FLAGS]", help="Flags for the manager.", show_default=False)
     ] = None,
     kubeconfig: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Use a real cluster in place of a local control plane.")
+        Path | None, typer.Option(metavar="FILE", help="Use a real cluster instead of a local control plane.")
     ] = None,
 ) -> None:
-    """Run the project: control plane, CRDs, manager; on every change generate, apply and restart what it concerns.
+    """Run control plane, CRDs and manager. After a change, generate, apply and restart what changed.
 
-    The cluster is a local control plane that ends with this command, unless `pykb cluster up` runs one that stays. Its
-    API server calls the project's webhooks on this machine. A mistake in the code is shown, and the next save is
-    another chance. Ctrl-C ends everything.
+    Uses the control plane of `pykb cluster up` if it runs. Otherwise it starts one, which stops with this command. The
+    API server calls the project's webhooks on this machine. Errors in the code are shown, and the next save tries
+    again. Ctrl-C stops everything.
 
     Examples:
       pykb dev
@@ -66,7 +66,7 @@ def _introduce(target: Target, output: Lines) -> None:
     from pykb.dev.output import Source
 
     output.line(Source.PYKB, f"cluster: {target.title}")
-    output.line(Source.PYKB, f"paste this into every terminal that shall use it: {export_line(target.kubeconfig)}")
+    output.line(Source.PYKB, f"run this line in every terminal that uses it: {export_line(target.kubeconfig)}")
     bundled = target.own.assets.kubectl if target.own is not None else None
     if shutil.which("kubectl") is None and bundled is not None:
         output.line(Source.PYKB, f"kubectl is here: {bundled}")

@@ -23,16 +23,16 @@ Version = Annotated[
 ]
 ControllerManager = Annotated[
     bool,
-    typer.Option("--controller-manager/--no-controller-manager", help="Get kube-controller-manager too."),
+    typer.Option("--controller-manager/--no-controller-manager", help="Also get kube-controller-manager."),
 ]
-PrintOption = Annotated[Print, typer.Option("--print", "-p", help="The folder alone, or a line for the shell.")]
+PrintOption = Annotated[Print, typer.Option("--print", "-p", help="Print only the folder, or a line for the shell.")]
 
 
 def use(version: Version = "", controller_manager: ControllerManager = True, output: PrintOption = Print.PATH) -> None:
-    """Get etcd, kube-apiserver, kubectl and kube-controller-manager, once, and print the folder they are in.
+    """Download etcd, kube-apiserver, kubectl and kube-controller-manager once, and print their folder.
 
-    They come from the official envtest archive, checked against its checksum, or are built from their Go modules. With
-    KUBEBUILDER_ASSETS set nothing is got: its folder is the answer.
+    They come from the official envtest archive, whose checksum is verified, or are built from their Go modules. If
+    KUBEBUILDER_ASSETS is set, nothing is downloaded and its folder is printed.
 
     Examples:
       pykb envtest use
@@ -51,7 +51,7 @@ def use(version: Version = "", controller_manager: ControllerManager = True, out
 
 
 def path(version: Version = "", output: PrintOption = Print.PATH) -> None:
-    """Print the folder of a version that is in the cache; get nothing.
+    """Print the folder of a version in the cache. Downloads nothing.
 
     Examples:
       pykb envtest path

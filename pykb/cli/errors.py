@@ -81,7 +81,7 @@ def finish(diagnostics: Iterable[Diagnostic], *, code: int = EXIT_FINDINGS) -> N
 def from_usage_error(error: click.UsageError) -> Diagnostic:
     """A mistake that the parser found, in our words."""
     command = error.ctx.command_path if error.ctx else "pykb"
-    see = f"`{command} --help` shows what it takes"
+    see = f"`{command} --help` shows its options"
     match error:
         case click.NoSuchOption():
             known = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
@@ -99,7 +99,7 @@ def from_usage_error(error: click.UsageError) -> Diagnostic:
         case click.BadOptionUsage() if "does not take a value" in error.message:
             name = error.option_name
             helps = (f"`{name}`, or `{name}=false`",)
-            return USAGE.at(None, f"`{name}` is either true or false: another value was found", help=helps)
+            return USAGE.at(None, f"`{name}` must be true or false, found another value", help=helps)
         case click.BadParameter() if error.param is not None:
             return USAGE.at(None, f"`{error.param.opts[0]}`: {_sentence(error.message)}", help=(see,))
     return USAGE.at(None, _sentence(error.format_message()), help=(see,))

@@ -17,11 +17,11 @@ def explain(
         typer.Argument(
             metavar="[CODE | +MARKER | markers]",
             autocompletion=candidates.explained,
-            help="The word in the brackets, as in error[marker-unknown]; or a marker; or `markers` for all of them.",
+            help="A code such as marker-unknown, a marker, or `markers` for all markers.",
         ),
     ] = "",
 ) -> None:
-    """Explain a message by the code in its brackets, or a marker by its name; alone, list all codes.
+    """Explain a message by the code in its brackets, or a marker by its name. Without a name, list all codes.
 
     Examples:
       pykb explain anchor-missing

@@ -26,7 +26,7 @@ def generate(
         list[str] | None,
         typer.Argument(
             metavar="[crd] [rbac] [webhook]",
-            help="What to generate; all three by default. Arguments in controller-gen's form are understood too.",
+            help="What to generate. All three by default. Also accepts controller-gen's arguments.",
             show_default=False,
         ),
     ] = None,
@@ -42,22 +42,24 @@ def generate(
             help="One folder for all files.  [default: config/crd/bases, config/rbac, config/webhook]",
         ),
     ] = None,
-    stdout: Annotated[bool, typer.Option("--stdout", help="Print the manifests, write nothing.")] = False,
+    stdout: Annotated[bool, typer.Option("--stdout", help="Print the manifests and write nothing.")] = False,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 with a diff when a file is out of date.")
+        bool, typer.Option("--check", help="Write nothing. Exit 1 with a diff if a file is out of date.")
     ] = False,
     allow_outside: Annotated[
         bool,
-        typer.Option("--allow-outside", help="Let output directories be outside of the project: `../charts/app/crds`."),
+        typer.Option(
+            "--allow-outside", help="Allow output directories outside the project, such as `../charts/app/crds`."
+        ),
     ] = False,
     prune: Annotated[
-        bool, typer.Option("--prune/--no-prune", help="Remove what was generated for kinds and markers that are gone.")
+        bool, typer.Option("--prune/--no-prune", help="Remove output for kinds and markers that no longer exist.")
     ] = True,
     allow_breaking: Annotated[
         bool | None,
         typer.Option(
             "--allow-breaking/--no-allow-breaking",
-            help="Do not warn of changes that stored objects or clients suffer from.",
+            help="Do not warn about changes that break stored objects or clients.",
             show_default=False,
         ),
     ] = None,
@@ -66,47 +68,49 @@ def generate(
         typer.Option(
             "--check-compat",
             metavar="REV",
-            help="Write nothing; exit 1 when a change since this revision of git breaks objects or clients.",
+            help="Write nothing. Exit 1 if a change since this git revision breaks objects or clients.",
         ),
     ] = None,
     role_name: Annotated[
         str | None, typer.Option("--role-name", metavar="NAME", help="Name of the role.  [default: manager-role]")
     ] = None,
     header_file: Annotated[
-        str | None, typer.Option("--header-file", metavar="FILE", help="Text to put on top of each file.")
+        str | None,
+        typer.Option("--header-file", metavar="FILE", help="File with text for the top of each generated file."),
     ] = None,
-    year: Annotated[str | None, typer.Option("--year", metavar="YEAR", help="Replaces ` YEAR` in it.")] = None,
+    year: Annotated[str | None, typer.Option("--year", metavar="YEAR", help="Replaces ` YEAR` in the header.")] = None,
     max_desc_len: Annotated[
         int | None,
-        typer.Option("--max-desc-len", metavar="BYTES", min=0, help="Cut descriptions; 0 leaves them out."),
+        typer.Option("--max-desc-len", metavar="BYTES", min=0, help="Shorten descriptions. 0 removes them."),
     ] = None,
     allow_dangerous_types: Annotated[
-        bool | None, typer.Option("--allow-dangerous-types/--no-allow-dangerous-types", help="Let floats through.")
+        bool | None,
+        typer.Option("--allow-dangerous-types/--no-allow-dangerous-types", help="Allow floats in API types."),
     ] = None,
     generate_embedded_object_meta: Annotated[
         bool | None,
         typer.Option(
             "--generate-embedded-object-meta/--no-generate-embedded-object-meta",
-            help="Give an embedded ObjectMeta its known fields.  [default: yes]",
+            help="Write the known fields of an embedded ObjectMeta.  [default: yes]",
         ),
     ] = None,
     ignore_unexported_fields: Annotated[
         bool | None,
         typer.Option(
             "--ignore-unexported-fields/--no-ignore-unexported-fields",
-            help="For command lines of controller-gen: Python has no unexported fields.",
+            help="Accepted for controller-gen. No effect: Python has no unexported fields.",
             show_default=False,
         ),
     ] = None,
     crd_versions: Annotated[
         list[str] | None,
-        typer.Option("--crd-versions", metavar="v1", help="For command lines of controller-gen: there is only one."),
+        typer.Option("--crd-versions", metavar="v1", help="Accepted for controller-gen. `v1` is the only version."),
     ] = None,
     preserve_unknown_fields: Annotated[
         bool | None,
         typer.Option(
             "--preserve-unknown-fields/--no-preserve-unknown-fields",
-            help="Write the deprecated `preserveUnknownFields: false` into CRDs, where an old one had `true`.",
+            help="Write the deprecated `preserveUnknownFields: false`, for CRDs that once had `true`.",
             show_default=False,
         ),
     ] = None,
@@ -118,18 +122,21 @@ def generate(
         typer.Option(
             "--builtin-descriptions",
             metavar="FILE|cluster",
-            help="Describe built-in types by the OpenAPI of a cluster, or by a file with it.",
+            help="Take descriptions of built-in types from the OpenAPI of a cluster or a file.",
         ),
     ] = None,
     compat: Annotated[
         str | None,
-        typer.Option("--compat", metavar="controller-gen=VERSION", help="Claim that version in an annotation of CRDs."),
+        typer.Option(
+            "--compat", metavar="controller-gen=VERSION", help="Write this version into the annotation of CRDs."
+        ),
     ] = None,
 ) -> None:
     """Write CRDs, RBAC and webhook manifests from the types and markers of the project.
 
-    Schemas come from the real types: the modules of ``api`` packages are imported, in the project's own environment.
-    Nothing is written when anything is wrong. Defaults can be set in ``[tool.pykb.generate]`` of pyproject.toml.
+    Imports the modules of ``api`` packages in the project's own environment, because schemas come
+    from the Python types. Writes nothing if there is an error. Defaults can be set in
+    ``[tool.pykb.generate]`` of pyproject.toml.
 
     Examples:
       pykb generate
@@ -226,7 +233,7 @@ def _compare(root: Path, revision: str, request: Request, result: GenerateResult
     from pykb.diagnostics import Diagnostics
 
     finish(Diagnostics(since(root, revision, request, result)))
-    console.say(f"nothing breaks what `{revision}` defines")
+    console.say(f"no breaking changes since `{revision}`")
 
 
 def _plan(root: Path, below: Path, request: Request, result: GenerateResult, *, prune: bool) -> Plan:

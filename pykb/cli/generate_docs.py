@@ -23,7 +23,7 @@ def docs(
         typer.Option("--output", metavar="PATH", help="A folder for api.md, or a Markdown file.  [default: docs]"),
     ] = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit 1 with a diff when a file is out of date.")
+        bool, typer.Option("--check", help="Write nothing. Exit 1 with a diff if a file is out of date.")
     ] = False,
 ) -> None:
     """Write an API reference for the people who write manifests of your kinds.

@@ -81,4 +81,4 @@ class LazyGroup(typer.core.TyperGroup):
         width = max(len(name) for name, _ in entries)
         for name, entry in entries:
             formatter.write(f"  {name:<{width}}  {entry.summary}\n")
-        formatter.write(f"\n`{ctx.command_path} COMMAND --help` shows what a command takes.\n")
+        formatter.write(f"\n`{ctx.command_path} COMMAND --help` shows the options of a command.\n")

@@ -23,7 +23,7 @@ def crd(
         list[str],
         typer.Argument(
             metavar="SOURCE...",
-            help="Files, folders, `-` for standard input, or `cluster://NAME`: a CRD or a group; `cluster://` is all.",
+            help="Files, folders, `-` for stdin, or `cluster://NAME`: a CRD or an API group. `cluster://` is all CRDs.",
         ),
     ],
     output: Annotated[str, typer.Option("--output", "-o", metavar="DIR", help="The package to write.")],
@@ -32,7 +32,7 @@ def crd(
     ] = None,
     context: Annotated[str, typer.Option("--context", metavar="NAME", help="The context in the kubeconfig.")] = "",
     force: Annotated[
-        bool, typer.Option("--force", help="Write over edited modules; keeps the old ones in .pykb/backup.")
+        bool, typer.Option("--force", help="Overwrite edited modules. Keeps the old ones in .pykb/backup.")
     ] = False,
     dry_run: DryRun = False,
     diff: Diff = False,

@@ -17,26 +17,26 @@ from pykb.diagnostics.codes.scaffold import DIRECTORY_FILE_TAKEN
 
 def init(
     domain: Annotated[
-        str, typer.Option(help="End of every API group: infra and example.com make infra.example.com.")
+        str, typer.Option(help="Domain of the API groups. With example.com, the group infra is infra.example.com.")
     ] = "",
     project_name: Annotated[
-        str, typer.Option(help="Prefix of what is deployed.  [default: this directory's name]")
+        str, typer.Option(help="Name of the project and prefix of deployed objects.  [default: this directory's name]")
     ] = "",
-    owner: Annotated[str, typer.Option(help="Who holds the copyright.")] = "",
+    owner: Annotated[str, typer.Option(help="Copyright holder.")] = "",
     license_name: Annotated[
         str, typer.Option("--license", metavar="apache2|none", help="Licence header of the code.")
     ] = "apache2",
     license_file: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Licence header of your own; wins over --license.")
+        Path | None, typer.Option(metavar="FILE", help="File with your own licence header. Overrides --license.")
     ] = None,
     namespaced: Annotated[
         bool, typer.Option("--namespaced/--no-namespaced", help="Deploy with permissions in one namespace only.")
     ] = False,
     multigroup: Annotated[
-        bool, typer.Option("--multigroup/--no-multigroup", help="Lay the code out for several API groups.")
+        bool, typer.Option("--multigroup/--no-multigroup", help="Support several API groups.")
     ] = False,
     template: Annotated[
-        str, typer.Option(metavar="DIR|GIT", help="A cookiecutter template in place of pykb's own.")
+        str, typer.Option(metavar="DIR|GIT", help="A cookiecutter template to use instead of pykb's own.")
     ] = "",
     plugins: Plugins = "",
     project_version: Annotated[str, typer.Option(hidden=True)] = "3",
@@ -81,7 +81,9 @@ def init(
     report(found)
     if carry_out(plan, dry_run=dry_run, diff=diff):
         if (root / WHEEL).exists():
-            console.say(f"\nnote: no package index has this pykb; commit {WHEEL}, so that a clone can install it")
+            console.say(
+                f"\nnote: no package index has this version of pykb; commit {WHEEL}, so that a clone can install it"
+            )
         console.say("\nNext: add a kind")
         console.say("  pykb create api --group infra --version v1 --kind Machine")
 

@@ -10,10 +10,10 @@ from pykb.cli import candidates
 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list what would be written.")]
 Diff = Annotated[bool, typer.Option("--diff", help="Only show what would be written, as a diff.")]
-Plugins = Annotated[str, typer.Option(metavar="KEYS", help="Plugins in place of the default ones, joined by commas.")]
-Group = Annotated[
-    str, typer.Option(help="The part of the API group in front of the domain.", autocompletion=candidates.groups)
+Plugins = Annotated[
+    str, typer.Option(metavar="KEYS", help="Plugins to use instead of the default ones, separated by commas.")
 ]
+Group = Annotated[str, typer.Option(help="API group without the domain.", autocompletion=candidates.groups)]
 Kind = Annotated[str, typer.Option(help="The kind, in PascalCase.", autocompletion=candidates.kinds)]
 
 

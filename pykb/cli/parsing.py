@@ -32,7 +32,7 @@ def shared_options() -> list[click.Parameter]:
             param_decls=["--verbose"],
             is_flag=True,
             expose_value=False,
-            help="With a traceback where pykb itself fails.",
+            help="Show a traceback if pykb itself fails.",
         ),
     ]
 

@@ -73,8 +73,8 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
     if root is None:
         finding = PROJECT_MISSING.at(
             None,
-            "there is no project here: no file `PROJECT` in this directory or above",
-            help=("`pykb init --domain example.com` starts one",),
+            "no project was found: no file `PROJECT` in this directory or its parents",
+            help=("to start one: `pykb init --domain example.com`",),
         )
         finish([finding], code=EXIT_USAGE)
         raise typer.Exit(EXIT_USAGE)

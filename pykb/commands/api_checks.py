@@ -39,16 +39,16 @@ def check_options(options: NewApi, found: Diagnostics) -> None:
         if value
     ]
     if options.resource and external:
-        message = f"`{external[0]}` names a type of another package, `--resource` makes one in this project"
+        message = f"`{external[0]}` is for a type of another package, but `--resource` creates one in this project"
         found.add(FLAG_CONFLICT.at(None, message, help=("`--no-resource`",)))
     if options.external_api_domain and not options.external_api_path:
         message = "`--external-api-domain` needs the module of the type"
         found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
     if options.from_version and not options.resource:
-        message = "`--from` takes over types, `--no-resource` makes none"
+        message = "`--from` copies types, but `--no-resource` creates none"
         found.add(FLAG_CONFLICT.at(None, message, help=("`--resource`, or leave `--from` out",)))
     if options.controller_name and not options.controller:
-        message = "`--controller-name` names a controller, `--no-controller` makes none"
+        message = "`--controller-name` names a controller, but `--no-controller` creates none"
         found.add(FLAG_CONFLICT.at(None, message, help=("`--controller`, or leave the name out",)))
     if not options.resource and not options.controller:
         message = "with `--no-resource` and `--no-controller` there is nothing to scaffold"
@@ -65,13 +65,13 @@ def check_resource(options: NewApi, resource: Resource, project: Project, found:
         _check_groups(resource, project, found)
         _check_kinds(resource, project, found)
     elif known is None and not resource.core and not resource.external:
-        message = f"the project has no API `{resource}`, and none is to be made"
+        message = f"the project has no API `{resource}`, and this command would not create it"
         found.add(
             FLAG_REQUIRED.at(
                 None,
                 message,
                 notes=_NOTHING,
-                help=("`--resource` makes it", "for a type of another package: `--external-api-path some.module`"),
+                help=("to create it: `--resource`", "for a type of another package: `--external-api-path some.module`"),
             )
         )
     if options.controller:
@@ -84,7 +84,7 @@ def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
     if len(file) <= FILE_NAME_LENGTH:
         return
     message = f"the CRD's file `{file}` would have a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
-    found.add(GROUP_NAME.at(None, message, notes=_NOTHING, help=("take a shorter `--group` or `--plural`",)))
+    found.add(GROUP_NAME.at(None, message, notes=_NOTHING, help=("use a shorter `--group` or `--plural`",)))
 
 
 def _check_plural(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
@@ -93,7 +93,7 @@ def _check_plural(options: NewApi, resource: Resource, project: Project, found: 
     if options.plural or proposed == resource.plural or any(r.is_same_kind(resource) for r in project.resources):
         return
     message = f"the plural of `{resource.kind}` would be `{resource.plural}`, as controller-gen forms it"
-    helps = (f"`--plural {proposed}`", f"to have it all the same: `--plural {resource.plural}`")
+    helps = (f"`--plural {proposed}`", f"to use it anyway: `--plural {resource.plural}`")
     found.add(PLURAL_NAME.at(None, message, notes=("a plural can never be changed", *_NOTHING), help=helps))
 
 
@@ -112,7 +112,7 @@ def _check_exists(
                 help=(
                     "to add a version: `--version v2`",
                     "to add another controller: `--no-resource --controller-name some-name`",
-                    "to write its files again: `--force` (the old ones are kept in `.pykb/backup`)",
+                    "to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)",
                 ),
             )
         )
@@ -133,7 +133,7 @@ def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> N
                 project.span(others[0], "group"),
                 message,
                 label="the group of this project",
-                notes=("a project with several groups is started by `pykb init --multigroup`", *_NOTHING),
+                notes=("to start a project with several groups: `pykb init --multigroup`", *_NOTHING),
                 help=tuple(helps),
             )
         )
@@ -157,10 +157,10 @@ def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
             message = f"`{new.kind}` has the plural `{old.plural}` in {old.version}, not `{new.plural}`"
             yield message, f"`--plural {old.plural}`"
         if new.namespaced != old.namespaced and new.version != old.version:
-            scope = "in namespaces" if old.namespaced else "in the cluster, without namespaces"
+            scope = "namespaced" if old.namespaced else "cluster-scoped"
             flag = "--namespaced" if old.namespaced else "--no-namespaced"
             yield (
-                f"`{new.kind}` lives {scope} in {old.version}; all versions of a kind have the same scope",
+                f"`{new.kind}` is {scope} in {old.version}; all versions of a kind have the same scope",
                 f"`{flag}`",
             )
         return

@@ -14,7 +14,9 @@ def boilerplate(plan: PlanBuilder, found: Diagnostics) -> str:
     text = (plan.current(BOILERPLATE) or b"").decode("utf-8", "replace")
     wrong = next((n for n, line in enumerate(text.splitlines(), 1) if line.strip() and not line.startswith("#")), None)
     if wrong is not None:
-        message = f"`{BOILERPLATE}` begins every Python file that is made, and this line of it is no comment"
+        message = (
+            f"`{BOILERPLATE}` is written at the top of every new Python file, but this line of it is not a comment"
+        )
         helps = ("begin it with `# `; for no header, leave the file empty",)
         found.add(
             BOILERPLATE_BROKEN.at(Span(BOILERPLATE, wrong, 1), message, notes=("nothing was written",), help=helps)

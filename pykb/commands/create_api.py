@@ -130,7 +130,7 @@ def _source(options: NewApi, project: Project, found: Diagnostics) -> Resource |
     alike = [r for r in project.resources if r.api and (r.group, r.kind) == (options.group, options.kind)]
     source = next((r for r in alike if r.version == options.from_version), None)
     if source is None:
-        message = f"the project has no version `{options.from_version}` of the kind `{options.kind}` to start from"
+        message = f"the project has no version `{options.from_version}` of the kind `{options.kind}` to copy from"
         helps = tuple(f"`--from {r.version}`" for r in alike) or ("leave `--from` out: it would be the first version",)
         found.add(VERSION_SOURCE.at(None, message, notes=("nothing was written",), help=helps))
     return source
@@ -210,9 +210,9 @@ def _say_protected(resource: Resource, found: Diagnostics) -> None:
     found.add(
         PROTECTED_GROUP.at(
             None,
-            f"`{resource.api_group}` is a protected API group: its CRD carries the annotation "
-            "`api-approved.kubernetes.io`, as the API server demands",
-            notes=("its value says `unapproved`; an approved API has the address of the approval there",),
+            f"`{resource.api_group}` is a protected API group: the API server requires the annotation "
+            "`api-approved.kubernetes.io` on its CRD",
+            notes=("its value is `unapproved`; for an approved API, write the URL of the approval",),
             severity=Severity.NOTE,
         )
     )
@@ -224,9 +224,9 @@ def _say_builtin(options: NewApi, found: Diagnostics) -> None:
         return
     short = short_group(options.group)
     group = Resource(short, BUILTIN_GROUPS[short], options.version, options.kind, plural="").api_group or short
-    message = f"`{options.kind}` is a kind of Kubernetes, too, in its group `{group}`"
+    message = f"`{options.kind}` is also a kind of Kubernetes, in the group `{group}`"
     help_text = "for a controller of Kubernetes' own kind: `--no-resource`"
-    notes = ("what is made here is a kind of your own",)
+    notes = ("this command creates a separate kind of your own",)
     found.add(KIND_TAKEN.at(None, message, notes=notes, help=(help_text,), severity=Severity.WARNING))
 
 
@@ -236,7 +236,9 @@ def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -
     hub = next((r for r in alike if r.webhooks and r.webhooks.conversion), None)
     if hub is None:
         return
-    message = f"`{resource.kind}` is converted by way of {hub.version}, and nothing converts {resource.version} yet"
+    message = (
+        f"`{resource.kind}` is converted through the hub {hub.version}, but nothing converts {resource.version} yet"
+    )
     group = f"--group {hub.group} " if hub.group else ""
     words = f"{group}--version {hub.version} --kind {hub.kind} --conversion --spoke {resource.version}"
     helps = (f"`pykb create webhook {words}`",)

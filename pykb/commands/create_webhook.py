@@ -153,10 +153,10 @@ def _say_core(resource: Resource, project: Project, found: Diagnostics) -> None:
         CORE_WEBHOOK.at(
             None,
             f"while the manager does not answer, no {resource.kind} of the cluster can be created or changed",
-            notes=("where the manager needs one to start, it never starts: nobody answers before it runs",),
+            notes=("if the manager needs one to start, it can never start: only the running manager answers",),
             help=(
-                f"leave the manager's own namespace out, with this at the end of the marker:\n,patch=`{selector}`",
-                "or let changes pass while nobody answers: `failurePolicy=ignore` in the marker",
+                f"exclude the manager's own namespace with this at the end of the marker:\n,patch=`{selector}`",
+                "or allow changes while the manager does not answer: `failurePolicy=ignore` in the marker",
             ),
         )
     )

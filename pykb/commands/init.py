@@ -107,7 +107,7 @@ def _check_folder(root: Path, found: Diagnostics) -> None:
         found.add(
             PROJECT_EXISTS.at(
                 None,
-                "this directory already is a project: it has a file `PROJECT`",
+                "this directory already contains a project: it has a file `PROJECT`",
                 notes=("nothing was written",),
                 help=("to add a kind: `pykb create api --group infra --version v1 --kind Machine`",),
             )
@@ -116,7 +116,7 @@ def _check_folder(root: Path, found: Diagnostics) -> None:
     around = next((folder for folder in root.parents if (folder / FILE_NAME).is_file()), None)
     if around is not None:
         helps = (f"to add a kind to that one: `cd {os.path.relpath(around, root)}`, then `pykb create api`",)
-        message = f"this directory is a part of another project, `{around.name}`; a project of its own begins here"
+        message = f"this directory is inside the project `{around.name}`; `pykb init` starts a separate project here"
         found.add(DIRECTORY_IN_PROJECT.at(None, message, help=helps))
     others = sorted(entry.name for entry in root.iterdir() if not entry.name.startswith("."))
     if others:
@@ -135,8 +135,8 @@ def _pin(plan: PlanBuilder, found: Diagnostics) -> None:
         return
     content = distribution.wheel()
     if content is None:
-        message = "this pykb was not installed, so the project cannot bring it along"
-        helps = ("install pykb by `pip` or `uv`, or put a wheel of it into `.pykb/wheels`",)
+        message = "this pykb is not an installed package, so its wheel cannot be put into the project"
+        helps = ("install pykb with `pip` or `uv`, or put a wheel of it into `.pykb/wheels`",)
         found.add(WHEEL_UNAVAILABLE.at(None, message, help=helps))
         return
     plan.update(WHEEL, content)
@@ -152,9 +152,9 @@ def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:
     found.add(
         DIRECTORY_FILE_TAKEN.at(
             None,
-            f"files of this directory are in the way: {shown}",
+            f"`pykb init` would write files that already exist: {shown}",
             notes=("nothing was written",),
-            help=("move them away, or start the project in a new directory", "`--diff` shows what would be written"),
+            help=("move them, or start the project in a new directory", "`--diff` shows what would be written"),
         )
     )
 

@@ -40,10 +40,10 @@ def check_options(options: NewWebhook, found: Diagnostics) -> None:
     """Report missing options, contradictions, and invalid paths."""
     named = options.defaulting or options.validation or options.conversion
     if not (named or options.spoke or options.defaulting_path or options.validation_path):  # each implies a type
-        message = "no type of webhook is named"
+        message = "no type of webhook was given"
         helps = (
-            "`--defaulting` fills in what an object leaves open",
-            "`--programmatic-validation` refuses what must not be",
+            "`--defaulting` sets fields that an object leaves out",
+            "`--programmatic-validation` refuses invalid objects",
             "`--conversion` converts between versions of the kind",
         )
         found.add(FLAG_REQUIRED.at(None, message, help=helps))
@@ -57,7 +57,7 @@ def check_options(options: NewWebhook, found: Diagnostics) -> None:
             _check_path_form(flag, path, found)
     if options.defaulting_path and options.defaulting_path == options.validation_path:
         message = f"`--defaulting-path` and `--validation-path` are both `{options.defaulting_path}`"
-        found.add(SERVED_PATH.at(None, message, help=("give each webhook a path of its own",)))
+        found.add(SERVED_PATH.at(None, message, help=("give each webhook its own path",)))
     if options.spoke and not options.conversion:
         message = "`--spoke` names a version to convert, which needs `--conversion`"
         found.add(FLAG_REQUIRED.at(None, message, help=(f"`--conversion --spoke {options.spoke[0]}`",)))
@@ -69,8 +69,8 @@ def check_options(options: NewWebhook, found: Diagnostics) -> None:
 
 def _check_path_form(flag: str, path: str, found: Diagnostics) -> None:
     if path == CONVERT:
-        message = f"`{flag} {path}` is where the conversion of all kinds is served"
-        found.add(SERVED_PATH.at(None, message, help=("take another path, or leave it out",)))
+        message = f"`{flag} {path}` is the path of the conversion webhook of all kinds"
+        found.add(SERVED_PATH.at(None, message, help=("use another path, or omit the option",)))
         return
     if is_served_path(path):
         return
@@ -102,10 +102,10 @@ def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project:
     if wanted.conversion and present.conversion and not set(wanted.spoke) - set(present.spoke):
         again.append("a conversion")
     for name in again:
-        helps = ["to write its files again: `--force` (the old ones are kept in `.pykb/backup`)"]
+        helps = ["to overwrite its files: `--force` (the old ones are kept in `.pykb/backup`)"]
         others = [v for v in versions(known, project) if v not in (known.version, *present.spoke)]
         if name == "a conversion":
-            text = "to convert another version, make it first: `pykb create api`"
+            text = "to convert another version, create it first: `pykb create api`"
             helps.insert(0, f"to convert another version: `--conversion --spoke {others[0]}`" if others else text)
         message = f"`{known}` already has {name} webhook"
         found.add(
@@ -115,7 +115,9 @@ def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project:
 
 def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
     if not resource.api:
-        message = f"`{resource}` is no kind of this project: who defines a kind converts its versions"
+        message = (
+            f"`{resource}` is not a kind of this project: only the project that defines a kind converts its versions"
+        )
         found.add(FLAG_CONFLICT.at(None, message, notes=_NOTHING, help=("leave `--conversion` out",)))
         return
     have = versions(resource, project)
@@ -123,14 +125,14 @@ def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, fo
         (r for r in project.resources if r.is_same_kind(resource) and r.webhooks and r.webhooks.conversion), None
     )
     if hub is not None and hub.version != resource.version:
-        message = f"`{resource.kind}` is converted by way of {hub.version}: that is its hub, and there is one"
+        message = f"`{resource.kind}` already has the hub {hub.version}, and a kind has only one hub"
         flags = f"`--version {hub.version} --conversion --spoke {resource.version}`"
         found.add(CONVERSION_SPOKE.at(project.span(hub), message, notes=_NOTHING, help=(flags,)))
         return
     if len(have) == 1 and not [v for v in wanted.spoke if v != resource.version]:
         message = f"`{resource.kind}` has one version, {resource.version}: there is nothing to convert"
         other = "v2" if resource.version == "v1" else "v1"
-        helps = (f"make another version first: `{making(resource, other)}`",)
+        helps = (f"create another version first: `{making(resource, other)}`",)
         found.add(CONVERSION_SPOKE.at(project.span(resource, "version"), message, notes=_NOTHING, help=helps))
         return
     for spoke in wanted.spoke:
@@ -141,11 +143,11 @@ def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, fo
 def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     others = [version for version in have if version != resource.version]
     if spoke == resource.version:
-        message = f"`--spoke {spoke}` is the hub itself: `--version` is the hub, `--spoke` what is converted to it"
+        message = f"`--spoke {spoke}` is the hub: `--version` names the hub, `--spoke` a version to convert"
         yield message, tuple(f"`--spoke {version}`" for version in others[:1])
     elif spoke not in have:
         near = closest(spoke, others) or (others[0] if len(others) == 1 else None)
-        make = f"to make it: `{making(resource, spoke)}`"
+        make = f"to create it: `{making(resource, spoke)}`"
         message = f"`--spoke {spoke}`: `{resource.kind}` has no version {spoke}"
         yield message, ((f"`--spoke {near}`",) if near else ()) + (make,)
 
@@ -175,13 +177,13 @@ def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, f
             found.add(SERVED_PATH.at(None, message, notes=_NOTHING, help=(f"`{flag} {shorter}`",)))
         if is_wanted and path in taken:
             message = f"`{flag} {path}` is the path of a webhook of `{taken[path]}`"
-            helps = ("take another path, or leave it out",)
+            helps = ("use another path, or omit the option",)
             span = project.span(taken[path])
             found.add(SERVED_PATH.at(span, message, label="this one", notes=_NOTHING, help=helps))
     is_double = wanted.defaulting and wanted.validation and mutate == validate
     if is_double and not (wanted.defaulting_path and wanted.validation_path):
         message = f"both webhooks of `{resource}` would be served at `{mutate}`"
-        found.add(SERVED_PATH.at(None, message, notes=_NOTHING, help=("take another path, or leave it out",)))
+        found.add(SERVED_PATH.at(None, message, notes=_NOTHING, help=("use another path, or omit the option",)))
 
 
 def _paths(resource: Resource) -> Iterator[str]:

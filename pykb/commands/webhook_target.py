@@ -98,7 +98,7 @@ def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> N
         helps.append("`--group core`")
     kind = Resource(options.group, project.domain, options.version, options.kind, pluralize(options.kind))
     like = next((r for r in own if (r.group, r.kind) == (options.group, options.kind)), kind)
-    helps.append(f"to make it: `{making(like, options.version)}`")
+    helps.append(f"to create it: `{making(like, options.version)}`")
     helps.append("for a kind of another package: `--external-api-path some.module`")
     have = ", ".join(f"`{r}`" for r in own)
     notes = ((f"it has {have}",) if have else ()) + _NOTHING

@@ -106,7 +106,7 @@ class DevLoop:
 
     async def _renew(self) -> None:
         if not await self._generate():
-            state = "the manager runs on with the code it has" if self._runs else "no manager runs"
+            state = "the manager still runs the previous code" if self._runs else "no manager runs"
             self._output.line(Source.PYKB, f"nothing was generated; {state}; waiting for a change")
             return
         digest = self._project.crds_digest()
@@ -173,7 +173,9 @@ class DevLoop:
                     Source.PYKB, f"the manager ended with {describe_exit(code)}; a change starts it again"
                 )
                 if self._webhooks is not None and self._webhooks.url:
-                    self._output.line(Source.PYKB, "until then the API server refuses what its webhooks would judge")
+                    self._output.line(
+                        Source.PYKB, "until then the API server refuses requests that its webhooks would check"
+                    )
 
     async def _end_of(self, name: str) -> int:
         """Wait until a process ends by itself. Returns its exit code."""
@@ -253,7 +255,7 @@ class DevLoop:
             return
         self._output.line(
             Source.PYKB,
-            "kube-controller-manager is missing and got now; until then no garbage collection, no pods of Deployments, "
+            "getting the missing kube-controller-manager; until then no garbage collection, no pods of Deployments, "
             "namespaces stay Terminating",
         )
         command = (sys.executable, "-m", "pykb", "envtest", "use")
@@ -263,7 +265,7 @@ class DevLoop:
         found = find_assets() if code == 0 else None
         if found is None or found.kube_controller_manager is None:
             last = (own.log(BUILD).strip().splitlines() or [""])[-1]
-            self._output.line(Source.PYKB, f"kube-controller-manager is not to be had: {last}")
+            self._output.line(Source.PYKB, f"kube-controller-manager cannot be obtained: {last}")
             return
         await asyncio.to_thread(own.start_controller_manager, found.kube_controller_manager)
         self._output.line(Source.PYKB, f"{CONTROLLER_MANAGER} started")

@@ -143,8 +143,8 @@ def _only_one(root: Path) -> Iterator[None]:
     """
     with lock(state_folder(root) / "dev.lock") as free:
         if not free:
-            helps = ("end the other one", "or have both use one cluster, which stays: `pykb cluster up`")
+            helps = ("stop the other one", "or use one cluster for both: `pykb cluster up`")
             raise EnvironmentProblem(
-                DEV_RUNNING.at(None, "`pykb dev` runs in this project already, with its control plane", help=helps)
+                DEV_RUNNING.at(None, "`pykb dev` already runs in this project, with its own control plane", help=helps)
             )
         yield

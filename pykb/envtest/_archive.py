@@ -102,7 +102,7 @@ class Archive:
 
     def _open(self, address: str) -> Any:
         if not address.startswith(("https://", "http://")):
-            raise SourceUnusable(f"`{address}` is no address of the web")
+            raise SourceUnusable(f"`{address}` is not a web address")
         return urllib.request.urlopen(address, timeout=self.timeout.total_seconds())  # noqa: S310 - just looked at
 
     def _download(self, address: str, file: IO[bytes], step: Step) -> str:
@@ -159,7 +159,7 @@ def _wrong_checksum(name: str, found: str, expected: str) -> EnvironmentProblem:
         ASSETS_CHECKSUM.at(
             None,
             f"`{name}` has the SHA-512 `{found[:16]}...`, expected `{expected[:16]}...`",
-            notes=("the download was thrown away",),
-            help=("try again, and if it stays so, ask whoever runs your proxy what it changes",),
+            notes=("the download was deleted",),
+            help=("try again; if this repeats, ask your proxy administrator whether the proxy changes downloads",),
         )
     )

@@ -72,7 +72,7 @@ def named_by_environment() -> Assets | None:
             ASSETS_INCOMPLETE.at(
                 None,
                 f"`{VARIABLE}` is `{named}`, which has no {lacking}",
-                help=(f"unset {VARIABLE}, and pykb gets the programs itself",),
+                help=(f"unset {VARIABLE}, then pykb downloads the programs",),
             )
         )
     return Assets(folder)
@@ -136,7 +136,7 @@ def get_assets(
             try:
                 _get(exact, (program,), reporter=reporter, cache=cache, sources=sources)
             except EnvironmentProblem as problem:
-                reporter.note(f"{program} is not to be had: {problem}")
+                reporter.note(f"{program} cannot be obtained: {problem}")
     return found
 
 
@@ -179,8 +179,8 @@ def _get(
             f"found no {', '.join(programs)} for Kubernetes {version}",
             notes=tuple(reasons),
             help=(
-                f"set {VARIABLE} to a folder that has {', '.join(REQUIRED)}",
-                "or install Go (https://go.dev/doc/install), and pykb builds them from source",
+                f"set {VARIABLE} to a folder with {', '.join(REQUIRED)}",
+                "or install Go (https://go.dev/doc/install), then pykb builds them from source",
             ),
         )
     )

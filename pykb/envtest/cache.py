@@ -80,7 +80,7 @@ class Cache:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                step = reporter.step("wait for another pykb that gets the same")
+                step = reporter.step("wait for another pykb that gets the same programs")
                 fcntl.flock(file, fcntl.LOCK_EX)
                 step.done()
             yield

@@ -143,7 +143,7 @@ class Cluster:
                 self._complete(assets, controller_manager=controller_manager)
                 return self._wait(time.monotonic() + START_TIMEOUT.total_seconds())
             if (self.folder / "cluster.json").exists():
-                reporter.note("an earlier control plane ended without `pykb cluster down`; starting afresh")
+                reporter.note("an earlier control plane ended without `pykb cluster down`; starting a new one")
             self._clear()
             step = reporter.step("start the control plane")
             try:
@@ -300,7 +300,7 @@ class Cluster:
             try:
                 check_owner(place)
             except UnusableError as error:
-                message = f"`{place}` is no folder for a control plane: {error}"
+                message = f"`{place}` is not a folder for a control plane: {error}"
                 helps = (f"remove it: `rm -r {shlex.quote(str(place))}`",)
                 raise EnvironmentProblem(CLUSTER_STATE.at(None, message, help=helps)) from error
 
@@ -382,7 +382,7 @@ class Cluster:
 def _process(value: object) -> int:
     """A recorded process id. Refuses ids that mean several processes."""
     if type(value) is not int or value <= 1:
-        raise ValueError(f"`{value}` is no process")
+        raise ValueError(f"`{value}` is not a process")
     return value
 
 

@@ -139,8 +139,8 @@ def _definitions(rest: Rest, kinds: Iterable[GroupKind]) -> list[dict[str, Any]]
             raise EnvironmentProblem(
                 CONVERSION_WITHOUT_CRD.at(
                     None,
-                    f"`{kind}` has a converter, and no CustomResourceDefinition of it is installed",
-                    help=("in a test take the fixture `crds`", "pykb generate"),
+                    f"`{kind}` has a converter, but its CustomResourceDefinition is not installed",
+                    help=("in a test, use the fixture `crds`", "pykb generate"),
                 )
             )
     return [by_kind[kind] for kind in wanted]
@@ -196,7 +196,7 @@ def _settle(rest: Rest, definition: dict[str, Any], deadline: float) -> None:
             if not answer.ok or time.monotonic() > deadline:
                 raise EnvironmentProblem(
                     WEBHOOK_NOT_IN_EFFECT.at(
-                        None, f"the API server does not heed changes of `{name}`", notes=(answer.message,)
+                        None, f"the API server did not notice changes of `{name}`", notes=(answer.message,)
                     )
                 )
             time.sleep(POLL_SECONDS)

@@ -36,8 +36,8 @@ def reserve_port(port: int = 0) -> socket.socket:
         raise EnvironmentProblem(
             CONTROL_PLANE_PORT.at(
                 None,
-                f"port {port} of {LOOPBACK} is taken",
-                help=("choose another port, or leave it out to get a free one",),
+                f"port {port} of {LOOPBACK} is in use",
+                help=("choose another port, or omit it to get a free one",),
             )
         ) from error
     return reserved

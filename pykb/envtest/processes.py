@@ -118,7 +118,7 @@ class Processes:
                 line = b""
             if not line:
                 raise EnvironmentProblem(
-                    CONTROL_PLANE_START.at(None, "the process that keeps the control plane has ended unexpectedly")
+                    CONTROL_PLANE_START.at(None, "the supervisor process of the control plane ended unexpectedly")
                 )
             answer: dict[str, Any] = json.loads(line)
             return answer

@@ -109,7 +109,7 @@ class WebhookManifest:
             None,
             f"the manager serves webhooks at {missing}, and `{self.file}` {state}",
             notes=("the API server calls only what a webhook configuration lists",),
-            help=("pykb generate", "give the class a `+kubebuilder:webhook:path=...` marker, if it has none"),
+            help=("pykb generate", "if the class has no marker, add `+kubebuilder:webhook:path=...`"),
         )
 
     def unserved(self, served: Collection[str]) -> list[Diagnostic]:
@@ -117,11 +117,11 @@ class WebhookManifest:
         return [
             WEBHOOK_UNSERVED.at(
                 entry.place,
-                f"nothing is served at `{entry.path}`, the path of the webhook `{entry.webhook.get('name')}`",
-                notes=("requests that it would judge fail, unless its failurePolicy is Ignore",),
+                f"the manager serves nothing at `{entry.path}`, the path of the webhook `{entry.webhook.get('name')}`",
+                notes=("its requests fail, unless its failurePolicy is Ignore",),
                 help=(
-                    "register it where the manager is put together: `setup_<kind>_webhook(manager)`",
-                    f'if the path of its marker is its own, give it to the builder, too: `path="{entry.path}"`',
+                    "register it where the manager is set up: `setup_<kind>_webhook(manager)`",
+                    f'if its marker has a path of its own, give the builder the same path: `path="{entry.path}"`',
                 ),
             )
             for entry in self.entries
@@ -169,7 +169,7 @@ def _entries(document: Any, node: yaml.Node, span: Span) -> list[Entry]:
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         raise EnvironmentProblem(_unusable(span, f"the `{kind}` has no `metadata.name`"))
     if not isinstance(webhooks, list) or not all(isinstance(webhook, dict) for webhook in webhooks):
-        raise EnvironmentProblem(_unusable(span, f"`webhooks` of `{metadata['name']}` is no list of webhooks"))
+        raise EnvironmentProblem(_unusable(span, f"`webhooks` of `{metadata['name']}` is not a list of webhooks"))
     places = _places(node, len(webhooks), span)
     return [Entry(document, webhook, place) for webhook, place in zip(webhooks, places, strict=True)]
 

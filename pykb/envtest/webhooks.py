@@ -151,9 +151,11 @@ def _noticed(rest: Rest, probe: dict[str, Any], deadline: float) -> str:
             return answer.message if 'Post "' in answer.message else ""
         if not answer.ok or time.monotonic() > deadline:
             why = (
-                f"a dry run of creating a PriorityClass said: {answer.message}" if not answer.ok else "it is as before"
+                f"a dry run of creating a PriorityClass said: {answer.message}"
+                if not answer.ok
+                else "the configuration has no effect yet"
             )
             raise EnvironmentProblem(
-                WEBHOOK_NOT_IN_EFFECT.at(None, "the API server does not heed webhook configurations", notes=(why,))
+                WEBHOOK_NOT_IN_EFFECT.at(None, "the API server did not notice the webhook configurations", notes=(why,))
             )
         time.sleep(POLL_SECONDS)

@@ -86,7 +86,7 @@ def _entries(folder: Path) -> list[Any]:
     try:
         record = json_text.loads(path.read_bytes())
     except ValueError as error:
-        raise UnusableError(f"`{_RECORD}` is no JSON") from error
+        raise UnusableError(f"`{_RECORD}` is not JSON") from error
     if not isinstance(record, dict) or set(record) != {"folder", "steps"}:
         raise UnusableError(f"`{_RECORD}` has another form than pykb writes")
     if record["folder"] != folder.stat().st_ino:
@@ -100,14 +100,14 @@ def _entries(folder: Path) -> list[Any]:
 def _step(entry: object) -> Step:
     names = [field.name for field in fields(Step)]
     if not isinstance(entry, dict) or set(entry) != set(names):
-        raise UnusableError(f"`{_RECORD}` has a change of another form")
+        raise UnusableError(f"`{_RECORD}` has a change of an unknown form")
     path, before, after, mode, before_mode, made = (entry[name] for name in names)
     texts = [path, before, after, *made] if isinstance(made, list) else [None]
     modes = (mode, before_mode)
     if not all(isinstance(text, str) for text in texts) or not all(type(m) is int and 0 <= m <= 0o777 for m in modes):
-        raise UnusableError(f"`{_RECORD}` has a change of another form")
+        raise UnusableError(f"`{_RECORD}` has a change of an unknown form")
     if not _DIGEST.fullmatch(before) or not _DIGEST.fullmatch(after) or before == after:
-        raise UnusableError(f"`{_RECORD}` has a hash that is none")
+        raise UnusableError(f"`{_RECORD}` has an invalid hash")
     return Step(path, before, after, mode, before_mode, tuple(made))
 
 

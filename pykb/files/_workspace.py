@@ -61,7 +61,7 @@ def locate(root: Path, path: str) -> Path:
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in path or not path.isprintable():
         raise OutsideError(
-            PATH_OUTSIDE.at(None, f"`{path}` is no path below the project", notes=("nothing was written",))
+            PATH_OUTSIDE.at(None, f"`{path}` is not a path below the project", notes=("nothing was written",))
         )
     place = root / pure
     real = Path(os.path.realpath(place))
@@ -75,7 +75,7 @@ def locate(root: Path, path: str) -> Path:
                 None,
                 f"`{shown}` is a symbolic link that leads out of the project",
                 notes=("nothing was written",),
-                help=(f"replace the link by what it stands for: `rm {shown}`",),
+                help=(f"replace the link with its target: `rm {shown}`",),
             )
         )
     if _is_reserved(real.relative_to(root).parts):

@@ -90,19 +90,19 @@ def recover(root: Path) -> Diagnostic | None:
         if edited or (state / _DECIDED / journal.UNDO).exists():
             _undo(root, state, steps)
             notes = tuple(f"`{path}` was edited in the meantime and stays as it is" for path in edited)
-            return RECOVERED.at(None, "the command before was interrupted; its changes were undone", notes=notes)
+            return RECOVERED.at(None, "the previous command was interrupted; its changes were undone", notes=notes)
         try:
             _forward_or_undo(root, state, steps)
         except OutsideError as error:
             return error.diagnostic
         count = f"{len(steps)} files, `{steps[-1].path}` last"
-        return RECOVERED.at(None, "the command before was interrupted; its changes were completed", notes=(count,))
+        return RECOVERED.at(None, "the previous command was interrupted; its changes were completed", notes=(count,))
 
 
 def pending(root: Path) -> Diagnostic | None:
     """A note about the work for :func:`recover`, for commands that do not write. ``None`` when there is none."""
     root = root.resolve()
-    message = "the command before was interrupted while it wrote"
+    message = "the previous command was interrupted while it wrote"
     try:
         if _DECIDED not in _leftovers(root / STATE):
             return None
@@ -158,7 +158,7 @@ def _unusable(folder: Path, error: UnusableError | OSError) -> EnvironmentProble
     return EnvironmentProblem(
         TRANSACTION_UNUSABLE.at(
             None,
-            f"`{where}` is not what an interrupted command of yours leaves",
+            f"`{where}` was not left by an interrupted command of yours",
             notes=(why, "nothing was written"),
             help=(f"look at `git status`, then remove it: `rm -r {shlex.quote(where)}`",),
         )

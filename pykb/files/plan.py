@@ -101,7 +101,7 @@ class Draft:
         try:
             return content.decode("utf-8")
         except UnicodeDecodeError:
-            self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is no UTF-8 text", notes=("nothing was written",)))
+            self.diagnostics.add(NOT_A_FILE.at(None, f"`{path}` is not UTF-8 text", notes=("nothing was written",)))
             return None
 
     def update(self, path: str, content: bytes | None) -> None:

@@ -23,7 +23,7 @@ def check_owner(path: Path, *, folder: bool = True) -> None:
     if stat.S_ISLNK(status.st_mode):
         raise UnusableError(f"`{path.name}` is a symbolic link")
     if not (stat.S_ISDIR(status.st_mode) if folder else stat.S_ISREG(status.st_mode)):
-        raise UnusableError(f"`{path.name}` is no {'folder' if folder else 'file'}")
+        raise UnusableError(f"`{path.name}` is not a {'folder' if folder else 'file'}")
     if status.st_uid != os.geteuid():
         raise UnusableError(f"`{path.name}` belongs to another user (uid {status.st_uid})")
 

@@ -141,7 +141,7 @@ def _check_deprecation(marker: Marker, version: CrdVersion, diagnostics: Diagnos
             marker.span,
             f"`{marker.text}` contradicts `@deprecated({version.deprecation_warning!r})`",
             labels=(Label(version.span, "the class that is decorated"),) if version.span else (),
-            help=("keep one of the two, or make them agree",),
+            help=("remove one of the two, or make them equal",),
         ),
     )
 
@@ -215,7 +215,7 @@ def _shared_resource(kinds: list[Kind], diagnostics: Diagnostics) -> Marker | No
                     other.span,
                     f"the versions of `{kinds[0].gvk.kind}` have different `+{_RESOURCE}` markers",
                     labels=(Label(found[0].span, "the other one"),),
-                    help=("say it alike in all versions, or in one of them only",),
+                    help=("use the same marker in all versions, or only in one of them",),
                 ),
             )
     return found[0] if found else None
@@ -253,7 +253,7 @@ def _check_versions(
         diagnostics.add(
             STORAGE_VERSION.at(
                 span,
-                f"`{group_kind}` has the versions {names}, and none of them is the storage version",
+                f"`{group_kind}` has the versions {names}, but none of them is the storage version",
                 help=("put `# +kubebuilder:storageversion` above the class of one of them",),
             ),
         )

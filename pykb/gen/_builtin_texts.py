@@ -55,7 +55,7 @@ def read_builtin_texts(root: Path, name: str, diagnostics: Diagnostics) -> Built
     except OSError as error:
         reason = f"it cannot be read: {error.strerror}"
     except ValueError:
-        reason = "it is no JSON"
+        reason = "it is not JSON"
     else:
         found = _definitions(document)
         if found:

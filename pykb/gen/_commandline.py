@@ -193,7 +193,7 @@ class _Reader:
         skipped = tuple(name for name in self._options if name in _GO_ONLY)
         for name in skipped:
             self._diagnostics.add(
-                COMMAND_LINE_GO.at(None, f"`{name}` generates Go code, which Python needs nothing for: nothing to do")
+                COMMAND_LINE_GO.at(None, f"`{name}` generates Go code, which Python does not need: nothing to do")
             )
         given = self._options
         return CommandLine(

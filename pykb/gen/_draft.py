@@ -79,7 +79,7 @@ class Draft:
                 f"`{new.spelling}` contradicts `{old.spelling}`",
                 label=f"says {new.value!r}",
                 labels=(Label(at, f"says {old.value!r}"),) if at else (),
-                help=("keep one of the two, or make them agree",),
+                help=("remove one of the two, or make them equal",),
             )
         )
 

@@ -127,7 +127,7 @@ def _no_kind_of_its_own(named: NamedType, python: type[CustomResource]) -> Diagn
     base = python.gvk.kind
     return NO_GROUP.at(
         named.span,
-        f"`{named.name}` adds fields to the kind `{base}`, and no manifest has them: it is no kind of its own",
+        f"`{named.name}` adds fields to the kind `{base}`, but no manifest has them, because it is not a separate kind",
         severity=Severity.WARNING,
         help=(
             f"class {named.name}({base}, group_version=GROUP_VERSION): ...",

@@ -55,7 +55,7 @@ def find_files(root: Path, paths: Sequence[str], diagnostics: Diagnostics) -> li
             diagnostics.add(
                 PATH_OUTSIDE.at(
                     None,
-                    f"the path `{text}` leaves the project `{root.name}`",
+                    f"the path `{text}` is outside the project `{root.name}`",
                     help=("run `pykb generate` in the project that the path belongs to",),
                 ),
             )
@@ -76,7 +76,7 @@ def find_files(root: Path, paths: Sequence[str], diagnostics: Diagnostics) -> li
 
 def _where_to_look(place: Path, root: Path) -> str:
     if place == root and not (root / FILE_NAME).is_file():
-        return "run it in a project; `pykb init --domain example.com` starts one"
+        return "run it in a project; to start one: `pykb init --domain example.com`"
     return "./... for all files of the project"
 
 
@@ -171,7 +171,7 @@ def _same_name(name: str, path: Path, other: Path, root: Path) -> Diagnostic:
     return IMPORT_FAILED.at(
         Span(shown, 1, 1),
         f"importing `{shown}` fails: `{_shown(str(other), root)}` is the module `{name}` already",
-        notes=("a file is imported by its own name where its folder is no package",),
+        notes=("a file is imported by its own name where its folder is not a package",),
         help=(f"touch {folder}/__init__.py",),
     )
 
@@ -255,7 +255,7 @@ def _renamed(error: BaseException, root: Path) -> tuple[str, ...]:
         return ()
     near = closest(match[1], [name for name in vars(module) if not name.startswith("_")])
     say = f"import `{near}`" if near else "import the name that it has now"
-    return (f"`{match[2]}` has no `{match[1]}`: {say}, or give it back",)
+    return (f"`{match[2]}` has no `{match[1]}`: {say}, or restore it",)
 
 
 def _place(

@@ -39,7 +39,7 @@ def check_samples(root: Path, crds: Iterable[Crd], diagnostics: Diagnostics) -> 
                     SAMPLE_REFUSED.at(
                         _span(path.name, document.node, reason),
                         f"the API server would refuse this sample: {reason}",
-                        help=(f"change the sample, or what the type of {kind} asks for",),
+                        help=(f"change the sample or the type of {kind}",),
                     )
                 )
 

@@ -71,9 +71,11 @@ def check_places(root: Path, rules: OutputRules, generators: Iterable[str]) -> I
         if not (root / folder).resolve().is_relative_to(root.resolve()):
             yield PATH_OUTSIDE.at(
                 None,
-                f"the output directory `{folder}` leaves the project `{root.resolve().name}`",
+                f"the output directory `{folder}` is outside the project `{root.resolve().name}`",
                 notes=("nothing was written",),
-                help=("`--allow-outside`, if that is meant; else a directory inside the project, or `--stdout`",),
+                help=(
+                    "if this is intended: `--allow-outside`; else use a directory inside the project, or `--stdout`",
+                ),
             )
 
 
@@ -117,7 +119,7 @@ def check(plan: Plan, *, command: str = "pykb generate") -> tuple[str, Diagnosti
         elif not change.snapshot.exists:
             message = f"`{change.path}` is missing"
         else:
-            message = f"`{change.path}` is not what the types say"
+            message = f"`{change.path}` does not match the types"
         span = Span(change.path, 1, 1) if change.snapshot.exists else None
         diagnostics.add(OUT_OF_DATE.at(span, message, notes=("nothing was written",), help=(command,)))
     return plan.diff(), diagnostics

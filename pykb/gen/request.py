@@ -95,8 +95,8 @@ def make_request(root: Path, given: Given, diagnostics: Diagnostics) -> Request:
         diagnostics.add(
             OPTION.at(
                 None,
-                "`--check` compares files, and what goes to standard output is in none",
-                help=("leave out `--check`, or `--stdout`",),
+                "`--check` compares files, but `--stdout` writes no files",
+                help=("remove `--check` or `--stdout`",),
             ),
         )
     allow_breaking = _first(given.allow_breaking, settings.get("allow-breaking"), default=False)

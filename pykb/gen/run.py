@@ -92,6 +92,6 @@ def _nothing(options: GenerateOptions) -> Diagnostic:
     return NOTHING_FOUND.at(
         None,
         f"no kinds and no markers were found in {where}",
-        notes=("kinds are looked for in `api` packages, RBAC and webhook markers in all files",),
+        notes=("pykb looks for kinds in `api` packages, and for RBAC and webhook markers in all files",),
         help=("pykb create api --group GROUP --version v1 --kind KIND", "or name the files: `--paths DIR`"),
     )

@@ -54,7 +54,7 @@ def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -
                     None,
                     f"the groups `{other}` and `{definition.group}` are both the folder `{folder}`",
                     notes=("nothing was written",),
-                    help=(f"import them apart: `--output DIR1` for `{other}`, `--output DIR2` for the other",),
+                    help=(f"import them separately: `--output DIR1` for `{other}`, `--output DIR2` for the other",),
                 ),
             )
             continue

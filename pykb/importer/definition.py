@@ -107,9 +107,9 @@ def find_definitions(documents: Iterable[Document], diagnostics: Diagnostics) ->
                 diagnostics.add(
                     NO_CRD.at(
                         document.span,
-                        f"`{made.name}` is defined twice, and not alike, in "
+                        f"`{made.name}` has two different definitions, in "
                         + " and in ".join(dict.fromkeys((f"`{other.origin}`", f"`{made.origin}`"))),
-                        help=("name one of the two",),
+                        help=("give only one of the two",),
                     ),
                 )
     for origin, kinds in others.items():
@@ -148,14 +148,14 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
                 document.span,
                 f"`{name or KIND}` is of `{version}`, expected `apiextensions.k8s.io/v1`",
                 notes=("no API server since Kubernetes 1.22 reads the older form",),
-                help=("read it back from a cluster, which keeps it as v1: `pykb import crd cluster://NAME`",),
+                help=("import it from a cluster, which converts it to v1: `pykb import crd cluster://NAME`",),
             ),
         )
         return None
     fault = next(_DEFINITION.faults(item, ""), None)
     if fault is not None:
         diagnostics.add(
-            CRD_FORM.at(document.span, f"`{fault.path}` of `{name or KIND}` is not what it should be: {fault.message}"),
+            CRD_FORM.at(document.span, f"`{fault.path}` of `{name or KIND}` is invalid: {fault.message}"),
         )
         return None
     gap = next(_gaps(spec), None)
@@ -188,7 +188,7 @@ def _gaps(spec: Mapping[str, Any]) -> Iterator[str]:
     if not versions:
         yield "`spec.versions` is empty"
     if not str(names.get("kind")).isidentifier():
-        yield f"`spec.names.kind` is `{names.get('kind')}`, which is no name"
+        yield f"`spec.names.kind` is `{names.get('kind')}`, which is not a valid name"
     for version in versions or ():
         if _schema(version) is None:
             yield f"the version `{version.get('name')}` has no `schema.openAPIV3Schema`"

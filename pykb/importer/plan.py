@@ -68,7 +68,7 @@ def _misnamed(root: Path, folder: PurePosixPath) -> Diagnostic | None:
     if taken:
         why, better = f"`{folder}` would be the package `{name}`, {taken}", _package(root) / name
     elif not name.isidentifier() or keyword.iskeyword(name):
-        why, better = f"`{name}` is no name of a package", folder.with_name(_identifier(name))
+        why, better = f"`{name}` is not a valid package name", folder.with_name(_identifier(name))
     else:
         return None
     return OUTPUT_NAME.at(None, why, notes=("nothing was written",), help=(f"--output {better}",))

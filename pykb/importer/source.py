@@ -106,7 +106,7 @@ def _read(path: Path, diagnostics: Diagnostics) -> list[Document]:
         )
         return []
     except UnicodeDecodeError as error:
-        diagnostics.add(SOURCE_BROKEN.at(Span(path.as_posix(), 1, 1), f"`{path}` is no UTF-8 text: {error.reason}"))
+        diagnostics.add(SOURCE_BROKEN.at(Span(path.as_posix(), 1, 1), f"`{path}` is not UTF-8 text: {error.reason}"))
         return []
     return _documents(text, path.as_posix(), diagnostics)
 
@@ -150,12 +150,12 @@ def _unanswered(name: str, answer: Finished, kubectl: Kubectl) -> Diagnostic:
     """The finding for a failed kubectl: its last line, without its log of attempts."""
     said = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
     reason = (
-        said[-1].removeprefix("error: ").removeprefix("Error in configuration: ") if said else "kubectl says no more"
+        said[-1].removeprefix("error: ").removeprefix("Error in configuration: ") if said else "kubectl gives no reason"
     )
     place = f"`{kubectl.kubeconfig}`" if kubectl.kubeconfig else "kubectl's own configuration"
     return SOURCE_MISSING.at(
         None,
         f"`{CLUSTER}{name}` cannot be read: {reason}",
-        notes=(f"the cluster is that of {place}" + (f", context `{kubectl.context}`" if kubectl.context else ""),),
+        notes=(f"using the cluster of {place}" + (f", context `{kubectl.context}`" if kubectl.context else ""),),
         help=("name another with `--kubeconfig FILE` and `--context NAME`", "kubectl get customresourcedefinitions"),
     )

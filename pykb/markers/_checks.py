@@ -26,8 +26,8 @@ def check_value(argument: ArgumentDefinition, value: object, text: str, start: i
             MARKER_ARGUMENT,
             start,
             end,
-            f"single quotes are no quotes in a marker: the value would contain them, found `{found}`",
-            label="would be taken as it stands",
+            f"single quotes are not quotes in a marker: the value would contain them, found `{found}`",
+            label="the quotes become part of the value",
             help=(f"write {quoted}",),
         )
     if argument.textual and not isinstance(value, str):
@@ -115,8 +115,8 @@ def _check_elements(argument: ArgumentDefinition, values: Sequence[object], star
                 MARKER_ARGUMENT,
                 start,
                 end,
-                f"single quotes are no quotes in a marker: the element would be `{element}`",
-                label="would be taken as it stands",
+                f"single quotes are not quotes in a marker: the element would be `{element}`",
+                label="the quotes become part of the value",
                 help=(f'write `"{element[1:-1]}"`, or leave the quotes out',),
             )
         if argument.choices and (problem := _check_choice(argument, element, start, end)):

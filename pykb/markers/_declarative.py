@@ -245,7 +245,7 @@ class _TagReader:
         if char == "'":
             end = self.text.find("'", self.position + 1)
             text = self.text[self.position + 1 : end if end > 0 else None]
-            raise self._wrong("single quotes are no quotes in a tag", self.position, help_=f'write `"{text}"`')
+            raise self._wrong("single quotes are not quotes in a tag", self.position, help_=f'write `"{text}"`')
         if match := _INTEGER.match(self.text, self.position):
             self.position = match.end()
             return self._integer(match[0], match.start())

@@ -37,7 +37,7 @@ def read_json(lexer: Lexer, _: ValueType) -> object:
         bare = json.dumps(text.strip(), ensure_ascii=False)
         what = f"expected JSON, found `{text.strip()}`"
         if isinstance(error, UnicodeError):
-            what = "half a surrogate pair is no text"
+            what = "half a surrogate pair is not text"
         elif not isinstance(error, json.JSONDecodeError):
             what = str(error)
         raise MarkerSyntaxError(
@@ -54,7 +54,7 @@ def read_json(lexer: Lexer, _: ValueType) -> object:
 
 
 def _refuse(text: str) -> object:
-    raise ValueError(f"`{text}` is no JSON")
+    raise ValueError(f"`{text}` is not JSON")
 
 
 def _json_integer(text: str) -> int:
@@ -73,6 +73,6 @@ def _json_object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found: dict[str, object] = {}
     for key, value in pairs:
         if key in found:
-            raise ValueError(f"the key `{key}` stands twice in an object")
+            raise ValueError(f"the key `{key}` appears twice in an object")
         found[key] = value
     return found

@@ -109,6 +109,6 @@ class Lexer:
             return Token(TokenKind.STRING, self.text[start:], start, "the closing back-tick is missing")
         if numbers and (found := _NUMBER.match(self.text, start)):
             kind = TokenKind.INTEGER if _INTEGER.fullmatch(found[0]) else TokenKind.FLOAT
-            flaw = "" if _WELL_FORMED.fullmatch(found[0]) else f"`{found[0]}` is no well-formed number"
+            flaw = "" if _WELL_FORMED.fullmatch(found[0]) else f"`{found[0]}` is not a well-formed number"
             return Token(kind, found[0], start, flaw)
         return Token(TokenKind.CHARACTER, char, start)

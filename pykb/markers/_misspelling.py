@@ -133,9 +133,9 @@ class Misspellings:
         self._diagnostics.add(
             MARKER_FOREIGN.at(
                 comment.span(),
-                f"`{comment.text.split()[0]}` is no marker of pykb",
+                f"`{comment.text.split()[0]}` is not a marker of pykb",
                 label="has no effect",
-                help=("if it is no marker of another tool, start the comment with another character than `+`",),
+                help=("if it is not a marker of another tool, start the comment with another character than `+`",),
             )
         )
 

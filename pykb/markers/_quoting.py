@@ -70,7 +70,7 @@ def _escaped(match: re.Match[str], token: Token) -> bytes:
             MARKER_ARGUMENT,
             start,
             start + max(2, len(match[0])),
-            f"`{match[0]}` is no escape sequence of a double-quoted string",
+            f"`{match[0]}` is not an escape sequence of a double-quoted string",
             label="unknown escape",
             help=(f"write the value in back-ticks, where nothing is escaped: `{_raw(token.text)}`",),
         )

@@ -108,7 +108,7 @@ class MarkerReader:
             self._diagnostics.add(
                 MARKER_DETACHED.at(
                     comment.span(),
-                    f"`+{definition.name}` describes nothing here: {place.reason}",
+                    f"`+{definition.name}` does not apply here: {place.reason}",
                     label="has no effect",
                     help=(place.help,) if place.help else (),
                 )
@@ -117,7 +117,7 @@ class MarkerReader:
         self._diagnostics.add(
             MARKER_TARGET.at(
                 comment.span(),
-                f"`+{definition.name}` describes {_kinds(definition)}, but it stands on {place.description}",
+                f"`+{definition.name}` applies to {_kinds(definition)}, but this is {place.description}",
                 label="has no effect here",
                 labels=(Label(place.span, f"{place.description}"),) if place.span else (),
                 help=(_where(definition),),
@@ -129,7 +129,7 @@ class MarkerReader:
         self._diagnostics.add(
             MARKER_GO_ONLY.at(
                 comment.span(),
-                f"`+{definition.name}` only means something to Go code generators",
+                f"`+{definition.name}` affects only Go code generators",
                 label="no effect in Python",
                 help=("remove it, or keep it for comparison with the Go source",),
             )

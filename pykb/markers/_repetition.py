@@ -39,7 +39,7 @@ def check_fields(found: Sequence[tuple[FieldDeclaration, int]], diagnostics: Dia
             diagnostics.add(
                 DECLARED_TWICE.at(
                     declaration.span,
-                    f"the field `{declaration.name}` is declared twice, and only one of the two counts",
+                    f"the field `{declaration.name}` is declared twice, but only one of them applies",
                     labels=(Label(other.span, "the first one"),),
                     help=("remove one of the two",),
                 ),

@@ -68,7 +68,7 @@ def _read_map(lexer: Lexer, kind: ValueType) -> object:
         start = lexer.position
         key = read_string(lexer, in_map=True)
         if key in values:
-            message = f"the key `{key}` stands twice in a map"
+            message = f"the key `{key}` appears twice in a map"
             raise MarkerSyntaxError(Problem(MARKER_ARGUMENT, start, lexer.position, message, label="a second time"))
         _require(lexer, ":", f"`:` after the key `{key}`")
         values[key] = read_value(lexer, item)

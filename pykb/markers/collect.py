@@ -63,7 +63,7 @@ def collect(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diag
         diagnostics.add(syntax_error(error, path))
         return SourceFile(path, (), {})
     except RecursionError:
-        diagnostics.add(SOURCE_SYNTAX.at(Span(path, 1, 1), "expected Python, found what is nested too deeply"))
+        diagnostics.add(SOURCE_SYNTAX.at(Span(path, 1, 1), "expected Python, found code that is nested too deeply"))
         return SourceFile(path, (), {})
     return _Attachment(text, path, declarations, registry=registry, diagnostics=diagnostics).run()
 
@@ -207,7 +207,7 @@ class _Attachment:
         elif scope is not None and not scope.is_class:
             place = Place(
                 (),
-                reason=f"it stands inside {scope.description}",
+                reason=f"it is inside {scope.description}",
                 help="put it directly above the class or attribute it describes",
             )
         else:
@@ -224,7 +224,7 @@ class _Attachment:
         return max(inside, key=lambda s: s.first_line, default=None)
 
     def _trailing(self, comment: Comment) -> None:
-        place = Place((), reason="it stands at the end of a line of code", help="move it to a line of its own above")
+        place = Place((), reason="it is at the end of a line of code", help="move it to a line of its own above")
         marker = self._read(comment, place)
         if marker is not None:
             self._diagnostics.add(

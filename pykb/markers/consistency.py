@@ -54,7 +54,7 @@ def _repeated(earlier: Marker, marker: Marker, diagnostics: Diagnostics) -> None
         diagnostics.add(
             MARKER_REPEATED.at(
                 marker.span,
-                f"`+{marker.name}` stands twice on one declaration, only one can count",
+                f"`+{marker.name}` appears twice on one declaration, but only one can apply",
                 label="a second time",
                 labels=(Label(earlier.span, "first here"),),
                 help=("remove one of the two",),
@@ -64,7 +64,7 @@ def _repeated(earlier: Marker, marker: Marker, diagnostics: Diagnostics) -> None
         diagnostics.add(
             MARKER_CONFLICT.at(
                 marker.span,
-                f"`{marker.text}` contradicts `{earlier.text}`: both set the same thing",
+                f"`{marker.text}` contradicts `{earlier.text}`: both set the same property",
                 label="another value",
                 labels=(Label(earlier.span, "first here"),),
                 help=("remove one of the two",),
@@ -101,7 +101,7 @@ def _bounds(first: Mapping[object, Marker], diagnostics: Diagnostics) -> None:
             diagnostics.add(
                 MARKER_CONFLICT.at(
                     low.span,
-                    f"the least value `{low.value}` is above the greatest `{high.value}`: no value is valid",
+                    f"the minimum `{low.value}` is above the maximum `{high.value}`: no value is valid",
                     label="above the other bound",
                     labels=(Label(high.span, "the other bound"),),
                 )

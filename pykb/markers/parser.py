@@ -215,7 +215,7 @@ def _no_argument_name(lexer: Lexer, start: int, found: str) -> Problem:
             len(lexer.text),
             "expected an argument after the comma, found the end of the marker",
             label="ends here",
-            notes=("a marker is one line: it does not go on in the next comment",),
+            notes=("a marker is one line: it does not continue in the next comment",),
         )
     help_ = ("write `=` without a colon before it",) if found == "=" else ()
     return Problem(

@@ -97,7 +97,7 @@ def _section(definition: MarkerDefinition, of_elements: MarkerDefinition | None)
 def _remarks(definition: MarkerDefinition) -> str:
     remarks = []
     if definition.anywhere:
-        remarks.append("wherever it stands in a file")
+        remarks.append("anywhere in a file")
     if definition.repeatable:
         remarks.append("may be repeated")
     if definition.alias_of:

@@ -50,7 +50,9 @@ def _resolve(key: str, found: Diagnostics) -> Plugin | None:
         return candidates[0]
     if candidates:
         names = ", ".join(f"`{plugin.key}`" for plugin in candidates)
-        found.add(PLUGIN_UNKNOWN.at(None, f"`{key}` means more than one plugin: {names}", help=("give the whole key",)))
+        found.add(
+            PLUGIN_UNKNOWN.at(None, f"`{key}` matches more than one plugin: {names}", help=("write the whole key",))
+        )
         return None
     known = [str(plugin.key) for plugin in built_in()] + sorted(
         point.name for point in entry_points(group=ENTRY_POINTS)
@@ -69,10 +71,10 @@ def _load(point: EntryPoint, found: Diagnostics) -> Plugin | None:
         value = point.load()
     except Exception as error:  # noqa: BLE001 - code of another package, run at import
         message = f"the plugin `{point.name}` cannot be loaded: `{type(error).__name__}: {error}`"
-        found.add(PLUGIN_BROKEN.at(None, message, help=("update or uninstall the package that it comes from",)))
+        found.add(PLUGIN_BROKEN.at(None, message, help=("update or uninstall its package",)))
         return None
     plugin = value() if isinstance(value, type) else value
     if isinstance(plugin, Plugin):
         return plugin
-    found.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is no plugin"))
+    found.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is not a plugin"))
     return None

@@ -32,9 +32,9 @@ def types(request: ApiRequest, plan: PlanBuilder, source: Resource, style: CodeS
     plan.diagnostics.add(
         VERSION_SOURCE.at(
             None,
-            f"`{path}` {what}: the types of `{source}` cannot be taken over",
+            f"`{path}` {what}: the types of `{source}` cannot be copied",
             notes=("nothing was written",),
-            help=("leave `--from` out, and write the types of the new version by hand",),
+            help=("omit `--from`, and write the types of the new version yourself",),
         )
     )
     return None

@@ -82,7 +82,7 @@ def read(root: Path) -> tuple[Project, Diagnostics]:
     try:
         text = content(root).decode("utf-8")
     except UnicodeDecodeError:
-        message = "PROJECT is no UTF-8 text"
+        message = "PROJECT is not UTF-8 text"
         return Project(), Diagnostics([NOT_ENCODED.at(_START, message, notes=("nothing was written",))])
     return load(text) if text else (Project(), Diagnostics())
 

@@ -49,7 +49,9 @@ def check(project: Project) -> Diagnostics:
                 None,
                 f"the layout of this project is {shown}, expected `python.pykb.dev/v1`",
                 notes=("nothing was written",),
-                help=("grow this project with the tool that made it, or start one in another directory: `pykb init`",),
+                help=(
+                    "use the tool that created this project, or start another project in a new directory: `pykb init`",
+                ),
             )
         )
         return found

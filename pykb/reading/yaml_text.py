@@ -36,7 +36,7 @@ class LimitError(yaml.MarkedYAMLError):
 
 def verdict(error: Exception) -> str:
     """The message for a text with this error."""
-    return "cannot be read" if isinstance(error, LimitError) else "is no YAML"
+    return "cannot be read" if isinstance(error, LimitError) else "is not YAML"
 
 
 def place(error: yaml.MarkedYAMLError, path: str) -> Span:
@@ -104,7 +104,7 @@ class Loader(_Base):
 
     def _measured(self, node: yaml.Node | None) -> yaml.Node | None:
         if node is not None and b"*" in self._text and _size(node) > MOST_VALUES:
-            raise LimitError(problem="it repeats itself to no end by aliases", problem_mark=node.start_mark)
+            raise LimitError(problem="its aliases expand to too many values", problem_mark=node.start_mark)
         return node
 
     def _guarded(self, step: Callable[[], _T]) -> _T:
@@ -216,7 +216,7 @@ def _size(root: yaml.Node) -> int:
             known[id(node)] = 1 + sum(known[id(child)] for child in _children(node))
         elif id(node) not in known:
             if id(node) in begun:
-                raise LimitError(problem="it contains itself by an alias", problem_mark=node.start_mark)
+                raise LimitError(problem="it contains itself through an alias", problem_mark=node.start_mark)
             begun.add(id(node))
             waiting.append((node, True))
             waiting += [(child, False) for child in _children(node)]

@@ -136,7 +136,7 @@ def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
         f"`{path}` has no `{comment}` line to insert above",
         notes=("nothing was written",),
         help=(
-            f"put these lines into `{path}`, {place}, then run the command again:\n"
+            f"add these lines to `{path}`, {place}, then run the command again:\n"
             + "\n".join((*_lines(fragments), comment)),
         ),
     )
@@ -146,22 +146,20 @@ def _broken(span: Span, path: str, problem: str) -> Diagnostic:
     return FILE_BROKEN.at(
         span,
         f"`{path}` does not parse: {problem}",
-        notes=("lines must be added to this file, and nothing was written",),
+        notes=("pykb must add lines to this file; nothing was written",),
     )
 
 
 def _misplaced(fragments: Sequence[Fragment], path: str, line: int, *, unknown: Sequence[str] = ()) -> Diagnostic:
-    reason = "what is inserted above would not be part of the file's structure"
+    reason = "lines inserted above it would not be part of the file's structure"
     if unknown:
-        reason = (
-            f"what is inserted above needs {', '.join(f'`{name}`' for name in unknown)}, which nothing here defines"
-        )
+        reason = f"lines inserted above it need {', '.join(f'`{name}`' for name in unknown)}, not defined here"
     return ANCHOR_MISSING.at(
         Span(path, line + 1, 1),
         f"`{path}` cannot take the lines at this anchor",
         label=reason,
         notes=("nothing was written",),
-        help=("put these lines where they belong, then run the command again:\n" + "\n".join(_lines(fragments)),),
+        help=("add these lines in the right place, then run the command again:\n" + "\n".join(_lines(fragments)),),
     )
 
 

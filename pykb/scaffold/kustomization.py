@@ -47,8 +47,8 @@ def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Dia
         except yaml.MarkedYAMLError as error:
             if result != text:  # the text could be parsed before
                 return text, _unfit(path, 0, members)
-            message = f"`{path}` does not parse: {error.problem or 'no YAML'}"
-            notes = ("lines must be added to this file, and nothing was written",)
+            message = f"`{path}` does not parse: {error.problem or 'not YAML'}"
+            notes = ("pykb must add lines to this file; nothing was written",)
             return text, FILE_BROKEN.at(yaml_text.place(error, path), message, notes=notes)
         except _FormError as error:
             return text, _unfit(path, error.line, members)
@@ -91,10 +91,10 @@ class _FormError(Exception):
 def _unfit(path: str, line: int, members: Sequence[Member]) -> Diagnostic:
     return KUSTOMIZATION_FORM.at(
         Span(path, line + 1, 1),
-        f"`{path}` has a list that nothing can be added to",
-        label="expected one member a line, each behind a dash",
+        f"`{path}` has a list that pykb cannot add to",
+        label="expected one entry per line, each after a dash",
         notes=("nothing was written",),
-        help=("put these lines where they belong, then run the command again:\n" + pasted(members),),
+        help=("add these lines in the right place, then run the command again:\n" + pasted(members),),
     )
 
 

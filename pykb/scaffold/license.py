@@ -42,7 +42,7 @@ def header(license_name: str, *, owner: str, file: Path | None, year: str, found
         return _from_file(file, year, found)
     if license_name not in set(License):
         near = closest(license_name, License) or License.APACHE2
-        message = f"`--license {license_name}` is no licence that pykb knows: `apache2` or `none`"
+        message = f"`--license {license_name}` is not a licence that pykb knows: `apache2` or `none`"
         help_file = "for another licence, write its header to a file: `--license-file FILE`"
         found.add(LICENSE_NAME.at(None, message, help=(f"`--license {near}`", help_file)))
         return ""
@@ -56,7 +56,7 @@ def _from_file(file: Path, year: str, found: Diagnostics) -> str:
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         message = f"`--license-file {file}` cannot be read: {reason}"
         found.add(LICENSE_FILE.at(None, message, help=("write the header to a file first, or leave the option out",)))
         return ""

@@ -62,7 +62,7 @@ def check_domain(domain: str, found: Diagnostics) -> None:
         found.add(FLAG_REQUIRED.at(None, "`--domain` is missing", help=("`--domain example.com`",)))
     elif not names.is_subdomain(domain):
         near = names.as_subdomain(domain) or "example.com"
-        message = f"`--domain {domain}` is no DNS name: lower case letters, digits, hyphens and dots only"
+        message = f"`--domain {domain}` is not a DNS name: lower case letters, digits, hyphens and dots only"
         found.add(DOMAIN_NAME.at(None, message, help=(f"`--domain {near}`",)))
 
 
@@ -71,13 +71,13 @@ def check_project_name(name: str, found: Diagnostics, *, from_directory: bool) -
     source = f"the name of this directory, `{name}`," if from_directory else f"`--project-name {name}`"
     if not names.is_rfc_1035_label(name):
         near = names.as_label(name)[:PROJECT_NAME_LENGTH].rstrip("-") or "my-operator"
-        message = f"{source} is no DNS label: lower case letters, digits and hyphens, a letter first"
+        message = f"{source} is not a DNS label: lower case letters, digits and hyphens, a letter first"
         note = "it is the prefix of the name of every object that the project deploys"
         found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {near}`",)))
         return
     if names.is_yaml_word(name):
-        message = f"{source} is a word that YAML does not read as text"
-        note = "it stands in every manifest, where it would be a boolean or nothing unless somebody quotes it"
+        message = f"{source} is a word that YAML does not read as a string"
+        note = "it is in every manifest, where an unquoted value would be a boolean or null"
         found.add(PROJECT_NAME.at(None, message, notes=(note,), help=(f"`--project-name {name}-operator`",)))
         return
     if len(name) > PROJECT_NAME_LENGTH:
@@ -122,7 +122,7 @@ def check_group(group: str, domain: str, found: Diagnostics) -> None:
     """Check the group of the project's resource, and its API group."""
     if group and not names.is_subdomain(group):
         near = names.as_subdomain(group) or "infra"
-        message = f"`--group {group}` is no DNS name: lower case letters, digits, hyphens and dots only"
+        message = f"`--group {group}` is not a DNS name: lower case letters, digits, hyphens and dots only"
         found.add(GROUP_NAME.at(None, message, help=(f"`--group {near}`",)))
         return
     whole = ".".join(part for part in (group, domain) if part)
@@ -132,9 +132,9 @@ def check_group(group: str, domain: str, found: Diagnostics) -> None:
         )
     elif len(whole) > names.SUBDOMAIN_LENGTH:
         message = f"the API group `{whole}` has {len(whole)} characters, at most {names.SUBDOMAIN_LENGTH} fit"
-        found.add(GROUP_NAME.at(None, message, help=("take a shorter `--group`",)))
+        found.add(GROUP_NAME.at(None, message, help=("use a shorter `--group`",)))
     elif "." not in whole:
-        message = f"the API group `{whole}` has no dot, which the API server demands"
+        message = f"the API group `{whole}` has no dot, but the API server requires one"
         helps = (f"`--group {group}.example`",) if not domain else ("give a group: `--group infra`",)
         found.add(GROUP_NAME.at(None, message, help=helps))
     elif domain and "." in domain and (group == domain or group.endswith(f".{domain}")):
@@ -150,7 +150,7 @@ def check_version(version: str, found: Diagnostics) -> None:
         found.add(FLAG_REQUIRED.at(None, "`--version` is missing", help=("`--version v1`",)))
     elif not names.is_version(version):
         near = names.as_version(version) or "v1"
-        message = f"`--version {version}` is no API version: the form is `v1`, `v1beta1` or `v2alpha3`"
+        message = f"`--version {version}` is not an API version: the form is `v1`, `v1beta1` or `v2alpha3`"
         found.add(VERSION_NAME.at(None, message, help=(f"`--version {near}`",)))
 
 
@@ -181,7 +181,7 @@ def check_plural(plural: str, kind: str, found: Diagnostics) -> None:
     """Check the plural, given or made from the kind."""
     if plural and not names.is_rfc_1035_label(plural):
         near = names.as_label(plural) or (pluralize(kind) if names.is_kind(kind) else "machines")
-        message = f"`--plural {plural}` is no DNS label: lower case letters, digits and hyphens, a letter first"
+        message = f"`--plural {plural}` is not a DNS label: lower case letters, digits and hyphens, a letter first"
         if len(plural) > names.LABEL_LENGTH:
             message = f"`--plural {plural}` has {len(plural)} characters, at most {names.LABEL_LENGTH} fit"
         found.add(PLURAL_NAME.at(None, message, help=(f"`--plural {near}`",)))
@@ -194,7 +194,9 @@ def check_controller_name(name: str, found: Diagnostics) -> None:
     """Check the name of a second controller."""
     if name and not names.is_rfc_1035_label(name):
         near = names.as_label(name) or "machine-cleaner"
-        message = f"`--controller-name {name}` is no DNS label: lower case letters, digits and hyphens, a letter first"
+        message = (
+            f"`--controller-name {name}` is not a DNS label: lower case letters, digits and hyphens, a letter first"
+        )
         found.add(CONTROLLER_NAME.at(None, message, help=(f"`--controller-name {near}`",)))
 
 
@@ -202,7 +204,7 @@ def check_import_path(path: str, found: Diagnostics) -> None:
     """Check the module of an external type."""
     if path and not all(names.is_module_name(part) for part in path.split(".")):
         near = ".".join(names.as_module_name(part) for part in path.replace("/", ".").split(".") if part)
-        message = f"`--external-api-path {path}` is no Python module"
+        message = f"`--external-api-path {path}` is not a Python module"
         found.add(IMPORT_PATH.at(None, message, help=(f"`--external-api-path {near}`",)))
 
 
@@ -221,5 +223,5 @@ def check_external_domain(domain: str, found: Diagnostics) -> None:
     """Check the domain of an external type."""
     if domain and not names.is_subdomain(domain):
         near = names.as_subdomain(domain) or "example.com"
-        message = f"`--external-api-domain {domain}` is no DNS name"
+        message = f"`--external-api-domain {domain}` is not a DNS name"
         found.add(DOMAIN_NAME.at(None, message, help=(f"`--external-api-domain {near}`",)))

@@ -56,7 +56,7 @@ class PlanBuilder(Draft):
             self.diagnostics.add(
                 FILE_EXISTS.at(
                     Span(path, 1, 1),
-                    f"`{path}` is already there, with other content",
+                    f"`{path}` already exists, with different content",
                     notes=("nothing was written",),
                     help=(
                         "`--diff` shows what would change; `--force` overwrites it and keeps a copy in `.pykb/backup`",
@@ -72,7 +72,12 @@ class PlanBuilder(Draft):
         if self.current(path) is None:
             absent = missing(fragments, path)
             self.diagnostics.add(
-                FILE_MISSING.at(None, f"`{path}` is not there to be added to", notes=absent.notes, help=absent.help)
+                FILE_MISSING.at(
+                    None,
+                    f"`{path}` does not exist, so nothing can be added to it",
+                    notes=absent.notes,
+                    help=absent.help,
+                )
             )
             return
         text = self.text(path)
@@ -115,7 +120,7 @@ def check(path: str, content: bytes) -> Diagnostic | None:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
-        return _finding(path, 1, f"is no UTF-8 text: {error.reason}")
+        return _finding(path, 1, f"is not UTF-8 text: {error.reason}")
     if pure.suffix == ".py":
         return _python(path, text)
     if pure.name == "Makefile":
@@ -124,12 +129,12 @@ def check(path: str, content: bytes) -> Diagnostic | None:
         try:
             tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            return _finding(path, 1, f"is no TOML: {error}")
+            return _finding(path, 1, f"is not TOML: {error}")
         return None
     try:
         yaml_text.load_all(text)
     except yaml.MarkedYAMLError as error:
-        return _finding(path, yaml_text.place(error, path).line, f"is no YAML: {error.problem}")
+        return _finding(path, yaml_text.place(error, path).line, f"is not YAML: {error.problem}")
     return None
 
 
@@ -137,7 +142,7 @@ def _python(path: str, text: str) -> Diagnostic | None:
     try:
         python_text.parse(text)
     except SyntaxError as error:
-        return _finding(path, error.lineno or 1, f"is no Python: {error.msg}")
+        return _finding(path, error.lineno or 1, f"is not Python: {error.msg}")
     return None
 
 
@@ -157,6 +162,6 @@ def _makefile(path: str, text: str) -> Diagnostic | None:
 def _finding(path: str, line: int, problem: str) -> Diagnostic:
     return RENDERED_BROKEN.at(
         Span(path, line, 1),
-        f"the template of `{path}` gave a file that {problem}",
+        f"the template of `{path}` rendered a file that {problem}",
         notes=("nothing was written",),
     )

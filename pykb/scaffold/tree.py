@@ -180,7 +180,7 @@ def _clone(source: str, target: Path, found: Diagnostics) -> bool:
 def _declared(source: Path, found: Diagnostics) -> dict[str, Any]:
     """The variables of a template with their defaults."""
     path = source / "cookiecutter.json"
-    message, line, column = "`cookiecutter.json` is no JSON", 1, 1
+    message, line, column = "`cookiecutter.json` is not JSON", 1, 1
     try:
         declared = json.loads(path.read_text(encoding="utf-8"))
         if isinstance(declared, dict):

@@ -43,7 +43,7 @@ class Kubectl:
                     None,
                     "`kubectl` is not installed",
                     help=(
-                        "pykb envtest use       # brings kubectl along",
+                        "pykb envtest use       # gets kubectl, too",
                         "or see https://kubernetes.io/docs/tasks/tools/",
                     ),
                 )

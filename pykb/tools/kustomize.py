@@ -32,7 +32,7 @@ def kustomize_command(*, folders: Sequence[Path] = ()) -> tuple[str, ...]:
             "neither `kustomize` nor `kubectl` is installed",
             notes=("either can render a kustomization",),
             help=(
-                "pykb envtest use       # brings kubectl along",
+                "pykb envtest use       # gets kubectl, too",
                 "or see https://kubectl.docs.kubernetes.io/installation/",
             ),
         )

@@ -24,13 +24,13 @@ CASES = int(os.environ.get("PYKB_FUZZ_CASES", "2000"))
 MarkerParser = Callable[[Iterable[tuple[str, str]]], list[dict[str, Any]]]
 
 STRICTER = (
-    "single quotes are no quotes",
+    "single quotes are not quotes",
     "at least 0",
     "takes one value without a name",
     "the list has an empty element",
     "is an empty list",
     "is given twice",
-    "stands twice in",
+    "appears twice in",
     "names a Go constant",
     "expected a decimal number",
     "expected a string, found",
@@ -39,7 +39,7 @@ STRICTER = (
     "takes no value, found",
     "does not fit into 64 bits",
     "needs a value (string), found none",
-    "describes a type, but it stands on",
+    "applies to a type, but this is",
 )
 """Beginnings and parts of messages where pykb refuses what controller-gen takes; each has its reason in the table."""
 

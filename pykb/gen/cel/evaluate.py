@@ -304,7 +304,7 @@ def _kind(value: object) -> str:
 
 
 def _no_overload() -> Failed:
-    return Failed("no such overload: an operator or function does not take what it is given")
+    return Failed("no such overload: an operator or function does not accept its arguments")
 
 
 def _arithmetic(name: str, given: list[object]) -> object:

@@ -37,7 +37,7 @@ def parse(text: str) -> Expression:
         CelSyntaxError: The text is not an expression. The error says where.
     """
     if half := re.search("[\ud800-\udfff]", text):
-        raise CelSyntaxError("half a surrogate pair is no character", half.start())
+        raise CelSyntaxError("half a surrogate pair is not a character", half.start())
     reader = _Reader(list(tokens(text)))
     found = reader.expression()
     reader.expect("end", "the end of the rule")

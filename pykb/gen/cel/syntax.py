@@ -142,5 +142,5 @@ def _check_escapes(text: str, offset: int) -> None:
     while at >= 0:
         match = _ESCAPE.match(text, at)
         if match is None:
-            raise CelSyntaxError(f"`{text[at : at + 2]}` is no escape: double the backslash", offset + at, 2)
+            raise CelSyntaxError(f"`{text[at : at + 2]}` is not an escape: double the backslash", offset + at, 2)
         at = text.find("\\", match.end())

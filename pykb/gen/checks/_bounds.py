@@ -36,8 +36,8 @@ def _of_one(node: SchemaNode, what: str) -> Iterator[_Problem]:
             if name in LIMITS["number"]:
                 if not -_WHOLE <= float(_number(bound)) < _WHOLE:
                     message = (
-                        f"`{name}` of {what} is `{bound.value}`, and the API server compares whole numbers in 64 bits, "
-                        "which do not hold it"
+                        f"`{name}` of {what} is `{bound.value}`, but the API server compares whole numbers in 64 bits, "
+                        "which cannot hold it"
                     )
                     yield bound, message, _OUT_OF_RANGE, _REMOVE
             elif _number(bound) < 0:
@@ -47,7 +47,7 @@ def _of_one(node: SchemaNode, what: str) -> Iterator[_Problem]:
         yield step, f"`multipleOf` of {what} must be above zero: {step.value}", (), ()
 
 
-_OUT_OF_RANGE = ("it would refuse all of them, or let all pass",)
+_OUT_OF_RANGE = ("it would refuse or accept all of them",)
 _REMOVE = ("remove it: no whole number beyond 64 bits is accepted anyway",)
 
 
@@ -80,7 +80,7 @@ def _check_room(
     diagnostics.add(
         BOUNDS.at(
             at or other or node.span,
-            f"no value of {what} lies between {over} and {under}",
+            f"no value of {what} is between {over} and {under}",
             labels=(Label(other, f"`{high[0]}`"),) if other and other != at else (),
         ),
     )

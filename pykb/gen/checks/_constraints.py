@@ -61,7 +61,7 @@ def _near(word: object, words: Iterable[str]) -> tuple[str, ...]:
 def _type(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
     del node, what
     expected = ", ".join(f"`{name}`" for name in _TYPES)
-    message = f"`{value}` is no type of JSON schema: expected one of {expected}"
+    message = f"`{value}` is not a type of JSON schema: expected one of {expected}"
     yield TYPE_NAME, message, *_near(value, _TYPES)
 
 
@@ -82,7 +82,9 @@ def _pattern(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
     del node
     problem = pattern_problem(value) if isinstance(value, str) else None
     if problem is not None:
-        message = f"the pattern of {what}, `{value}`, is no regular expression of the API server: {problem}"
+        message = (
+            f"the pattern of {what}, `{value}`, is not a regular expression that the API server accepts: {problem}"
+        )
         yield PATTERN, message, _PATTERN_HELP
 
 
@@ -93,7 +95,7 @@ def _docs(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
     del node
     url = str(value.get("url", "")) if isinstance(value, dict) else "/"
     if not _URL.fullmatch(url):
-        message = f"the documentation of {what} is at `{url}`, which is no URL"
+        message = f"the documentation of {what} is at `{url}`, which is not a URL"
         yield EXTERNAL_DOCS, message, '+kubebuilder:externalDocs:url="https://..."'
 
 
@@ -105,7 +107,7 @@ def _enum(values: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
         return
     if node.get("nullable"):
         message = f"{what} may be null and has an enum: the API server refuses null there, whatever the enum says"
-        yield NULLABLE_ENUM, message, "let it be left out instead: `... | None = None`"
+        yield NULLABLE_ENUM, message, "make it optional instead: `... | None = None`"
     plain = node.without("enum")
     reason = next((reason for value in values for reason in misfits(value, plain)), None)
     if reason is not None:

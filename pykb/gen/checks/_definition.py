@@ -48,14 +48,14 @@ def _check_metadata(crd: Crd, diagnostics: Diagnostics) -> None:
             # The API server compares keys of annotations in lower case.
             if not is_qualified_name(key if what == "a label" else key.lower()):
                 reason = "expected letters, digits, `-`, `_` and `.`, with an optional `domain/` before it"
-                diagnostics.add(METADATA_FORM.at(crd.span, f"`{key}` is no name of {what}: {reason}"))
+                diagnostics.add(METADATA_FORM.at(crd.span, f"`{key}` is not a valid name of {what}: {reason}"))
             elif what == "a label" and not is_label_value(value):
                 diagnostics.add(
                     METADATA_FORM.at(
                         crd.span,
-                        f"`{value}` is no value of the label `{key}`: expected at most 63 letters, digits, `-`, `_` "
-                        "and `.`",
-                        help=("an annotation takes any text",),
+                        f"`{value}` is not a valid value of the label `{key}`: expected at most 63 letters, digits, "
+                        "`-`, `_` and `.`",
+                        help=("use an annotation for other text",),
                     ),
                 )
 
@@ -91,7 +91,7 @@ def _check_names(crd: Crd, diagnostics: Diagnostics) -> None:
             diagnostics.add(
                 CRD_NAME.at(
                     crd.span,
-                    f"the {what} `{name}` of `{crd.names.kind}` is no DNS label: expected lower-case letters, "
+                    f"the {what} `{name}` of `{crd.names.kind}` is not a DNS label: expected lower-case letters, "
                     "digits and `-`, at most 63",
                 ),
             )
@@ -99,7 +99,7 @@ def _check_names(crd: Crd, diagnostics: Diagnostics) -> None:
         diagnostics.add(
             CRD_NAME.at(
                 crd.span,
-                f"the group `{crd.group}` of `{crd.names.kind}` is no domain name: expected a name with a dot, as in "
-                "`infra.example.com`",
+                f"the group `{crd.group}` of `{crd.names.kind}` is not a domain name: expected a name with a dot, "
+                "such as `infra.example.com`",
             ),
         )

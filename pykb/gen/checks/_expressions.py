@@ -61,10 +61,10 @@ def check_expression(text: str, part: str, place: Place, *, optional_old_self: b
     try:
         found = resolve(parse(text), place.node, is_root=place.is_root, optional_old_self=optional_old_self)
     except CelSyntaxError as error:
-        place.report(CEL_SYNTAX, f"{name} is no CEL: {error}", notes=(_marked(text, error.offset, error.length),))
+        place.report(CEL_SYNTAX, f"{name} is not CEL: {error}", notes=(_marked(text, error.offset, error.length),))
         return None
     if found is None:
-        message = f"{name} is about a value of which the schema says nothing, and the API server can say nothing either"
+        message = f"{name} is on a value that has no type in the schema, and the API server cannot check such a rule"
         place.report(CEL_TYPE, message, "put the rule on a field that has a type")
         return None
     _check_names(found, text, name, place)
@@ -90,7 +90,7 @@ def _check_names(found: Findings, text: str, name: str, place: Place) -> None:
     for unknown in found.unknown:
         place.report(
             CEL_NAME,
-            f"{name} names the {unknown.what} `{unknown.name}`, which is not there",
+            f"{name} names the {unknown.what} `{unknown.name}`, which does not exist",
             *((f"did you mean `{unknown.near}`?",) if unknown.near else ()),
             notes=(_marked(text, unknown.offset, len(unknown.name)),),
             # A newer API server may have more functions.
@@ -100,7 +100,7 @@ def _check_names(found: Findings, text: str, name: str, place: Place) -> None:
         place.report(
             CEL_NAME,
             f"{name} names the field `{word.name}`, a word that older API servers reserve",
-            f"write `{word.near}`, which all of them understand",
+            f"write `{word.near}`, which all API servers accept",
             notes=(_marked(text, word.offset, len(word.name)),),
             severity=Severity.WARNING,
         )
@@ -113,17 +113,17 @@ def _check_types(found: Findings, text: str, part: str, name: str, place: Place)
     for pattern, offset in found.patterns:
         problem = pattern_problem(pattern)
         if problem is not None:
-            message = f"`{pattern}` in {name} is no regular expression of the API server: {problem}"
+            message = f"`{pattern}` in {name} is not a regular expression that the API server accepts: {problem}"
             place.report(PATTERN, message, notes=(_marked(text, offset, len(pattern) + 2),))
     wanted = _RESULTS[part]
     if found.type.kind != wanted and not found.mistyped and not found.unknown:
         help_ = (f"{wanted}(...)",) if found.type.kind == "dyn" else ()
-        place.report(CEL_TYPE, f"{name} gives `{found.type}`, expected `{wanted}`", *help_, notes=(text,))
+        place.report(CEL_TYPE, f"{name} has the type `{found.type}`, expected `{wanted}`", *help_, notes=(text,))
 
 
-_BOUND_THEM = "bound them: `MaxItems` on lists, `MaxProperties` on maps, `MaxLength` on strings"
+_BOUND_THEM = "limit them: `MaxItems` on lists, `MaxProperties` on maps, `MaxLength` on strings"
 _WORST_CASE = (
-    "the API server adds up the worst case: lists, maps and texts without a bound count as long as a request can be, "
+    "the API server estimates the worst case, in which a list, map or string without a limit fills a whole request, "
     "and it refuses the CRD"
 )
 
@@ -136,7 +136,7 @@ def check_total(cost: int, version: str, span: Span | None, diagnostics: Diagnos
                 span,
                 f"the rules of version `{version}` may cost {factor(cost, CRD_BUDGET)} what the API server allows for "
                 "all of them",
-                help=("bound the lists, maps and strings that they are about",),
+                help=("limit the lists, maps and strings in the rules: `MaxItems`, `MaxProperties`, `MaxLength`",),
             ),
         )
 

@@ -33,7 +33,7 @@ def check_fractions(node: SchemaNode, what: str, diagnostics: Diagnostics) -> No
                     FRACTION_BOUND.at(
                         keyword.span or node.span,
                         f"the API server {verb} the whole number {value} for {what} in spite of `{name}: {bound}`",
-                        notes=("it judges whole numbers by the bound without its fraction",),
+                        notes=("it ignores the fraction of a bound for whole numbers",),
                         help=("use a whole bound, or an integer of a smaller unit",),
                     ),
                 )
@@ -43,7 +43,7 @@ def check_fractions(node: SchemaNode, what: str, diagnostics: Diagnostics) -> No
             FRACTION_BOUND.at(
                 step.span or node.span,
                 f"the API server refuses all whole numbers for {what} because of `multipleOf: {step.value}`",
-                notes=("it judges whole numbers by the step without its fraction, which is zero",),
+                notes=("it ignores the fraction of a step for whole numbers, which leaves zero",),
                 help=("use an integer of a smaller unit",),
             ),
         )

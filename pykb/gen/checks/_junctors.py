@@ -36,7 +36,7 @@ def check_junctors(node: SchemaNode, what: str, at: Span | None, diagnostics: Di
             diagnostics.add(code.at(span or at, message, help=_HELP if code is STRUCTURAL else ()))
 
 
-_HELP = ("say it in the schema itself, beside `allOf`, `anyOf`, `oneOf` and `not`",)
+_HELP = ("put it into the schema itself, next to `allOf`, `anyOf`, `oneOf` and `not`",)
 
 
 def _nested(node: SchemaNode, way: str, *, top: bool = False) -> Iterator[tuple[str, SchemaNode, Span | None]]:
@@ -63,11 +63,11 @@ def _is_either(part: SchemaNode) -> bool:
 def _problems(part: SchemaNode, node: SchemaNode | None, way: str, what: str) -> Iterator[tuple[Code, str]]:
     for name in _FORBIDDEN:
         if part.get(name):
-            yield STRUCTURAL, f"`{way}` of {what} has `{name}`, which only the schema itself can say"
+            yield STRUCTURAL, f"`{way}` of {what} has `{name}`, which is allowed only in the schema itself"
     if part.rules or part.get(RULES):
-        yield STRUCTURAL, f"`{way}` of {what} has `{RULES}`, which only the schema itself can say"
+        yield STRUCTURAL, f"`{way}` of {what} has `{RULES}`, which is allowed only in the schema itself"
     if part.values is not None or "additionalProperties" in part.keywords:
-        yield STRUCTURAL, f"`{way}` of {what} has `additionalProperties`, which only the schema itself can say"
+        yield STRUCTURAL, f"`{way}` of {what} has `additionalProperties`, which is allowed only in the schema itself"
     if part.get("uniqueItems"):
         yield UNIQUE_ITEMS, f"`uniqueItems: true` in `{way}` of {what} is refused by the API server"
     pattern = part.get("pattern")
@@ -75,13 +75,16 @@ def _problems(part: SchemaNode, node: SchemaNode | None, way: str, what: str) ->
     if problem is not None:
         yield (
             PATTERN,
-            f"the pattern of `{way}` of {what}, `{pattern}`, is no regular expression of the API server: {problem}",
+            (
+                f"the pattern of `{way}` of {what}, `{pattern}`, is not a regular expression that the API server "
+                f"accepts: {problem}"
+            ),
         )
     if part.items is not None:
         yield from _missing(node.items if node else None, part.items, f"{way}.items", what)
     for name, prop in (part.properties or {}).items():
         if name == "metadata":
-            yield STRUCTURAL, f"`{way}` of {what} is about `metadata`, which cannot be"
+            yield STRUCTURAL, f"`{way}` of {what} restricts `metadata`, which is not allowed"
         known = (node.properties or {}).get(name) if node else None
         yield from _missing(known.schema if known else None, prop.schema, f"{way}.properties.{name}", what)
     for inner, nested, _ in _nested(part, f"{way}."):
@@ -90,5 +93,5 @@ def _problems(part: SchemaNode, node: SchemaNode | None, way: str, what: str) ->
 
 def _missing(node: SchemaNode | None, part: SchemaNode, way: str, what: str) -> Iterator[tuple[Code, str]]:
     if node is None:
-        yield STRUCTURAL, f"`{way}` of {what} is about a part that the schema itself does not have"
+        yield STRUCTURAL, f"`{way}` of {what} restricts a part that the schema itself does not have"
     yield from _problems(part, node, way, what)

@@ -38,7 +38,7 @@ def _problem(name: str, keyword: Keyword, what: str) -> tuple[str, ...]:
     for path, unknown, known in unknown_fields({name: keyword.value}):
         near = closest(unknown, known)
         return (
-            f"the schema of {what} has `{path}{unknown}`, which is no keyword of a schema in a CRD",
+            f"the schema of {what} has `{path}{unknown}`, which is not a schema keyword of a CRD",
             *((f"did you mean `{near}`?",) if near else ()),
         )
     form = SCHEMA.fields[name]

@@ -28,12 +28,12 @@ def _problems(node: SchemaNode, what: str) -> Iterator[_Problem]:
     kind, keys = node.keywords.get(_TYPE), node.keywords.get(_KEYS)
     if kind is not None and node.type != "array":
         instead = ("for maps and structs: `MapAtomic()`, `MapGranular()`",) if node.type == "object" else ()
-        yield kind, f"`{kind.spelling or _TYPE}` is about lists, but {what} is `{node.type_name}`", *instead
+        yield kind, f"`{kind.spelling or _TYPE}` applies to lists, but {what} is `{node.type_name}`", *instead
     elif keys is not None and keys.value and node.get(_TYPE) != "map":
         found = f"is one of type `{kind.value}`" if kind is not None else "has no list type"
         yield keys, f"{what} has list keys, which belong to a list of type `map`, but {found}", "+listType=map"
     elif kind is not None and kind.value not in _TYPES:
-        yield kind, f"`{kind.value}` is no list type of {what}: expected `atomic`, `set` or `map`"
+        yield kind, f"`{kind.value}` is not a valid list type of {what}: expected `atomic`, `set` or `map`"
     elif kind is not None and kind.value != "atomic" and node.items is not None:
         by = keys if kind.value == "map" and keys is not None else kind
         if node.items.get("nullable"):
@@ -43,10 +43,10 @@ def _problems(node: SchemaNode, what: str) -> Iterator[_Problem]:
 
 def _of_set(kind: Keyword, items: SchemaNode, what: str) -> Iterator[_Problem]:
     if items.type == "object" and items.get("x-kubernetes-map-type") != "atomic":
-        message = f"{what} is a list of type `set` with objects in it that are no atomic values"
+        message = f"{what} is a list of type `set` with objects in it that are not atomic values"
         yield kind, message, "+listType=map", "+listType=atomic"
     if items.type == "array" and items.get(_TYPE) not in {None, "atomic"}:
-        yield kind, f"{what} is a list of type `set` with lists in it that are no atomic values", "+listType=atomic"
+        yield kind, f"{what} is a list of type `set` with lists in it that are not atomic values", "+listType=atomic"
 
 
 def _of_map(keys: Keyword, items: SchemaNode, what: str) -> Iterator[_Problem]:
@@ -69,13 +69,13 @@ def _of_key(key: str, keys: Keyword, items: SchemaNode, what: str) -> Iterator[_
     if prop is None:
         near = closest(key, properties)
         fields = ", ".join(f"`{name}`" for name in properties)
-        message = f"the list key `{key}` is no field of the elements of {what}"
+        message = f"the list key `{key}` is not a field of the elements of {what}"
         yield keys, message, f"did you mean `{near}`?" if near else f"fields: {fields}"
         return
     if prop.schema.type not in _SCALARS and not prop.schema.is_int_or_string:
-        yield keys, f"the list key `{key}` of {what} is `{prop.schema.type_name}`; a key is a scalar"
+        yield keys, f"the list key `{key}` of {what} is `{prop.schema.type_name}`, but a key must be a scalar"
     if not prop.required and prop.schema.get("default") is None:
-        message = f"the list key `{key}` of {what} can be missing: a key is required, or has a default"
+        message = f"the list key `{key}` of {what} can be missing, but a key must be required or have a default"
         yield keys, message, f"make `{prop.attribute}` a required field, or give it a default"
     if prop.schema.get("nullable"):
-        yield keys, f"the list key `{key}` of {what} can be null: a key has a value"
+        yield keys, f"the list key `{key}` of {what} can be null, but a key must have a value"

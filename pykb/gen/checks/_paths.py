@@ -32,20 +32,20 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
     seen: set[str] = set()
     for path, span in version.selectable:
         if path in seen:
-            diagnostics.add(JSON_PATH.at(span, f"`{path}` is a selectable field twice"))
+            diagnostics.add(JSON_PATH.at(span, f"`{path}` is listed twice as a selectable field"))
         seen.add(path)
         if len(seen) == _MOST_SELECTABLE + 1:
             diagnostics.add(
-                JSON_PATH.at(span, f"a version has at most {_MOST_SELECTABLE} selectable fields, found one more"),
+                JSON_PATH.at(span, f"a version can have at most {_MOST_SELECTABLE} selectable fields, found more"),
             )
         if path.startswith(".metadata."):
-            diagnostics.add(JSON_PATH.at(span, f"a selectable field is not in the metadata, as `{path}` is"))
+            diagnostics.add(JSON_PATH.at(span, f"a selectable field cannot be in the metadata, as `{path}` is"))
             continue
         node = _follow(version.schema, path, span, diagnostics, simple=True, known=True)
         if node is not None and node.type not in {"string", "boolean", "integer"}:
             diagnostics.add(
                 JSON_PATH.at(
-                    span, f"a selectable field is a string, boolean or integer; `{path}` is `{node.type_name}`"
+                    span, f"a selectable field must be a string, boolean or integer, but `{path}` is `{node.type_name}`"
                 ),
             )
     scale = version.scale
@@ -113,7 +113,7 @@ def _follow(
     known: bool = False,
     missing: Severity = Severity.ERROR,
 ) -> SchemaNode | None:
-    """The schema that a path leads to, if known. Reports a path that leads to no field.
+    """The schema that a path leads to, if known. Reports a path that does not lead to a field.
 
     Args:
         root: The schema of the kind.
@@ -122,7 +122,7 @@ def _follow(
         diagnostics: Gets what is wrong with the path.
         simple: Whether only field names are allowed in the path.
         known: Whether the field must be in the schema, even where an object allows unknown fields.
-        missing: The severity of a path that leads to no field.
+        missing: The severity of a path that does not lead to a field.
     """
     if simple and not _SIMPLE.match(path):
         diagnostics.add(
@@ -142,7 +142,7 @@ def _follow(
             # The apiserver checks `..name`, `.*` and the like.
             if path[at:].startswith(("..", ".*", "[")):
                 return None
-            diagnostics.add(JSON_PATH.at(span, f"`{path}` is no JSONPath: `{path[at:]}` has no meaning"))
+            diagnostics.add(JSON_PATH.at(span, f"`{path}` is not a JSONPath: `{path[at:]}` has no meaning"))
             return None
         name = match["name"] or match["quoted"]
         before = node
@@ -154,7 +154,8 @@ def _follow(
                 diagnostics.add(
                     JSON_PATH.at(
                         span,
-                        f"`{path}` leads to no field: {f'`{walked}`' if walked else 'the object'} has no `{name}`",
+                        f"`{path}` does not lead to a field: "
+                        f"{f'`{walked}`' if walked else 'the object'} has no `{name}`",
                         help=(f"did you mean `{walked}.{near}`?",) if near else (),
                         severity=missing,
                     ),

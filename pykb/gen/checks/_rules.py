@@ -66,7 +66,7 @@ def _of_texts(rule: Rule, what: str) -> Iterator[_Problem]:
     if rule.reason is not None and rule.reason not in REASONS:
         near = closest(rule.reason, REASONS)
         expected = ", ".join(f"`{reason}`" for reason in REASONS)
-        message = f"`{rule.reason}` is no reason of a rule: expected one of {expected}"
+        message = f"`{rule.reason}` is not a valid reason of a rule: expected one of {expected}"
         yield CEL_REASON, message, (), (f"did you mean `{near}`?",) if near else ()
     said = rule.message or ""
     if said and not said.strip():
@@ -74,7 +74,7 @@ def _of_texts(rule: Rule, what: str) -> Iterator[_Problem]:
     elif "\n" in said.strip():
         yield CEL_MESSAGE, f"the message of a rule of {what} has a line break, expected one line", (), ()
     elif "\n" in rule.rule.strip() and not said:
-        note = "without a message the API server shows the rule itself, and takes only one line for that"
+        note = "without a message, the API server shows the rule itself, which must then be one line"
         yield CEL_MESSAGE, f"a rule of {what} has several lines and no message", (note,), ('message="..."',)
 
 
@@ -91,7 +91,7 @@ def _of_field_path(rule: Rule, node: SchemaNode, what: str) -> Iterator[_Problem
         if match is None or following is None:
             near = closest(name, properties) if name else None
             help_ = f"did you mean `.{near}`?" if near else "for example `.spec.replicas`"
-            yield JSON_PATH, f"the `fieldPath` of a rule of {what}, `{path}`, leads to no field", (), (help_,)
+            yield JSON_PATH, f"the `fieldPath` of a rule of {what}, `{path}`, does not lead to a field", (), (help_,)
             return
         current, at = following, match.end()
 
@@ -104,6 +104,6 @@ def _of_old_self(rule: Rule, found: Findings, what: str, has_old: bool) -> Itera
         message = f"the rule of {what} has `optionalOldSelf`, but does not use `oldSelf`"
         yield CEL_OLD_SELF, message, (), ("remove `optionalOldSelf`",)
     elif found.uses_old_self and not has_old and not rule.optional_old_self:
-        note = "only elements of a list of type `map` can be compared with what they were"
+        note = "only elements of a list of type `map` can be compared with their old value"
         message = f"the rule of {what} uses `oldSelf` inside a list whose elements have no identity"
         yield CEL_OLD_SELF, message, (note,), ("+listType=map", "or put the rule on the list itself")

@@ -58,48 +58,48 @@ def _report(problems: Iterator[_Problem], node: SchemaNode, at: Span | None, dia
 def _of_types(node: SchemaNode, what: str) -> Iterator[_Problem]:
     open_ = node.get(PRESERVE)
     if node.type is None and not node.is_int_or_string and not open_:
-        message = f"{what} has no type in the schema, and a structural schema needs one everywhere"
+        message = f"{what} has no type in the schema, but a structural schema needs one everywhere"
         yield "", message, ("+kubebuilder:validation:Type=...", f"or keep anything: `{_KEEP}`")
     if node.is_int_or_string:
         if node.type is not None:
-            yield "", f"{what} is int-or-string, which has no type of its own, found `{node.type}`", ()
+            yield "", f"{what} is int-or-string, which cannot have a type, found `{node.type}`", ()
         elif node.properties or node.items is not None or node.values is not None:
-            yield "x-kubernetes-int-or-string", f"{what} is int-or-string, which has no fields and no elements", ()
+            yield "x-kubernetes-int-or-string", f"{what} is int-or-string, which cannot have fields or elements", ()
         elif open_:
-            message = f"{what} is int-or-string, which has no fields: nothing can be kept of unknown ones"
+            message = f"{what} is int-or-string, which has no unknown fields to keep"
             yield PRESERVE, message, (f"remove `{node.keywords[PRESERVE].spelling or PRESERVE}`",)
     if node.type == "array" and node.items is None:
-        message = f"{what} is a list in the schema, which does not say of what"
+        message = f"{what} is a list, but its schema has no `items`"
         yield "type", message, ("list[str]", "+kubebuilder:validation:items:Type=...")
 
 
 def _of_objects(node: SchemaNode, what: str) -> Iterator[_Problem]:
     if node.get(MAP_TYPE) is not None and node.type != "object":
         spelling = node.keywords[MAP_TYPE].spelling or MAP_TYPE
-        message = f"`{spelling}` is about objects and maps, but {what} is `{node.type_name}`"
+        message = f"`{spelling}` applies to objects and maps, but {what} is `{node.type_name}`"
         yield (
             MAP_TYPE,
             message,
             ("for lists: `ListAtomic()`, `ListSet()`, `ListMap(...)`",) if node.type == "array" else (),
         )
     elif node.get(MAP_TYPE) not in {None, "atomic", "granular"}:
-        yield MAP_TYPE, f"`{node.get(MAP_TYPE)}` is no map type of {what}: expected `atomic` or `granular`", ()
+        yield MAP_TYPE, f"`{node.get(MAP_TYPE)}` is not a valid map type of {what}: expected `atomic` or `granular`", ()
     if node.properties and (node.values is not None or node.get("additionalProperties") is False):
-        message = f"{what} has `properties` and `additionalProperties`, and these exclude each other"
+        message = f"{what} has `properties` and `additionalProperties`, which exclude each other"
         yield "additionalProperties", message, (f"for an object that may have other fields: `{_KEEP}`",)
     if PRESERVE in node.keywords and not node.get(PRESERVE):
-        yield PRESERVE, f"`{PRESERVE}` of {what} is `false`: it is true or not there", ("remove it",)
+        yield PRESERVE, f"`{PRESERVE}` of {what} is `false`: it must be `true` or absent", ("remove it",)
 
 
 def _of_embedded(node: SchemaNode, what: str) -> Iterator[_Problem]:
     if node.type != "object":
-        yield EMBEDDED, f"{what} is an embedded resource, which is an object, found `{node.type_name}`", ()
+        yield EMBEDDED, f"{what} is an embedded resource, which must be an object, found `{node.type_name}`", ()
         return
     if node.values is not None or "additionalProperties" in node.keywords:
-        message = f"{what} is an embedded resource, which has fields of its own, found a map"
+        message = f"{what} is an embedded resource, which must have its own fields, found a map"
         yield EMBEDDED, message, ("dict[str, Any]",)
     elif not node.properties and not node.get(PRESERVE):
-        message = f"{what} is an embedded resource without fields: the API server would keep nothing of it"
+        message = f"{what} is an embedded resource without fields, so the API server would drop its content"
         yield EMBEDDED, message, (_KEEP,)
     yield from _of_metadata(node, what)
 
@@ -113,32 +113,32 @@ def _of_metadata(node: SchemaNode, what: str) -> Iterator[_Problem]:
         if prop.schema.type != kind:
             yield "", f"the field `{name}` of {what} is `{kind}` in every object, found `{prop.schema.type_name}`", ()
         if any(part.get(EMBEDDED) for part in _parts(prop.schema)):
-            yield "", f"the field `{name}` of {what} has an embedded resource in it, which cannot be", ()
+            yield "", f"the field `{name}` of {what} contains an embedded resource, which is not allowed", ()
 
 
 def _of_a_whole(node: SchemaNode, *, has_status: bool) -> Iterator[_Problem]:
     what = "the object"
     if node.type not in {"object", None}:
-        yield "type", f"a kind is an object, found `{node.type}`", ()
+        yield "type", f"a kind must be an object, found `{node.type}`", ()
     if node.get("nullable"):
         yield "nullable", "a whole object cannot be null", ()
     if node.values is not None or "additionalProperties" in node.keywords:
-        yield "additionalProperties", "a kind has fields, and cannot be a map: `additionalProperties`", ()
+        yield "additionalProperties", "a kind has fields, so it cannot be a map: `additionalProperties`", ()
     for name in ("apiVersion", "kind", "metadata"):
         prop = (node.properties or {}).get(name)
         if prop is not None and any("default" in part.keywords for part in _parts(prop.schema)):
             yield "", f"the field `{name}` of {what} cannot have a default", ()
     metadata = (node.properties or {}).get("metadata")
     if metadata is not None and not _is_bare(metadata.schema):
-        yield "", "the schema of `metadata` can say something about `name` and `generateName` only", ()
+        yield "", "the schema of `metadata` can restrict only `name` and `generateName`", ()
     if not has_status:
         return
     other = [name for name in node.keywords if name not in _OF_A_WHOLE] + (["allOf"] if node.all_of else [])
     for name in other:
         keyword = node.keywords.get(name)
         spelling = keyword.spelling if keyword is not None and keyword.spelling else name
-        message = f"`{spelling}` cannot stand on a kind with a status subresource: the API server splits its schema"
-        yield name, message, ("put it on the class of the spec or the status", "or say it by a rule: `CEL(...)`")
+        message = f"`{spelling}` cannot be on a kind with a status subresource: the API server splits its schema"
+        yield name, message, ("put it on the class of the spec or the status", "or use a rule: `CEL(...)`")
 
 
 def _is_bare(node: SchemaNode) -> bool:

@@ -30,8 +30,8 @@ def check_text(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagno
         diagnostics.add(
             TEXT.at(
                 span or at,
-                f"the {name} of {what} has half of a surrogate pair, which is no character",
-                help=("write the character itself, or escape it whole: `\\U0001f600`",),
+                f"the {name} of {what} has half of a surrogate pair, which is not a character",
+                help=("write the character itself, or escape the whole character: `\\U0001f600`",),
             ),
         )
 

@@ -41,7 +41,7 @@ class Leaf:
         if not fits or (isinstance(value, float) and not math.isfinite(value)):
             yield Fault(path, f"expected {self.noun}, found {noun_of(value)}")
         elif isinstance(value, int | float) and abs(value) > self.most:
-            yield Fault(path, f"expected {self.noun} that 64 bits hold, found {noun_of(value)}")
+            yield Fault(path, f"expected {self.noun} that fits into 64 bits, found {noun_of(value)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Anything:
             for index, item in enumerate(value):
                 yield from self.faults(item, f"{path}[{index}]")
         elif (isinstance(value, float) and not math.isfinite(value)) or not isinstance(value, str | int | float | None):
-            yield Fault(path, f"expected what JSON can say, found {noun_of(value)}")
+            yield Fault(path, f"expected a JSON value, found {noun_of(value)}")
 
 
 @dataclass(frozen=True, slots=True)

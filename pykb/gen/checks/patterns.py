@@ -47,7 +47,7 @@ def _compiled(pattern: str) -> tuple[Any, str | None]:
     try:
         return re2.compile(pattern, options=options), None
     except UnicodeEncodeError:
-        return None, "half a surrogate pair is no character"
+        return None, "half a surrogate pair is not a character"
     except re2.error as error:
         reason = error.args[0] if error.args else error
         return None, reason.decode() if isinstance(reason, bytes) else str(reason)

@@ -53,9 +53,9 @@ def _of_schemas(file: SourceFile) -> Iterator[Marker]:
 def _no_kind(marker: Marker, declaration: TypeDeclaration) -> Diagnostic:
     return MARKER_TARGET.at(
         marker.span,
-        f"`+{marker.name}` describes a kind, but `{declaration.name}` is none",
+        f"`+{marker.name}` applies to kinds, but `{declaration.name}` is not a kind",
         label="has no effect here",
-        notes=("a kind is derived from `CustomResource` and has a group and version of its own",),
+        notes=("a kind is derived from `CustomResource` and has its own group and version",),
         help=(f"put it above the kind, or: class {declaration.name}(CustomResource, group_version=GROUP_VERSION)",),
     )
 
@@ -64,5 +64,5 @@ def _unread(marker: Marker, file: SourceFile) -> Diagnostic:
     return MARKER_UNREAD.at(
         marker.span,
         f"`+{marker.name}` has no effect: no kind uses the types of `{file.path}`",
-        help=("kinds are looked for in `api` packages; name another file by `--paths`",),
+        help=("pykb looks for kinds in `api` packages; to read another file, use `--paths`",),
     )

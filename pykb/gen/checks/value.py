@@ -30,7 +30,7 @@ def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
         return
     enum = schema.get("enum")
     if isinstance(enum, list) and not any(_same(value, allowed) for allowed in enum):
-        yield f"{_shown(value)}{where} is none of the allowed values: {', '.join(map(_shown, enum))}"
+        yield f"{_shown(value)}{where} is not one of the allowed values: {', '.join(map(_shown, enum))}"
     if isinstance(value, str):
         yield from _text(value, schema, where)
     elif isinstance(value, int | float) and not isinstance(value, bool):
@@ -108,7 +108,7 @@ def _unique(value: list[object], schema: SchemaNode, where: str) -> Iterator[str
         return
     for index, identity in enumerate(identities):
         if any(_same(identity, other) for other in identities[:index]):
-            yield f"{_shown(identity)}{where} is in a list of type `{kind}` twice"
+            yield f"{_shown(identity)}{where} appears twice in a list of type `{kind}`"
 
 
 def _object(value: Mapping[str, object], schema: SchemaNode, path: str, where: str) -> Iterator[str]:
@@ -139,9 +139,9 @@ def _resource(value: Mapping[str, object], where: str) -> Iterator[str]:
         if name not in value:
             yield f"an embedded resource{where} needs `{name}`"
         elif not isinstance(said, str) or not said or (name == "kind" and not is_rfc_1035_label(said.lower())):
-            yield f"{_shown(said)}{where} is no `{name}` of an object"
+            yield f"{_shown(said)}{where} is not a valid `{name}` of an object"
         elif name == "apiVersion" and said.count("/") > 1:
-            yield f"{_shown(said)}{where} is no `{name}`: expected a group and a version, or a version"
+            yield f"{_shown(said)}{where} is not a valid `{name}`: expected a group and a version, or a version"
 
 
 _FORMATS: Mapping[type, str] = {int: "int64", float: "double"}
@@ -172,7 +172,9 @@ def _wrong_type(value: object, schema: SchemaNode, where: str) -> str:
     if not fits:
         return f"expected {_a(schema.type_name)}{where}, found {_a(found)} {_shown(value)}"
     if schema.type is None and form and not isinstance(value, str | list) and form != _FORMATS.get(type(value)):
-        return f"{_shown(value)}{where} is no `{form}`: without a type, the format tells which values are allowed"
+        return (
+            f"{_shown(value)}{where} is not a valid `{form}`: without a type, the format tells which values are allowed"
+        )
     return ""
 
 
@@ -184,7 +186,7 @@ def _text(value: str, schema: SchemaNode, where: str) -> Iterator[str]:
     form = schema.get("format")
     check = checker(form) if isinstance(form, str) else None
     if check is not None and not check(value):
-        yield f"{_shown(value)}{where} is no `{form}`"
+        yield f"{_shown(value)}{where} is not a valid `{form}`"
 
 
 def _number(value: float, schema: SchemaNode, where: str) -> Iterator[str]:
@@ -194,9 +196,9 @@ def _number(value: float, schema: SchemaNode, where: str) -> Iterator[str]:
     if isinstance(most, int | float) and (value >= most if schema.get("exclusiveMaximum") else value > most):
         yield f"{_shown(value)}{where} is above the maximum {_shown(most)}"
     if isinstance(step, int) and isinstance(value, int) and step and value % step:
-        yield f"{_shown(value)}{where} is no multiple of {step}"
+        yield f"{_shown(value)}{where} is not a multiple of {step}"
     if isinstance(step, float) and 0 < step < 1 and schema.get("type") == "integer":
-        yield f"{_shown(value)}{where} is refused as every whole number is, by the step {_shown(step)}"
+        yield f"{_shown(value)}{where} is refused, as is every whole number, because of the step {_shown(step)}"
 
 
 def _count(count: int, schema: SchemaNode, least: str, most: str, noun: str, where: str) -> Iterator[str]:

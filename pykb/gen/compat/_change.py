@@ -62,7 +62,7 @@ PRUNED = Effect(
     ("keep the field, and say in its description that it is deprecated", _VERSION),
 )
 REQUIRED = Effect(
-    "the operator cannot read stored objects without it, and changes beside it are refused, until somebody adds it",
+    "until somebody adds it, the operator cannot read stored objects without it, and changes next to it are refused",
     ("make it optional (`| None = None`), or give it a default", _VERSION),
 )
 REQUIRED_AT_ROOT = Effect(
@@ -70,16 +70,16 @@ REQUIRED_AT_ROOT = Effect(
     ("give it a default: `Field(default_factory=...)`",),
 )
 RETYPED = Effect(
-    "the operator cannot read stored objects with another value, and changes there are refused, until it is mended",
-    ("keep the type, or let it hold both (`int | str`)", _VERSION),
+    "until it is corrected, the operator cannot read stored objects with another value, and changes there are refused",
+    ("keep the type, or accept both types (`int | str`)", _VERSION),
 )
 NARROWED = Effect(
-    "what was allowed is refused: in new objects, and in stored ones when this part of them changes",
-    ("keep what was allowed, and refuse it by a validating webhook for new objects only", _VERSION),
+    "values that were allowed are refused: in new objects, and in stored objects when this part changes",
+    ("keep allowing them, and refuse them only in new objects with a validating webhook", _VERSION),
 )
 NARROWED_AT_ROOT = Effect(
     "the API server refuses every change of stored objects that break it: those with a finalizer cannot be deleted",
-    ("put the rule on `spec`: what did not change is not judged there",),
+    ("put the rule on `spec`: there it is not checked for values that did not change",),
 )
 NULL = Effect(
     "the API server drops the nulls that are stored there",
@@ -90,12 +90,12 @@ DEFAULTED = Effect(
     ("keep the default", _VERSION),
 )
 LIST = Effect(
-    "items are identified in another way: duplicates are refused, and who applies only some may lose or repeat others",
-    ("keep how items are identified", _VERSION),
+    "items are identified in another way: duplicates are refused, and applying some may lose or repeat others",
+    ("keep the list type and its keys", _VERSION),
 )
 MERGED = Effect(
-    "who applies a part of it owns more or less than before, and may overwrite others",
-    ("keep how it is merged", _VERSION),
+    "a client that applies a part of it owns more or less than before, and may overwrite others",
+    ("keep the map type", _VERSION),
 )
 EMBEDDED = Effect(
     "stored objects without `apiVersion` and `kind` there cannot be changed at all: not even their finalizers",
@@ -115,27 +115,27 @@ STORAGE = Effect(
 )
 MIGRATED = Effect(
     "stored objects stay in the old version until they are written again",
-    ("keep the old version until all are, and `status.storedVersions` of the CRD is without it",),
+    ("keep the old version until all are written again and `status.storedVersions` of the CRD no longer has it",),
     matters=False,
 )
 UNCONVERTED = Effect(
-    "nothing but `apiVersion` changes between the versions: fields that only one of them has are dropped",
+    "only `apiVersion` changes between the versions: fields that only one of them has are dropped",
     ("keep the conversion webhook",),
 )
 IMMUTABLE = Effect(
-    "the API server refuses the CRD: it takes another one only after the old is deleted, with all its objects",
-    ("keep it, or make another kind",),
+    "the API server refuses the CRD until the old one is deleted, with all its objects",
+    ("keep it, or create another kind",),
 )
 RENAMED_KIND = Effect(
     "manifests and clients that name the old kind are refused",
-    ("keep the kind, or make another one beside it",),
+    ("keep the kind, or add another one",),
 )
 GONE = Effect(
-    "a cluster keeps the CRD and its objects, and nobody cleans up after them any more",
-    ("have the operator work off their finalizers, and delete the CRD, before it goes",),
+    "a cluster keeps the CRD and its objects, but no operator cleans up after them",
+    ("delete the CRD first, while the operator still runs and handles the finalizers",),
 )
 STATUS_GONE = Effect(
-    "writes of the status alone get 404, and each change of it counts as one of the spec (`metadata.generation`)",
+    "writes to `/status` get 404, and each change of the status increments `metadata.generation`",
     ("keep `+kubebuilder:subresource:status`",),
 )
 SCALE_GONE = Effect(
@@ -143,12 +143,12 @@ SCALE_GONE = Effect(
     ("keep `+kubebuilder:subresource:scale`",),
 )
 UNSELECTABLE = Effect(
-    "`--field-selector` by it is refused",
+    "`--field-selector` with it is refused",
     ("keep `+kubebuilder:selectablefield`",),
     matters=False,
 )
 UNSHOWN = Effect(
-    "`kubectl get` does not show it any more",
+    "`kubectl get` no longer shows it",
     ("keep `+kubebuilder:printcolumn`",),
     matters=False,
 )

@@ -49,7 +49,7 @@ def compare_schemas(old: Schema, new: Schema, path: Path = ()) -> Iterator[Incom
     """
     before, after = _types(old), _types(new)
     if after is not None and (before is None or not before <= after):
-        what = f"takes {_shown(new)}, and took {_shown(old)}"
+        what = f"accepts {_shown(new)} instead of {_shown(old)}"
         yield Incompatibility(what, RETYPED, path, keyword="type")
         return
     yield from _compare_keywords(old, new, path)
@@ -84,7 +84,7 @@ def _shown(schema: Schema) -> str:
 def _default(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]:
     if "default" not in old or old["default"] == new.get("default", _NOTHING):
         return
-    what = "has another default than before" if "default" in new else "has no default any more"
+    what = "has another default than before" if "default" in new else "no longer has a default"
     yield Incompatibility(what, DEFAULTED, path, keyword="default")
 
 
@@ -103,7 +103,7 @@ def _fields(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]:
         elif not _is_open(new):
             yield _removed(name, before[name], added, path)
     if _is_open(old) and not _is_open(new):
-        yield Incompatibility("takes no other fields than its own any more", PRUNED, path)
+        yield Incompatibility("no longer keeps fields that the schema does not list", PRUNED, path)
     yield from _required(old, new, path)
 
 
@@ -120,11 +120,11 @@ def _is_open(schema: Schema) -> bool:
 def _removed(name: str, schema: Schema, added: Mapping[str, Schema], path: Path) -> Incompatibility:
     alike = [other for other, each in added.items() if _bare(each) == _bare(schema)]
     if not alike:
-        return Incompatibility("is gone", PRUNED, (*path, name))
+        return Incompatibility("was removed", PRUNED, (*path, name))
     likely = max(alike, key=lambda other: (SequenceMatcher(None, name.lower(), other.lower()).ratio(), other))
-    way = f'if it is the same field, keep its name on the wire: `Annotated[..., Wire("{name}")]`'
+    way = f'if it is the same field, keep its JSON name: `Annotated[..., Wire("{name}")]`'
     effect = Effect(PRUNED.consequence, (way, *PRUNED.ways))
-    return Incompatibility(f"is gone, and `{likely}` of the same type is new", effect, (*path, name))
+    return Incompatibility(f"was removed, and `{likely}` of the same type was added", effect, (*path, name))
 
 
 def _bare(schema: object) -> object:
@@ -139,7 +139,7 @@ def _required(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]
     for name in sorted(set(new.get("required") or ()) - set(old.get("required") or ()) - _SERVERS):
         if "default" in after.get(name, {}):
             continue
-        what = "is required, and was optional" if name in before else "is new and required"
+        what = "is required instead of optional" if name in before else "is new and required"
         yield Incompatibility(what, REQUIRED if path else REQUIRED_AT_ROOT, (*path, name))
 
 
@@ -153,36 +153,36 @@ def _compare_keywords(old: Schema, new: Schema, path: Path) -> Iterator[Incompat
     yield from _enum(old, new, path)
     for keyword in (*_LOWER, *_UPPER):
         if _is_tighter(keyword, old.get(keyword), new.get(keyword)):
-            yield narrowed(f"has `{keyword}: {new[keyword]}`, {_before(keyword, old)}", keyword)
+            yield narrowed(f"has `{keyword}: {new[keyword]}` {_before(keyword, old)}", keyword)
     for bound, keyword in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if new.get(keyword) and not old.get(keyword) and new.get(bound) == old.get(bound):
-            yield narrowed(f"does not take its `{bound}` itself any more", keyword)
+            yield narrowed(f"no longer accepts the value of its `{bound}`", keyword)
     if not _divides(new.get("multipleOf"), old.get("multipleOf")):
-        yield narrowed(f"has `multipleOf: {new['multipleOf']}`, {_before('multipleOf', old)}", "multipleOf")
+        yield narrowed(f"has `multipleOf: {new['multipleOf']}` {_before('multipleOf', old)}", "multipleOf")
     if new.get("pattern") is not None and new["pattern"] != old.get("pattern"):
-        yield narrowed(f"has the pattern `{new['pattern']}`, {_before('pattern', old)}", "pattern")
+        yield narrowed(f"has the pattern `{new['pattern']}` {_before('pattern', old)}", "pattern")
     formats = old.get("format"), new.get("format")
     if formats[1] is not None and formats[0] != formats[1] and formats not in _WIDER_FORMATS:
-        yield narrowed(f"has the format `{formats[1]}`, {_before('format', old)}", "format")
+        yield narrowed(f"has the format `{formats[1]}` {_before('format', old)}", "format")
     yield from (narrowed(*found) for found in _combined(old, new))
     yield from _identity(old, new, path)
 
 
 def _before(keyword: str, old: Schema) -> str:
-    return f"and had `{old[keyword]}`" if old.get(keyword) is not None else "and had none"
+    return f"instead of `{old[keyword]}`" if old.get(keyword) is not None else "instead of none"
 
 
 def _enum(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]:
     before, after = old.get("enum"), new.get("enum")
     if after is not None and before is None:
-        yield Incompatibility("takes only the values of an enum, and took any", NARROWED, path, keyword="enum")
+        yield Incompatibility("accepts only the values of an enum instead of any", NARROWED, path, keyword="enum")
     elif after is not None and before is not None:
         gone = [value for value in before if value not in after]
         if gone:
-            what = f"does not take {', '.join(f'`{value}`' for value in gone)} any more"
+            what = f"no longer accepts {', '.join(f'`{value}`' for value in gone)}"
             yield Incompatibility(what, NARROWED, path, keyword="enum")
     if old.get("nullable") and not new.get("nullable"):
-        yield Incompatibility("does not take null any more", NULL, path, keyword="nullable")
+        yield Incompatibility("no longer accepts null", NULL, path, keyword="nullable")
 
 
 def _is_tighter(keyword: str, old: Any, new: Any) -> bool:
@@ -218,16 +218,16 @@ def _identity(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]
     keyword = "x-kubernetes-list-type"
     before, after = old.get(keyword) or "atomic", new.get(keyword) or "atomic"
     if before != after:
-        yield Incompatibility(f"is of the list type `{after}`, and was `{before}`", LIST, path, keyword=keyword)
+        yield Incompatibility(f"has the list type `{after}` instead of `{before}`", LIST, path, keyword=keyword)
     keyword = "x-kubernetes-list-map-keys"
     keys = [", ".join(schema.get(keyword) or ()) for schema in (old, new)]
     if before == after == "map" and sorted(keys[0].split(", ")) != sorted(keys[1].split(", ")):
-        what = f"has the keys `{keys[1]}`, and had `{keys[0]}`"
+        what = f"has the keys `{keys[1]}` instead of `{keys[0]}`"
         yield Incompatibility(what, LIST, path, keyword=keyword)
     keyword = "x-kubernetes-map-type"
     before, after = old.get(keyword) or "granular", new.get(keyword) or "granular"
     if before != after:
-        yield Incompatibility(f"is of the map type `{after}`, and was `{before}`", MERGED, path, keyword=keyword)
+        yield Incompatibility(f"has the map type `{after}` instead of `{before}`", MERGED, path, keyword=keyword)
     keyword = "x-kubernetes-embedded-resource"
     if new.get(keyword) and not old.get(keyword):
-        yield Incompatibility("is an object of its own kind, and was not", EMBEDDED, path, keyword=keyword)
+        yield Incompatibility("is now an embedded resource", EMBEDDED, path, keyword=keyword)

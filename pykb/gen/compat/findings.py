@@ -108,7 +108,7 @@ def compare_definitions(old: Document, new: Document | None) -> Iterator[Incompa
         new: The definition that replaces it; ``None`` when it is removed.
     """
     if new is None:
-        yield Incompatibility("is not generated any more", GONE)
+        yield Incompatibility("is no longer generated", GONE)
         return
     before, after = old["spec"], new["spec"]
     yield from _names(before, after)
@@ -118,28 +118,30 @@ def compare_definitions(old: Document, new: Document | None) -> Iterator[Incompa
         name = version["name"]
         now = versions.get(name)
         if now is None:
-            yield Incompatibility(f"has no version `{name}` any more", VERSION_GONE)
+            yield Incompatibility(f"no longer has the version `{name}`", VERSION_GONE)
             continue
         if version.get("served") and not now.get("served"):
-            yield Incompatibility("is not served any more", UNSERVED, version=name)
+            yield Incompatibility("is no longer served", UNSERVED, version=name)
         if version.get("storage") and name != stored:
             effect = MIGRATED if _strategy(after) == "Webhook" else STORAGE
-            yield Incompatibility(f"is the stored version, and `{name}` was", effect, version=stored, keyword="storage")
+            yield Incompatibility(
+                f"is the storage version instead of `{name}`", effect, version=stored, keyword="storage"
+            )
         yield from (found.of(name) for found in _version(version, now))
     if _strategy(before) == "Webhook" != _strategy(after) and len(versions) > 1:
-        yield Incompatibility("has no conversion webhook any more", UNCONVERTED)
+        yield Incompatibility("no longer has a conversion webhook", UNCONVERTED)
 
 
 def _names(before: Document, after: Document) -> Iterator[Incompatibility]:
     if before.get("scope") != after.get("scope"):
-        yield Incompatibility(f"is {after['scope']}, and was {before['scope']}", IMMUTABLE)
+        yield Incompatibility(f"has the scope {after['scope']} instead of {before['scope']}", IMMUTABLE)
     old, new = before["names"], after["names"]
     if old["kind"] != new["kind"]:
         yield Incompatibility(f"was called `{old['kind']}`", RENAMED_KIND)
     for key, noun in (("shortNames", "short name"), ("categories", "category")):
         for name in old.get(key) or ():
             if name not in (new.get(key) or ()):
-                yield Incompatibility(f"has lost the {noun} `{name}`", UNKNOWN_NAME)
+                yield Incompatibility(f"no longer has the {noun} `{name}`", UNKNOWN_NAME)
 
 
 def _strategy(spec: Document) -> str:
@@ -151,7 +153,7 @@ def _version(before: Document, after: Document) -> Iterator[Incompatibility]:
     old, new = before.get("subresources") or {}, after.get("subresources") or {}
     for name, effect in (("status", STATUS_GONE), ("scale", SCALE_GONE)):
         if name in old and name not in new:
-            yield Incompatibility(f"has no subresource `{name}` any more", effect)
+            yield Incompatibility(f"no longer has the subresource `{name}`", effect)
     for key, noun, effect, label in (
         ("selectableFields", "selectable field", UNSELECTABLE, "jsonPath"),
         ("additionalPrinterColumns", "column", UNSHOWN, "name"),
@@ -159,7 +161,7 @@ def _version(before: Document, after: Document) -> Iterator[Incompatibility]:
         kept = {item.get(label) for item in after.get(key) or ()}
         for item in before.get(key) or ():
             if item.get(label) not in kept:
-                yield Incompatibility(f"has no {noun} `{item.get(label)}` any more", effect)
+                yield Incompatibility(f"no longer has the {noun} `{item.get(label)}`", effect)
 
 
 def _schema(version: Document) -> Document:

@@ -36,7 +36,7 @@ def generate_docs(options: GenerateOptions) -> tuple[str, Diagnostics]:
             NOTHING_FOUND.at(
                 None,
                 "there are no kinds to document",
-                notes=("kinds are looked for in `api` packages",),
+                notes=("pykb looks for kinds in `api` packages",),
                 help=("pykb create api --group GROUP --version v1 --kind KIND", "or name the files: `--paths DIR`"),
             )
         )
@@ -61,7 +61,7 @@ def target_file(root: Path, output: Path | None, diagnostics: Diagnostics) -> st
         diagnostics.add(
             PATH_OUTSIDE.at(
                 None,
-                f"the output `{output}` leaves the project `{root.name}`",
+                f"the output `{output}` is outside the project `{root.name}`",
                 notes=("nothing was written",),
                 help=("name a place inside the project",),
             )

@@ -34,7 +34,7 @@ def python_default(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> t
             DEFAULT_NOT_JSON.at(
                 place.span,
                 f"making the default of {place.what} fails: {type(error).__name__}: {error}",
-                help=("correct the `default_factory`",),
+                help=("fix the `default_factory`",),
             ),
         )
         return None, ""
@@ -57,7 +57,7 @@ def python_default(info: FieldInfo, place: Place, diagnostics: Diagnostics) -> t
                 place.span,
                 f"the default of {place.what}, `{_shown(value)}`, has no JSON form",
                 notes=(str(error),),
-                help=("use a plain value, or `None` and fill it in where the object is used",),
+                help=("use a plain value, or use `None` and set the value in your code",),
             ),
         )
         return None, ""
@@ -72,10 +72,8 @@ def _check_none(annotation: Any, place: Place, diagnostics: Diagnostics) -> None
     diagnostics.add(
         DEFAULT_VALUE.at(
             place.span,
-            f"the default of {place.what} is `None`, which is no `{name}`",
-            notes=(
-                "in the schema the field is optional and has no default; your code finds `None` where it is absent",
-            ),
+            f"the default of {place.what} is `None`, which is not of type `{name}`",
+            notes=("in the schema, the field is optional and has no default; your code gets `None` if it is absent",),
             help=(f"{name} | None = None", "or leave the default out: then the field is required"),
             severity=Severity.WARNING,
         ),
@@ -85,8 +83,8 @@ def _check_none(annotation: Any, place: Place, diagnostics: Diagnostics) -> None
 def _naive(value: dt.datetime, place: Place) -> Diagnostic:
     return DEFAULT_VALUE.at(
         place.span,
-        f"the default of {place.what}, `{value}`, has no time zone: it is taken for UTC",
-        notes=("times of an API server have one, and Python compares the two kinds with an error",),
+        f"the default of {place.what}, `{value}`, has no time zone, so the schema gets it as UTC",
+        notes=("times from the API server have one, and Python cannot compare times with and without a zone",),
         help=("datetime(..., tzinfo=UTC)", "with `from datetime import UTC`"),
         severity=Severity.WARNING,
     )
@@ -130,7 +128,7 @@ def _check_numbers(value: object) -> None:
         message = f"JSON has no `{value}`"
         raise ValueError(message)
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        message = f"64 bits do not hold `{value}`"
+        message = f"`{value}` does not fit into 64 bits"
         raise ValueError(message)
 
 

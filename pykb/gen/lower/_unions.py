@@ -98,7 +98,7 @@ def lower_enum(cls: type[enum.Enum], place: Place, diagnostics: Diagnostics) -> 
         diagnostics.add(
             UNSUPPORTED_TYPE.at(
                 place.span,
-                f"{place.what} is the flag `{cls.__name__}`, whose values combine: an enum lists them all",
+                f"{place.what} is the flag `{cls.__name__}`, whose values combine, but an enum lists every value",
                 help=(f"make `{cls.__name__}` a `StrEnum`, and the field a list: `Annotated[list[...], ListSet()]`",),
             ),
         )

@@ -180,7 +180,7 @@ class Lowering:
             PLAIN_MODEL.at(
                 place.span,
                 f"`{annotation.__name__}`, used by {place.what}, is a Pydantic model that is not derived from `Struct`",
-                notes=("only a `Struct` uses wire names and keeps fields that it does not know",),
+                notes=("only a `Struct` uses JSON names and keeps unknown fields",),
                 help=(f"class {annotation.__name__}(Struct): ...",),
             ),
         )
@@ -189,7 +189,7 @@ class Lowering:
         self.diagnostics.add(
             FLOAT.at(
                 place.span,
-                f"{place.what} is a float, whose value differs between clients and languages",
+                f"{place.what} is a float, which clients and languages do not all preserve exactly",
                 help=(
                     "use `Quantity`, an integer of a smaller unit, or a string",
                     "or pass `--allow-dangerous-types`",
@@ -247,7 +247,7 @@ def _list_node(found: Collection, elements: Sequence[SchemaNode], place: Place, 
     diagnostics.add(
         UNSUPPORTED_TYPE.at(
             place.span,
-            f"{place.what} is a tuple of different types, and a list in a CRD has one type of element",
+            f"{place.what} is a tuple of different types, but all elements of a list in a CRD have one type",
             help=("make it a `Struct` with one field for each element",),
         ),
     )

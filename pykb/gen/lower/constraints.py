@@ -142,7 +142,7 @@ def _refuse_on_union(metadata: Iterable[object], draft: Draft) -> None:
         found = f"{draft.place.what} is {draft.effective.type_name}"
         draft.report(
             CONSTRAINT,
-            f"{found}: Python cannot apply a constraint to integers and texts alike",
+            f"{found}: Python cannot apply a constraint to both integers and strings",
             'int | Annotated[str, Field(pattern="...")]',
             "or for the schema alone: `SchemaOnly(Field(...))`",
         )
@@ -182,11 +182,11 @@ def _tell(item: object, draft: Draft) -> None:
     if isinstance(item, api.KnownValues | api.PatchStrategy):
         if draft.place.span is not None:
             values = ", ".join(repr(value) for value in item.values) if isinstance(item, api.KnownValues) else ""
-            message = f"`{type(item).__name__}` on {what} says nothing in a CRD: it describes built-in types"
-            help_ = f"Literal[{values}]" if values else "`ListMap(...)`, which server-side apply goes by"
+            message = f"`{type(item).__name__}` on {what} has no effect in a CRD: it describes built-in types"
+            help_ = f"Literal[{values}]" if values else "use `ListMap(...)`, which server-side apply reads"
             draft.report(CONSTRAINT, message, help_)
     elif isinstance(item, WithJsonSchema):
-        message = f"`WithJsonSchema` on {what} is not read: its schema is that of the type"
+        message = f"`WithJsonSchema` on {what} is ignored: the schema comes from the type"
         draft.report(CONSTRAINT, message, f"RawSchema({item.json_schema!r})", "with `from pykb.api import RawSchema`")
     else:
         _tell_python_only(item, draft)
@@ -196,13 +196,13 @@ def _tell_python_only(item: object, draft: Draft) -> None:
     """Report validators and conversions that the API server does not run, and a class in place of an instance."""
     what = draft.place.what
     if isinstance(item, type) and item.__module__.startswith("pykb.api"):  # ``Nullable`` for ``Nullable()``
-        message = f"`{item.__name__}` on {what} is a class, which says nothing"
+        message = f"`{item.__name__}` on {what} is a class, which has no effect"
         draft.report(CONSTRAINT, message, f"write `{item.__name__}()`")
     given = [argument for argument in _ARGUMENTS if getattr(item, argument, None)]
     name = type(item).__name__ if isinstance(item, _CHECKS) else "=` and `".join(given) + "="
     if given or isinstance(item, _CHECKS):
-        message = f"`{name}` on {what} is known to Python alone: the API server does not go by it"
-        draft.report(PYTHON_ONLY, message, 'say it in the schema as well: `Field(pattern="...")`, `CEL("...")`')
+        message = f"`{name}` on {what} is known only to Python: the API server does not check it"
+        draft.report(PYTHON_ONLY, message, 'add it to the schema as well: `Field(pattern="...")`, `CEL("...")`')
 
 
 def _pattern(item: object, draft: Draft) -> Iterator[tuple[str, object, str]]:

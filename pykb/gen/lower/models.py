@@ -153,7 +153,7 @@ def _description(info: FieldInfo, declaration: FieldDeclaration | None, lowering
         lowering.diagnostics.add(
             DESCRIPTION_CONFLICT.at(
                 at,
-                f"the field `{declaration.name}` is described twice, and only this text goes into the schema",
+                f"the field `{declaration.name}` has two descriptions, and only this one goes into the schema",
                 labels=(Label(declaration.span, "its docstring or comment is another one"),),
                 help=("keep one of the two",),
             ),
@@ -179,8 +179,8 @@ def _check_alias(attribute: str, declaration: FieldDeclaration, lowering: Loweri
             lowering.diagnostics.add(
                 ALIAS.at(
                     at,
-                    f"the field `{attribute}` gets its wire name by `{argument}=`",
-                    label="type checkers would ask for it as the name of the constructor's argument",
+                    f"the field `{attribute}` gets its JSON name from `{argument}=`",
+                    label="type checkers use it as the name of the constructor's argument",
                     help=(f"{attribute}: Annotated[..., Wire({name})]", "with `from pykb.api import Wire`"),
                 ),
             )
@@ -218,9 +218,9 @@ def _texts(info: FieldInfo) -> FieldInfo:
 def _duplicate(prop: PropertyNode, other: PropertyNode) -> Any:
     return DUPLICATE_NAME.at(
         prop.span,
-        f"the fields `{other.attribute}` and `{prop.attribute}` are both `{prop.name}` on the wire",
+        f"the fields `{other.attribute}` and `{prop.attribute}` both have the JSON name `{prop.name}`",
         labels=(Label(other.span, "the first one"),) if other.span else (),
-        help=('give one of them another wire name: `Annotated[..., Wire("...")]`',),
+        help=('give one of them another JSON name: `Annotated[..., Wire("...")]`',),
     )
 
 

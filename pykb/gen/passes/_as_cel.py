@@ -101,7 +101,7 @@ def one_of_rule(
             diagnostics.add(
                 ONE_OF_MEMBER.at(
                     span,
-                    f"`{member}` is no field of {what}"
+                    f"`{member}` is not a field of {what}"
                     + ("; nested fields cannot take part in a group" if "." in member else ""),
                     help=(f"did you mean `{near}`?",) if near else (),
                 ),
@@ -110,7 +110,7 @@ def one_of_rule(
             diagnostics.add(
                 ONE_OF_MEMBER.at(
                     span,
-                    f"the field `{member}` is required, so it cannot be one of a group of alternatives",
+                    f"the field `{member}` is required, so it cannot be a member of a one-of group",
                     help=(f"{found.attribute}: ... | None = None",),
                 ),
             )

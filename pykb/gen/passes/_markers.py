@@ -221,7 +221,7 @@ class _Use:
         prop = (self.draft.effective.properties or {}).get(name)
         inner = self.marker.value
         if prop is None:
-            self.refuse(f"names the field `{name}`, which is not there: {{}}")
+            self.refuse(f"names the field `{name}`, which does not exist: {{}}")
         elif isinstance(inner, Marker) and inner.definition.required is not None:
             self.draft.adopt_field(prop, required=inner.definition.required)
         elif forbids:
@@ -251,8 +251,8 @@ def not_expressible(marker: Marker, inner: Marker) -> Diagnostic:
     """The finding for a tag inside another tag that a CRD cannot express."""
     return TAG_NOT_EXPRESSIBLE.at(
         inner.span,
-        f"`+{inner.name}` cannot be said inside `+{marker.name}` in a CRD",
-        help=('say it by a CEL rule: `+kubebuilder:validation:XValidation:rule="..."`',),
+        f"`+{inner.name}` cannot be used inside `+{marker.name}` in a CRD",
+        help=('use a CEL rule instead: `+kubebuilder:validation:XValidation:rule="..."`',),
     )
 
 
@@ -260,6 +260,6 @@ def _null_text(marker: Marker, what: str) -> Diagnostic:
     return DEFAULT_VALUE.at(
         marker.span_of(),
         f"the default of {what} is the text `null`, not the absence of a value",
-        help=(f'+{marker.name}="null"', "or remove it: a field without a default is absent"),
+        help=(f'+{marker.name}="null"', "or remove it: then the field has no default"),
         severity=Severity.WARNING,
     )

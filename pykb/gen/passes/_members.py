@@ -112,7 +112,7 @@ class _Member:
         near = closest(name, self.members.properties)
         self._report(
             self.marker.span_of("field"),
-            f"`{name}` is no field beside `{self.name}`",
+            f"`{name}` is not a field next to `{self.name}`",
             *((f"did you mean `{near}`?",) if near else ()),
         )
         return None

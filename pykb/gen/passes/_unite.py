@@ -61,7 +61,7 @@ def _say_lost(
             UNION.at(
                 place.span,
                 f"nothing tells the members of the union at {place.what} apart, so no object needs {', '.join(lost)}",
-                notes=("an object that fits no member is stored, and your code cannot read it",),
+                notes=("the API server stores an object that matches no member, and your code cannot read it",),
                 help=('give each member a field that tells them apart: `kind: Literal["..."]`',),
                 severity=Severity.WARNING,
             ),
@@ -113,7 +113,7 @@ def _join(old: PropertyNode, new: PropertyNode, place: Place, diagnostics: Diagn
             UNION.at(
                 place.span,
                 f"the members of the union at {place.what} disagree about the field `{new.name}`",
-                notes=("a structural schema has one type for each field, whichever member an object is",),
+                notes=("a structural schema has only one type for each field",),
                 help=("give the field one type in all members, or another name",),
             ),
         )

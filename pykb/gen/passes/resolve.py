@@ -112,10 +112,10 @@ class Resolver:
             self.diagnostics.add(
                 RECURSION.at(
                     node.span,
-                    f"the type `{named.name}` contains itself, and a CRD's schema has no references",
+                    f"the type `{named.name}` contains itself, but a CRD's schema cannot have references",
                     notes=(path,),
                     help=(
-                        f"cut it where it returns to itself: `Annotated[{named.name}, PreserveUnknown()]`",
+                        f"add this where the type refers to itself: `Annotated[{named.name}, PreserveUnknown()]`",
                         "with `from pykb.api import PreserveUnknown`; the fields below are then kept, but not checked",
                     ),
                 ),
@@ -159,7 +159,7 @@ class Resolver:
             BARE_METADATA.at(
                 user.span if user else None,
                 f"the embedded `metadata`{where} has no fields, as controller-gen writes it: the API server drops them",
-                help=("crd:generateEmbeddedObjectMeta=true", "or false, where that is what you want"),
+                help=("crd:generateEmbeddedObjectMeta=true", "or set it to false, if you want that"),
             )
         )
 

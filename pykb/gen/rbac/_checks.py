@@ -57,7 +57,7 @@ def _check_shape(marker: Marker, diagnostics: Diagnostics) -> None:
             RBAC_INCOMPLETE.at(
                 marker.span,
                 "expected `resources` or `urls`, found neither",
-                label="what may be done, but to nothing",
+                label="this rule has verbs but nothing to apply them to",
                 help=("for example `resources=deployments`",),
             )
         )
@@ -75,7 +75,7 @@ def _check_shape(marker: Marker, diagnostics: Diagnostics) -> None:
         diagnostics.add(
             RBAC_URL.at(
                 marker.span_of("urls"),
-                f"`urls` and `{other}` are in one marker, but a rule is about URLs or about resources",
+                f"`urls` and `{other}` are in one marker, but a rule is either for URLs or for resources",
                 label="URLs",
                 labels=(Label(marker.span_of(other), f"`{other}`"),),
                 help=("write two markers",),
@@ -103,8 +103,8 @@ def _check_verbs(marker: Marker, diagnostics: Diagnostics) -> None:
             diagnostics.add(
                 RBAC_VERB.at(
                     marker.span_of_element("verbs", verb),
-                    f"`{verb}` is no verb of the Kubernetes API",
-                    label="only an extension could give it a meaning",
+                    f"`{verb}` is not a verb of the Kubernetes API",
+                    label="only an API extension could define it",
                     notes=("the verbs are " + ", ".join(f"`{v}`" for v in known),),
                     severity=Severity.WARNING,
                 )
@@ -116,14 +116,14 @@ def _check_groups(marker: Marker, diagnostics: Diagnostics) -> None:
         if group in {"", "*", "core"} or is_subdomain(group):
             continue
         base, slash, version = group.partition("/")
-        help_ = (f"write `{base}`: rules hold for all versions of a group",) if slash and is_subdomain(base) else ()
+        help_ = (f"write `{base}`: rules apply to all versions of a group",) if slash and is_subdomain(base) else ()
         if base == "v1" and not version:
             help_ = ('for the core group, write `groups=""`',)
         diagnostics.add(
             RBAC_GROUP.at(
                 marker.span_of_element("groups", group),
                 f"expected an API group such as `apps`, found `{group}`",
-                label="no name of a group",
+                label="not a group name",
                 help=help_,
             )
         )
@@ -162,9 +162,9 @@ def _check_names(marker: Marker, diagnostics: Diagnostics) -> None:
         diagnostics.add(
             RBAC_NAMES.at(
                 marker.span_of("resourceNames"),
-                f"`{verb}` cannot be limited to names: such a request carries none, so this rule never allows it",
+                f"`{verb}` cannot be limited to names: such a request has no name, so this rule never allows it",
                 label="no effect on this verb",
-                help=(f"put `{verb}` into a marker without `resourceNames`",),
+                help=(f"use a separate marker without `resourceNames` for `{verb}`",),
             )
         )
     listing = [v for v in verbs if v in {"list", "watch"}]
@@ -175,7 +175,7 @@ def _check_names(marker: Marker, diagnostics: Diagnostics) -> None:
                 marker.span_of("resourceNames"),
                 f"{joined} with names only covers requests that select `metadata.name`",
                 label="caches and informers would be refused",
-                help=("watch with `--field-selector metadata.name=...`, or leave the names out",),
+                help=("watch with `--field-selector metadata.name=...`, or remove the names",),
                 severity=Severity.NOTE,
             )
         )
@@ -189,7 +189,7 @@ def _check_urls(marker: Marker, diagnostics: Diagnostics) -> None:
                 RBAC_URL.at(
                     marker.span_of_element("urls", url),
                     f"expected a path such as `/metrics`, found `{url}`",
-                    label="no path",
+                    label="not a path",
                     help=(f"write `/{url}`",),
                 )
             )
@@ -206,10 +206,10 @@ def _check_urls(marker: Marker, diagnostics: Diagnostics) -> None:
         diagnostics.add(
             RBAC_URL.at(
                 marker.span_of("urls"),
-                f"URLs belong to no namespace, but this marker makes a Role of the namespace `{namespace}`",
+                f"URLs have no namespace, but this marker creates a Role in the namespace `{namespace}`",
                 label="refused by the API server",
                 labels=(Label(marker.span_of("namespace"), "makes it a Role"),),
-                help=("leave `namespace` out: the rule then goes to the ClusterRole",),
+                help=("remove `namespace`, then the rule goes into the ClusterRole",),
             )
         )
 
@@ -221,7 +221,7 @@ def _check_role(marker: Marker, diagnostics: Diagnostics) -> None:
             RBAC_ROLE.at(
                 marker.span_of("namespace"),
                 f"expected the name of a namespace, found `{namespace}`",
-                label="no DNS label",
+                label="not a DNS label",
             )
         )
     role = str(marker.arguments.get("roleName", ""))
@@ -230,6 +230,6 @@ def _check_role(marker: Marker, diagnostics: Diagnostics) -> None:
             RBAC_ROLE.at(
                 marker.span_of("roleName"),
                 f"expected the name of a role, found `{role}`",
-                label="`/`, `%` and blanks cannot be in it",
+                label="`/`, `%` and blanks are not allowed in it",
             )
         )

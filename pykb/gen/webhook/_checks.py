@@ -68,7 +68,7 @@ def _check_name(check: _Check) -> None:
     name = check.text("name")
     if is_subdomain(name) and name.count(".") >= 2:
         return
-    what = "has fewer than three parts" if is_subdomain(name) else "is no DNS name"
+    what = "has fewer than three parts" if is_subdomain(name) else "is not a DNS name"
     check.add(
         WEBHOOK_NAME,
         "name",
@@ -86,7 +86,7 @@ def _check_client(check: _Check) -> None:
             WEBHOOK_CLIENT,
             "url" if path else "path",
             f"expected either `path` or `url`, found {found}",
-            label="the second one" if path else "where is it served?",
+            label="the second one" if path else "no path and no URL",
         )
     if not url:
         return
@@ -121,22 +121,22 @@ def _check_path(check: _Check) -> None:
             WEBHOOK_PATH,
             "path",
             f"the path of a {'mutating' if mutating else 'validating'} webhook starts with `{right}`, found `{path}`",
-            label="the name of the other kind",
-            labels=(Label(check.marker.span_of("mutating"), "the kind"),),
+            label="the prefix of the other type",
+            labels=(Label(check.marker.span_of("mutating"), "the type"),),
             help_=f"write `{right}{path.removeprefix(wrong)}`",
             severity=Severity.WARNING,
         )
     name, namespace = check.text("serviceName"), check.text("serviceNamespace")
     if name and not is_rfc_1035_label(name):
         check.add(
-            WEBHOOK_CLIENT, "serviceName", f"expected the name of a service, found `{name}`", label="no DNS label"
+            WEBHOOK_CLIENT, "serviceName", f"expected the name of a service, found `{name}`", label="not a DNS label"
         )
     if namespace and not is_label(namespace):
         check.add(
             WEBHOOK_CLIENT,
             "serviceNamespace",
             f"expected the name of a namespace, found `{namespace}`",
-            label="no DNS label",
+            label="not a DNS label",
         )
 
 
@@ -190,16 +190,16 @@ def _check_values(check: _Check, argument: str) -> None:
         check.add(
             WEBHOOK_RULE,
             argument,
-            f"`*` stands for all `{argument}`, so nothing can stand beside it",
+            f"`*` stands for all `{argument}`, so it must be the only one",
             label="refused by the API server",
             help_=f"write `{argument}=*`",
         )
     for value in sorted({v for v in values if values.count(v) > 1}):
         check.add(
-            WEBHOOK_RULE, argument, f"`{value}` stands twice in `{argument}`", label="twice", severity=Severity.WARNING
+            WEBHOOK_RULE, argument, f"`{value}` appears twice in `{argument}`", label="twice", severity=Severity.WARNING
         )
     if "" in values and argument not in {"groups", "resources"}:
-        check.add(WEBHOOK_RULE, argument, f"expected no empty text among `{argument}`", label="would match nothing")
+        check.add(WEBHOOK_RULE, argument, f"expected no empty string among `{argument}`", label="would match nothing")
 
 
 def _check_review(check: _Check) -> None:

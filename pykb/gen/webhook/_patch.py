@@ -71,7 +71,7 @@ def apply_patch(webhook: dict[str, object], marker: Marker, diagnostics: Diagnos
             WEBHOOK_PATCH.at(
                 marker.span_of("patch"),
                 str(error),
-                label="nothing of it is applied",
+                label="the patch is not applied",
                 help=(error.help,) if error.help else (),
             )
         )
@@ -84,14 +84,14 @@ def _parse(text: str) -> dict[str, object]:
         keys = [k for k, _ in found]
         for key in keys:
             if keys.count(key) > 1:
-                raise _WrongPatchError(f"the key `{key}` stands twice in one object of the patch")
+                raise _WrongPatchError(f"the key `{key}` appears twice in one object of the patch")
         return dict(found)
 
     try:
         patch = json.loads(text, object_pairs_hook=pairs)
     except (ValueError, RecursionError) as error:
         raise _WrongPatchError(
-            f"expected a JSON object as patch, found text that is no JSON: {error}",
+            f"expected a JSON object as patch, found text that is not JSON: {error}",
             'write the patch in back-ticks: patch=`{"matchPolicy":"Exact"}`',
         ) from None
     if not isinstance(patch, dict):

@@ -67,7 +67,7 @@ def version_problems(versions: list[str]) -> Iterator[str]:
         if not is_rfc_1035_label(version):
             yield f"expected a version such as `v1` in admissionReviewVersions, found `{version}`"
         if versions.count(version) > 1:
-            yield f"`{version}` stands twice in admissionReviewVersions"
+            yield f"`{version}` appears twice in admissionReviewVersions"
 
 
 def resource_problem(resources: list[str]) -> str | None:
@@ -77,13 +77,13 @@ def resource_problem(resources: list[str]) -> str | None:
         name, slash, part = resource.partition("/")
         wide = next((w for w in (f"{name}/*", f"*/{part}") if w in seen), None) if slash else None
         if wide is not None:
-            return f"`{wide}` stands for `{resource}`, too, which cannot stand after it"
+            return f"`{wide}` includes `{resource}`, which must not follow it"
         seen.append(resource)
     if "*/*" in resources and len(resources) > 1:
-        return "`*/*` stands for all `resources`, so nothing can stand beside it"
+        return "`*/*` stands for all `resources`, so it must be the only one"
     whole = next((resource for resource in reversed(resources) if "/" not in resource), "*")
     if "*" in resources and whole != "*":
-        return f"`*` stands for all `resources` without a slash, so `{whole}` cannot stand after it"
+        return f"`*` stands for all `resources` without a slash, so `{whole}` must not follow it"
     return None
 
 
@@ -149,9 +149,9 @@ def _rule(rule: _Object) -> Iterator[str]:
         if not values:
             yield f"expected {field} in each rule after the patch, found none"
         elif "*" in values and len(values) > 1 and field != "resources":
-            yield f"`*` stands for all {field}, so nothing can stand beside it"
+            yield f"`*` stands for all {field}, so it must be the only one"
         if "" in values and field != "apiGroups":
-            yield f"expected no empty text among {field} after the patch"
+            yield f"expected no empty string among {field} after the patch"
     for operation in _texts(rule, "operations"):
         if operation not in _OPERATIONS:
             yield f"expected one of {', '.join(f'`{o}`' for o in _OPERATIONS)} in operations, found `{operation}`"
@@ -165,20 +165,20 @@ def _rule(rule: _Object) -> Iterator[str]:
 def _selector(selector: _Object) -> Iterator[str]:
     for key, value in _mapping(selector.get("matchLabels")).items():
         if not is_qualified_name(key):
-            yield f"`{key}` is no name of a label"
+            yield f"`{key}` is not a valid label name"
         if isinstance(value, str) and not is_label_value(value):
-            yield f"`{value}` is no value of a label"
+            yield f"`{value}` is not a valid label value"
     for expression in _mappings(selector.get("matchExpressions")):
         key, operator = str(expression.get("key") or ""), expression.get("operator")
         values = _texts(expression, "values")
         takes_values = _OPERATORS.get(str(operator))
         if not is_qualified_name(key):
-            yield f"`{key}` is no name of a label"
+            yield f"`{key}` is not a valid label name"
         if takes_values is None:
             yield f"expected one of {', '.join(f'`{o}`' for o in _OPERATORS)} as operator, found `{operator}`"
         elif takes_values != bool(values):
             yield f"`{operator}` takes {'values, found none' if takes_values else 'no values'}"
-        yield from (f"`{value}` is no value of a label" for value in values if not is_label_value(value))
+        yield from (f"`{value}` is not a valid label value" for value in values if not is_label_value(value))
 
 
 def _conditions(conditions: list[_Object]) -> Iterator[str]:
@@ -193,13 +193,13 @@ def _conditions(conditions: list[_Object]) -> Iterator[str]:
         try:
             found = in_scope(parse(str(condition.get("expression") or "")), _VARIABLES)
         except CelSyntaxError as error:
-            yield f"the expression of the match condition `{name}` is no CEL: {error}"
+            yield f"the expression of the match condition `{name}` is not CEL: {error}"
             continue
         for unknown in found.unknown:
             if unknown.what == "variable":
-                yield f"the match condition `{name}` names the variable `{unknown.name}`, which is not there"
+                yield f"the match condition `{name}` names the variable `{unknown.name}`, which does not exist"
         if found.type.kind not in {"bool", "dyn"}:
-            yield f"the match condition `{name}` gives `{found.type}`, expected `bool`"
+            yield f"the match condition `{name}` has the type `{found.type}`, expected `bool`"
 
 
 def _mapping(value: object) -> _Object:

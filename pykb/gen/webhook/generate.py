@@ -125,7 +125,7 @@ def _configuration_names(
                 WEBHOOK_DUPLICATE.at(
                     marker.span,
                     f"the {_KINDS[mutating]} is named a second time",
-                    label="only one name can count",
+                    label="only one name can apply",
                     labels=(Label(earlier.span, "first here"),),
                     help=("remove one of the two",),
                 )
@@ -145,7 +145,7 @@ def _configuration_names(
             diagnostics.add(
                 WEBHOOK_CONFIGURATION.at(
                     marker.span,
-                    f"there is no {word} webhook that this configuration could hold",
+                    f"this configuration has no {word} webhooks",
                     label="has no effect",
                 )
             )
@@ -174,9 +174,9 @@ def _check_duplicates(found: Mapping[bool, Sequence[Marker]], diagnostics: Diagn
                 diagnostics.add(
                     WEBHOOK_PATH.at(
                         marker.span_of("path"),
-                        f"a mutating and a validating webhook share the path `{path}`",
+                        f"a mutating and a validating webhook have the same path `{path}`",
                         label="a second time",
                         labels=(Label(other.span_of("path"), "first here"),),
-                        notes=("one path is served by one handler",),
+                        notes=("each path has only one handler",),
                     )
                 )

@@ -34,20 +34,22 @@ DEFINITIONS = (
     _kind(
         "resource",
         "Names and scope of the kind.",
-        ArgumentDefinition("path", STRING, "The plural name, as it stands in URLs.", optional=True),
+        ArgumentDefinition("path", STRING, "The plural name, as in URLs.", optional=True),
         ArgumentDefinition("singular", STRING, "The singular name.", optional=True),
         ArgumentDefinition(
-            "scope", STRING, "Whether objects live in namespaces.", optional=True, choices=("Namespaced", "Cluster")
+            "scope", STRING, "Whether the kind is namespaced.", optional=True, choices=("Namespaced", "Cluster")
         ),
         ArgumentDefinition("shortName", STRINGS, "Abbreviations for kubectl.", optional=True),
         ArgumentDefinition("categories", STRINGS, "Groups of kinds such as `all`.", optional=True),
         example=":path=machines,scope=Cluster,shortName=vm;vms,categories=all",
     ),
-    _kind("subresource:status", "Gives the kind a `/status` subresource, so that spec and status are written apart."),
+    _kind(
+        "subresource:status", "Gives the kind a `/status` subresource, so that spec and status are written separately."
+    ),
     _kind(
         "subresource:scale",
         "Gives the kind a `/scale` subresource, which `kubectl scale` and autoscalers use.",
-        ArgumentDefinition("specpath", STRING, "JSONPath of the wanted number of replicas."),
+        ArgumentDefinition("specpath", STRING, "JSONPath of the desired number of replicas."),
         ArgumentDefinition("statuspath", STRING, "JSONPath of the observed number of replicas."),
         ArgumentDefinition(
             "selectorpath", STRING, "JSONPath of the label selector, a string in the status.", optional=True
@@ -65,17 +67,22 @@ DEFINITIONS = (
             "format", STRING, "The OpenAPI format of the value.", optional=True, choices=_COLUMN_FORMATS
         ),
         ArgumentDefinition(
-            "priority", INTEGER, "Above 0: only with `-o wide`.", optional=True, minimum=0, maximum=2**31 - 1
+            "priority",
+            INTEGER,
+            "If above 0, the column is shown only with `-o wide`.",
+            optional=True,
+            minimum=0,
+            maximum=2**31 - 1,
         ),
         example=":name=Age,type=date,JSONPath=`.metadata.creationTimestamp`",
         repeatable=True,
     ),
-    _kind("storageversion", "Objects are stored in this version; exactly one version of a kind has it."),
+    _kind("storageversion", "Objects are stored in this version. Exactly one version of a kind has this marker."),
     _kind("unservedversion", "The API server does not serve this version, though objects may still be stored in it."),
     _kind(
         "deprecatedversion",
         "Clients that use this version get a warning.",
-        ArgumentDefinition("warning", STRING, "What clients are told; Kubernetes has a default text.", optional=True),
+        ArgumentDefinition("warning", STRING, "The text of the warning. Kubernetes has a default text.", optional=True),
         example=':warning="example.com/v1beta1 Foo is deprecated; use v1"',
     ),
     _kind("skipversion", "Leaves this version out of the CRD."),

@@ -101,7 +101,7 @@ def _sorted_enum(schema: Subject) -> None:
     if schema.type == "string" and isinstance(values, list):
         schema.reorder("enum", sorted(values, key=lambda value: str(value).encode()))
     else:
-        schema.refuse(f"stands on an enumeration of strings, but {{}}{'' if values else ' without values'}", _STR_ENUM)
+        schema.refuse(f"applies to an enumeration of strings, but {{}}{'' if values else ' without values'}", _STR_ENUM)
 
 
 _STR_ENUM = "class Phase(StrEnum): ..."

@@ -20,7 +20,7 @@ DEFINITIONS = (
         "versionName",
         _PACKAGE,
         (ArgumentDefinition("", STRING, "The API version, for example `v1alpha1`."),),
-        summary="The API version of the kinds in this package; without it, the name of the package.",
+        summary="The API version of the kinds in this package. Defaults to the name of the package.",
         example="+versionName=v1alpha1",
         category=_CATEGORY,
     ),

@@ -10,14 +10,21 @@ DEFINITIONS = (
         frozenset({MarkerTarget.PACKAGE}),
         (
             ArgumentDefinition("groups", STRINGS, 'API groups; `""` or `core` is the core group.', optional=True),
-            ArgumentDefinition("resources", STRINGS, "Plural names, also `pods/status`.", optional=True),
-            ArgumentDefinition("resourceNames", STRINGS, "Only objects of these names.", optional=True),
-            ArgumentDefinition("verbs", STRINGS, "What is allowed: `get`, `list`, `watch`, `create`, ..."),
-            ArgumentDefinition("urls", STRINGS, "Paths that are no resources, `/metrics`.", optional=True),
-            ArgumentDefinition("namespace", STRING, "Makes it a Role of this namespace.", optional=True),
-            ArgumentDefinition("roleName", STRING, "The role it goes to, if not the default.", optional=True),
+            ArgumentDefinition(
+                "resources",
+                STRINGS,
+                "Plural names of resources, or of subresources such as `pods/status`.",
+                optional=True,
+            ),
+            ArgumentDefinition("resourceNames", STRINGS, "Limits the rule to objects with these names.", optional=True),
+            ArgumentDefinition("verbs", STRINGS, "The allowed verbs: `get`, `list`, `watch`, `create`, ..."),
+            ArgumentDefinition("urls", STRINGS, "URL paths that are not resources, such as `/metrics`.", optional=True),
+            ArgumentDefinition("namespace", STRING, "Puts the rule into a Role in this namespace.", optional=True),
+            ArgumentDefinition(
+                "roleName", STRING, "The role that gets the rule. Defaults to the role of the manager.", optional=True
+            ),
         ),
-        summary="Allows the manager something; all of them together make the Role or ClusterRole.",
+        summary="Grants the manager permissions. All these markers together make the Role or ClusterRole.",
         example="+kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch",
         category="RBAC",
         generators=frozenset({"rbac"}),

@@ -71,16 +71,16 @@ def _rule(schema: Subject) -> None:
 
 _CEL_ARGUMENTS = (
     ArgumentDefinition("rule", STRING, "The CEL expression; `self` is the value."),
-    ArgumentDefinition("message", STRING, "What the user is told when it is false.", optional=True),
+    ArgumentDefinition("message", STRING, "The message when the rule is false.", optional=True),
     ArgumentDefinition("messageExpression", STRING, "A CEL expression that gives the message.", optional=True),
     ArgumentDefinition(
         "reason",
         STRING,
-        "The machine-readable reason of the refusal.",
+        "The machine-readable reason of the error.",
         optional=True,
         choices=("FieldValueInvalid", "FieldValueForbidden", "FieldValueRequired", "FieldValueDuplicate"),
     ),
-    ArgumentDefinition("fieldPath", STRING, "The field that the refusal names.", optional=True),
+    ArgumentDefinition("fieldPath", STRING, "The field that the error names.", optional=True),
     ArgumentDefinition(
         "optionalOldSelf", BOOLEAN, "Whether the rule also runs when there is no old value.", optional=True
     ),
@@ -124,7 +124,7 @@ _SCHEMA = (
     _schema("MaxItems", "The greatest number of elements.", _value(INTEGER, minimum=0, bare=True), "=10"),
     _schema("MinItems", "The least number of elements.", _COUNT, "=1"),
     _schema(
-        "UniqueItems", "Elements must differ; the API server refuses it in CRDs: use `+listType=set`.", _FLAG, "=true"
+        "UniqueItems", "Elements must differ. The API server refuses it in CRDs: use `+listType=set`.", _FLAG, "=true"
     ),
     _schema("MaxProperties", "The greatest number of keys.", _COUNT, "=16"),
     _schema("MinProperties", "The least number of keys.", _COUNT, "=1"),
@@ -223,23 +223,23 @@ DEFINITIONS = (
     _spelling(_PREFIX + "EmbeddedResource", "XEmbeddedResource", _FIELD),
     _other(
         _PREFIX + "Schemaless",
-        "Starts from an empty schema; only the other markers of the field fill it.",
+        "Starts from an empty schema, which only the other markers of the field fill.",
         effect=Whole.EMPTIES,
     ),
     _one_of("at most", 11, "At most one of the fields may be set."),
     _one_of("exactly", 12, "Exactly one of the fields must be set.", ("oneof",)),
     _one_of("at least", 13, "At least one of the fields must be set.", ("anyof",)),
-    _other("optional", "The field may be left out.", required=False),
-    _other("required", "The field must be there.", required=True),
+    _other("optional", "The field is optional.", required=False),
+    _other("required", "The field is required.", required=True),
     _other(
         _PREFIX + "Optional",
-        "The field may be left out; on a package: all fields may, unless they say otherwise.",
+        "The field is optional. On a package: all fields are optional, unless they have another marker.",
         required=False,
         targets=_FIELD | {MarkerTarget.PACKAGE},
     ),
     _other(
         _PREFIX + "Required",
-        "The field must be there; on a package: the default.",
+        "The field is required. On a package: this is the default.",
         required=True,
         targets=_FIELD | {MarkerTarget.PACKAGE},
     ),
@@ -247,7 +247,7 @@ DEFINITIONS = (
     _other(
         "kubebuilder:default",
         "What the API server fills in when the field is left out.",
-        *_value(ANY, "The default; its type is guessed from its looks."),
+        *_value(ANY, "The default. Its type is guessed from its form."),
         example='={cpu: "1", memory: 2Gi}',
         effect=Sets("default"),
     ),
@@ -262,14 +262,14 @@ DEFINITIONS = (
     _other(
         "kubebuilder:example",
         "An example value in the schema.",
-        *_value(ANY, "The example; its type is guessed from its looks."),
+        *_value(ANY, "The example. Its type is guessed from its form."),
         example="=web-1",
         effect=Sets("example"),
     ),
     _other(
         "kubebuilder:title",
         "The `title` of the schema.",
-        ArgumentDefinition("", ANY, "A short heading; in quotes where it looks like a number.", textual=True),
+        ArgumentDefinition("", ANY, "A short heading. Needs quotes if it looks like a number.", textual=True),
         example='="Virtual machine"',
         effect=Sets("title"),
         targets=_BOTH,
@@ -278,7 +278,7 @@ DEFINITIONS = (
         "kubebuilder:externalDocs",
         "Points to documentation outside the schema.",
         ArgumentDefinition("url", STRING, "An absolute URL."),
-        ArgumentDefinition("description", STRING, "What is to be read there.", optional=True),
+        ArgumentDefinition("description", STRING, "What the documentation is about.", optional=True),
         example=':url="https://example.com/docs",description="The manual"',
         effect=Sets("externalDocs"),
         targets=_BOTH,

@@ -25,7 +25,7 @@ DEFINITIONS = (
             ArgumentDefinition(
                 "failurePolicy",
                 STRING,
-                "What happens when it cannot be reached.",
+                "What happens if it cannot be reached.",
                 choices=("fail", "ignore"),
                 folded=True,
             ),
@@ -46,17 +46,30 @@ DEFINITIONS = (
             ArgumentDefinition(
                 "sideEffects",
                 STRING,
-                "Whether it changes anything besides the object; v1 demands it.",
+                "Whether it changes anything besides the object. Required in v1.",
                 optional=True,
                 choices=("None", "NoneOnDryRun"),
                 folded=True,
             ),
-            ArgumentDefinition("timeoutSeconds", INTEGER, "How long to wait.", optional=True, minimum=1, maximum=30),
+            ArgumentDefinition(
+                "timeoutSeconds", INTEGER, "Seconds to wait for the answer.", optional=True, minimum=1, maximum=30
+            ),
             ArgumentDefinition("path", STRING, "The path at the manager's service.", optional=True),
-            ArgumentDefinition("url", STRING, "The whole URL, in place of `path`.", optional=True),
-            ArgumentDefinition("serviceName", STRING, "The service, `webhook-service`.", optional=True),
-            ArgumentDefinition("serviceNamespace", STRING, "Its namespace, `system`.", optional=True),
-            ArgumentDefinition("servicePort", INTEGER, "Its port, 443.", optional=True, minimum=1, maximum=65535),
+            ArgumentDefinition("url", STRING, "The whole URL, instead of `path`.", optional=True),
+            ArgumentDefinition(
+                "serviceName", STRING, "The name of the service. Defaults to `webhook-service`.", optional=True
+            ),
+            ArgumentDefinition(
+                "serviceNamespace", STRING, "The namespace of the service. Defaults to `system`.", optional=True
+            ),
+            ArgumentDefinition(
+                "servicePort",
+                INTEGER,
+                "The port of the service. Defaults to 443.",
+                optional=True,
+                minimum=1,
+                maximum=65535,
+            ),
             ArgumentDefinition(
                 "webhookVersions", STRINGS, "Versions of the configuration.", optional=True, choices=("v1",)
             ),

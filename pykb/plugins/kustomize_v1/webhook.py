@@ -90,7 +90,7 @@ def _extend(plan: PlanBuilder, path: str, *members: Member) -> None:
     if before is None and plan.current(path) is not None:
         return
     if before is None:
-        message = f"`{path}` is not there to be added to"
+        message = f"`{path}` does not exist, so nothing can be added to it"
         helps = (f"bring it back, or make it with these lines, then run the command again:\n{pasted(members)}",)
         plan.diagnostics.add(FILE_MISSING.at(None, message, notes=("nothing was written",), help=helps))
         return

@@ -54,7 +54,7 @@ def extend(
         source = Source.parse(text)
     except SyntaxError as error:
         message = f"`{path}` does not parse: {error.msg}"
-        notes = ("lines must be added to this file, and nothing was written",)
+        notes = ("pykb must add lines to this file; nothing was written",)
         return text, FILE_BROKEN.at(Span(path, error.lineno or 1, error.offset or 1), message, notes=notes)
     for addition in additions:
         is_there, is_called = _is_there(source, addition), _is_called(source, addition)
@@ -141,5 +141,5 @@ def _unfit(path: str, additions: Sequence[Addition], source: Source, function: s
         Span(path, found.lineno if found else 1, 1),
         f"`{path}` cannot take another webhook: {reason}",
         notes=("nothing was written",),
-        help=("put these lines into it where they belong, then run the command again:\n" + "\n".join(pasted),),
+        help=("add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),),
     )

@@ -140,7 +140,7 @@ def test_a_stale_state_is_recovered(cluster: Cluster) -> None:
         time.sleep(0.05)
     assert not cluster.status().alive
     assert cluster.up(get_assets(), controller_manager=False, reporter=Notes()).complete
-    assert notes == ["an earlier control plane ended without `pykb cluster down`; starting afresh"]
+    assert notes == ["an earlier control plane ended without `pykb cluster down`; starting a new one"]
 
 
 def test_a_written_down_process_id_is_never_believed(cluster: Cluster) -> None:

@@ -166,7 +166,7 @@ def test_a_cluster_that_does_not_answer_is_said(control_plane, tmp_path) -> None
     (only,) = found
     assert only.code.slug == "import-source-missing"
     assert only.message.startswith("`cluster://x` cannot be read: The connection to the server 127.0.0.1:1 was refused")
-    assert only.notes == (f"the cluster is that of `{kubeconfig}`",)
+    assert only.notes == (f"using the cluster of `{kubeconfig}`",)
     assert only.help
 
 

@@ -34,7 +34,7 @@ def test_an_api_is_added_everywhere_it_belongs(pykb, project: Path, status) -> N
     ended = pykb(*MACHINE, *BOTH)
     assert ended.code == 0
     assert ended.err.endswith(
-        "Next: describe Machine in sealvm/api/v1/machine_types.py, then\n  make manifests install run\n"
+        "Next: define the fields of Machine in sealvm/api/v1/machine_types.py, then\n  make manifests install run\n"
     )
     assert sorted(status(project)) == sorted(
         [
@@ -458,7 +458,7 @@ def test_a_kind_of_ones_own_that_kubernetes_has_is_said(pykb, project: Path) -> 
     """`--group apps --kind Deployment` without `--no-resource` makes another Deployment than most people mean."""
     ended = pykb("create", "api", "--group", "apps", "--version", "v1", "--kind", "Deployment", *BOTH, "--dry-run")
     assert ended.code == 0
-    assert "warning[kind-taken]: `Deployment` is a kind of Kubernetes, too, in its group `apps`" in ended.err
+    assert "warning[kind-taken]: `Deployment` is also a kind of Kubernetes, in the group `apps`" in ended.err
     assert "`--no-resource`" in ended.err
     ended = pykb("create", "api", "--group", "apps", "--version", "v1", "--kind", "Store", *BOTH, "--dry-run")
     assert "warning" not in ended.err

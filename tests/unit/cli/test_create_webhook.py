@@ -66,9 +66,7 @@ def test_a_webhook_is_added_everywhere_it_belongs(pykb, project: Path, status) -
     """Files, insertions, PROJECT; and what to do next."""
     ended = pykb(*HOOK, "--defaulting", "--programmatic-validation")
     assert ended.code == 0, ended.err
-    assert (
-        "Next: write what they do in sealvm/webhooks/v1/machine_webhook.py, then\n  make manifests test\n" in ended.err
-    )
+    assert "Next: implement them in sealvm/webhooks/v1/machine_webhook.py, then\n  make manifests test\n" in ended.err
     assert "`make deploy` needs cert-manager" in ended.err
     assert "keep " not in ended.err
     assert sorted(status(project)) == sorted(
@@ -146,7 +144,7 @@ def test_the_hub_is_the_version_that_is_stored(pykb, project: Path) -> None:
     """The marker moves to it, once; every other version gets a converter and a test unless some are named."""
     ended = pykb(*CONVERT)
     assert ended.code == 0, ended.err
-    assert "no `--spoke` is given: v1beta1, v1alpha1, every version that is not converted yet" in ended.err
+    assert "no `--spoke` was given, so all versions without a converter are used: v1beta1, v1alpha1" in ended.err
     marked = [p.parent.name for p in project.glob("sealvm/api/*/machine_types.py") if "storageversion" in p.read_text()]
     assert marked == ["v1"]
     assert webhooks(project) == {"conversion": True, "spoke": ["v1beta1", "v1alpha1"], "webhookVersion": "v1"}
@@ -471,7 +469,7 @@ def test_a_file_in_another_encoding_is_left_alone(pykb, project: Path, path: str
     before = contents(project)
     ended = pykb(*CONVERT, "--programmatic-validation")
     assert ended.code == 1
-    assert f"error[not-a-file]: `{path}` is no UTF-8 text" in ended.err
+    assert f"error[not-a-file]: `{path}` is not UTF-8 text" in ended.err
     assert contents(project) == before
 
 

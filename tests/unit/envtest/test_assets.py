@@ -61,7 +61,7 @@ def test_incomplete_named_assets_are_a_problem(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("KUBEBUILDER_ASSETS", str(put(tmp_path / "named", "etcd")))
     with pytest.raises(EnvironmentProblem, match="has no `kube-apiserver`") as caught:
         find_assets()
-    assert caught.value.diagnostic.help == ("unset KUBEBUILDER_ASSETS, and pykb gets the programs itself",)
+    assert caught.value.diagnostic.help == ("unset KUBEBUILDER_ASSETS, then pykb downloads the programs",)
 
 
 def test_every_source_that_failed_is_named_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

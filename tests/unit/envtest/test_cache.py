@@ -120,7 +120,7 @@ def test_a_controller_manager_that_is_not_to_be_had_is_no_failure(cache: Cache) 
 
     got = get_assets("1.36.1", controller_manager=True, cache=cache, sources=(Nothing(),), reporter=Notes())
     assert got.kube_controller_manager is None
-    assert "kube-controller-manager is not to be had" in notes[0]
+    assert "kube-controller-manager cannot be obtained" in notes[0]
 
 
 def test_callers_at_the_same_time_share_one_build(cache: Cache) -> None:

@@ -110,7 +110,7 @@ def test_status_of_one_that_was_not_stopped(home: Path) -> None:
     done = pykb(home, "cluster", "status", "--name=other")
     assert (done.returncode, done.stdout) == (1, "not running\n")
     assert done.stderr == (
-        "note: it ended without `pykb cluster down`; its data are lost when it starts again\n"
+        "note: it ended without `pykb cluster down`; the next start deletes its data\n"
         "help: `pykb cluster up --name other` starts it\n"
     )
 

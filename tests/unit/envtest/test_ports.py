@@ -44,5 +44,5 @@ def test_a_port_that_is_served_is_a_problem(shares: bool) -> None:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(EnvironmentProblem, match=f"port {port} of 127.0.0.1 is taken"):
+        with pytest.raises(EnvironmentProblem, match=f"port {port} of 127.0.0.1 is in use"):
             reserve_port(port)

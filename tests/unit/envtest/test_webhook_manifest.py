@@ -91,7 +91,7 @@ def test_what_is_listed_and_not_served_is_told_with_its_place(tmp_path: Path) ->
     """At its name; it may be registered nowhere, or at another path."""
     told = manifest(tmp_path).unserved({"/mutate-thing", "/mutate-other"})
     assert [d.message for d in told] == [
-        "nothing is served at `/validate-thing`, the path of the webhook `vthing.kb.io`"
+        "the manager serves nothing at `/validate-thing`, the path of the webhook `vthing.kb.io`"
     ]
     assert told[0].span is not None
     assert (told[0].span.line, told[0].span.column) == (19, 9)
@@ -113,7 +113,7 @@ def test_a_project_without_a_manifest_has_no_webhooks(tmp_path: Path) -> None:
         (MANIFEST.replace("metadata: {name: validating-webhook-configuration}\nwebhooks:\n", ""), "YAML", 17),
         (
             MANIFEST.partition("webhooks:")[0] + "webhooks: {a: 1}",
-            "`webhooks` of `mutating-webhook-configuration` is no list of webhooks",
+            "`webhooks` of `mutating-webhook-configuration` is not a list of webhooks",
             2,
         ),
     ],

@@ -95,7 +95,7 @@ def test_a_file_in_place_of_a_folder_of_the_transaction_is_refused(root: Path, n
     """A finding, not a failure of ours."""
     (root / ".pykb").mkdir()
     (root / ".pykb" / name).write_text("")
-    assert refused(root) == f"`{name}` is no folder"
+    assert refused(root) == f"`{name}` is not a folder"
 
 
 def test_a_link_in_place_of_the_state_is_not_looked_into(root: Path) -> None:
@@ -225,7 +225,7 @@ def test_damaged_or_missing_files_are_refused(root: Path) -> None:
     assert refused(root) == "`0.after` is a symbolic link"
     (place / "0.after").unlink()
     os.mkfifo(place / "0.after")
-    assert refused(root) == "`0.after` is no file"
+    assert refused(root) == "`0.after` is not a file"
 
 
 def test_a_list_that_is_too_long_or_has_a_path_twice_is_refused(root: Path) -> None:

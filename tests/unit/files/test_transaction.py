@@ -149,7 +149,7 @@ def test_an_edit_after_a_kill_survives_recovery(tmp_path: Path) -> None:
         assert note is not None
         seen.add(note.message)
         assert read_tree(root) == {**CREATE.old, "PROJECT": b"edited by hand\n"}
-    assert seen == {"the command before was interrupted; its changes were undone"}
+    assert seen == {"the previous command was interrupted; its changes were undone"}
 
 
 def test_two_commands_at_once_do_not_mix(tmp_path: Path) -> None:

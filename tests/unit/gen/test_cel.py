@@ -59,7 +59,7 @@ def test_expressions_are_parsed(text: str) -> None:
     [
         ("self.a > 0 &&", 13, "expected a value, found the end of the rule"),
         ("self.foo(((", 11, "expected a value, found the end of the rule"),
-        ("'\\d'", 1, "is no escape"),
+        ("'\\d'", 1, "is not an escape"),
         ("'abc", 0, "this text has no end"),
         ("a b", 2, "expected the end of the rule, found `b`"),
         ("namespace", 0, "is reserved"),

@@ -28,7 +28,7 @@ CHOICE = {"type": "string", "nullable": True, "enum": ["a", "null"]}
         ({"type": "integer", "not": {"enum": [6]}}, 6, ["`6` fits 1 of the schemas in `not`"]),
         ({"type": "object", "required": ["a"]}, {}, ["the required field `a` is missing"]),
         (CHOICE, "a", []),
-        (CHOICE, None, ['`null` is none of the allowed values: `"a"`, `"null"`']),
+        (CHOICE, None, ['`null` is not one of the allowed values: `"a"`, `"null"`']),
         ({"type": "string", "nullable": True}, None, []),
     ],
 )

@@ -142,7 +142,7 @@ def test_check_shows_the_difference_and_names_the_file(tmp_path: Path) -> None:
         diff
         == "diff --git a/out/a.yaml b/out/a.yaml\n--- a/out/a.yaml\n+++ b/out/a.yaml\n@@ -1,2 +1,2 @@\n ---\n-k: old\n+k: new\n"
     )
-    assert [d.message for d in found] == ["`out/a.yaml` is not what the types say"]
+    assert [d.message for d in found] == ["`out/a.yaml` does not match the types"]
 
 
 def test_printed_and_discarded_generators_write_no_files(tmp_path: Path) -> None:

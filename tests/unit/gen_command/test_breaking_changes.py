@@ -25,7 +25,7 @@ class Box(CustomResource, group_version=GV):
     spec: BoxSpec
 """
 BEFORE, WIDER, BROKEN = "    size: int = 1", "    size: int | str = 1", "    width: int"
-GONE = "`spec.size` of `Box` v1 is gone"
+GONE = "`spec.size` of `Box` v1 was removed"
 
 
 def git(folder: Path, *words: str) -> None:
@@ -160,7 +160,7 @@ def test_a_kind_that_went_since_a_revision_is_missed(committed: Path) -> None:
     done = pykb(committed, "generate", "--check-compat", "HEAD")
     assert done.returncode == 1
     assert done.stderr.count("error[breaking-change]") == 1
-    assert "`boxes.shop.example.com` is not generated any more" in done.stderr
+    assert "`boxes.shop.example.com` is no longer generated" in done.stderr
 
 
 @pytest.mark.parametrize("revision", ["--output=stolen", "-h", "", "HEAD:shop", "main..main", "nowhere", "HEAD\n--all"])

@@ -77,7 +77,7 @@ def test_without_openapi_built_in_types_have_no_descriptions(project: Path) -> N
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [(None, "cannot be read"), ("{", "it is no JSON"), ("{}", "it has neither"), ("[]", "it has neither")],
+    [(None, "cannot be read"), ("{", "it is not JSON"), ("{}", "it has neither"), ("[]", "it has neither")],
 )
 def test_a_file_that_is_no_openapi_is_said(text: str | None, reason: str, tmp_path: Path) -> None:
     """With what was expected."""

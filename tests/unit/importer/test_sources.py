@@ -43,14 +43,14 @@ def test_the_same_crd_twice_is_one(make_crd) -> None:
     """A repeated document is no mistake; a different one of the same name is."""
     crd, other = make_crd("a: {type: string}"), make_crd("a: {type: integer}")
     assert read("-", stdin=yaml.safe_dump_all([crd, crd]))[1] == []
-    assert "defined twice" in read("-", stdin=yaml.safe_dump_all([crd, other]))[1][0]
+    assert "two different definitions" in read("-", stdin=yaml.safe_dump_all([crd, other]))[1][0]
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: [", "import-source-broken: `<stdin>` is no YAML"),
-        ("a: !!python/object:os.system {}", "import-source-broken: `<stdin>` is no YAML"),
+        ("a: [", "import-source-broken: `<stdin>` is not YAML"),
+        ("a: !!python/object:os.system {}", "import-source-broken: `<stdin>` is not YAML"),
         ("kind: Deployment", "import-no-crd: expected a `CustomResourceDefinition`, found `Deployment`"),
         ("just a text", "import-no-crd: expected a `CustomResourceDefinition`, found `an object without `kind``"),
         ("", "import-source-broken: `<stdin>` is empty"),
@@ -74,7 +74,7 @@ def test_what_is_no_crd_is_said(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a: &a {b: *a}", "import-source-broken: `<stdin>` cannot be read: it contains itself by an alias"),
+        ("a: &a {b: *a}", "import-source-broken: `<stdin>` cannot be read: it contains itself through an alias"),
         (
             "a: " + "[" * 5000 + "]" * 5000,
             "import-source-broken: `<stdin>` cannot be read: it is nested more than 100 levels deep",
@@ -82,7 +82,7 @@ def test_what_is_no_crd_is_said(text: str, expected: str) -> None:
         (
             "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n"
             + "".join(f"{b}: &{b} [{', '.join(['*' + a] * 10)}]\n" for a, b in itertools.pairwise("abcdefghi")),
-            "import-source-broken: `<stdin>` cannot be read: it repeats itself to no end by aliases",
+            "import-source-broken: `<stdin>` cannot be read: its aliases expand to too many values",
         ),
     ],
 )
@@ -94,13 +94,13 @@ def test_yaml_that_is_a_trap_is_said(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        ("spec.group", 5, "`spec.group` of `things.example.com` is not what it should be: expected a text, found the"),
-        ("metadata.labels", {"a": True}, "`metadata.labels.a` of `things.example.com` is not what it should be: expec"),
-        ("spec.names.shortNames", "t", "`spec.names.shortNames` of `things.example.com` is not what it should be: exp"),
+        ("spec.group", 5, "`spec.group` of `things.example.com` is invalid: expected a text, found the"),
+        ("metadata.labels", {"a": True}, "`metadata.labels.a` of `things.example.com` is invalid: expec"),
+        ("spec.names.shortNames", "t", "`spec.names.shortNames` of `things.example.com` is invalid: exp"),
         (f"{SCHEMA}.properties", ["a"], "expected a mapping of schemas, found a list"),
         (f"{SCHEMA}.properties.a", None, "it is null"),
         (f"{SCHEMA}.properties.spec.maximum", "5", "expected a number, found the text `5`"),
-        (f"{SCHEMA}.properties.spec.default", float("inf"), "expected what JSON can say, found the number `inf`"),
+        (f"{SCHEMA}.properties.spec.default", float("inf"), "expected a JSON value, found the number `inf`"),
         (f"{SCHEMA}.properties.spec.nullable", "no", "expected `true` or `false`, found the text `no`"),
         ("spec.versions.0.additionalPrinterColumns", [{"name": "A", "type": "string"}], "jsonPath` of"),
     ],
