@@ -48,9 +48,9 @@ def set_condition(
         ValueError: The API server would refuse the type or the reason.
     """
     if not _REASON.fullmatch(reason) or len(reason) > 1024:
-        raise ValueError(f"{reason!r} is no reason: expected one word in CamelCase")
+        raise ValueError(f"{reason!r} is not a valid reason: expected one word in CamelCase")
     if not _TYPE.fullmatch(type) or len(type) > 316:
-        raise ValueError(f"{type!r} is no type of a condition: expected a word such as Ready or example.com/Ready")
+        raise ValueError(f"{type!r} is not a condition type: expected a word such as Ready or example.com/Ready")
     text: Status = status if isinstance(status, str) else "True" if status else "False"
     result = list(conditions or ())
     for index, old in enumerate(result):

@@ -56,7 +56,7 @@ class Quantity(str):
         else:
             text, number = _from_number(value)
         if _TEXT.fullmatch(text) is None:
-            raise ValueError(f"{text!r} is no quantity: expected a number with a suffix, such as 500m or 2Gi")
+            raise ValueError(f"{text!r} is not a quantity: expected a number with a suffix, such as 500m or 2Gi")
         self = super().__new__(cls, text)
         self._number = number
         return self
@@ -66,7 +66,7 @@ class Quantity(str):
         """The exact value, the suffix applied."""
         match = _TEXT.fullmatch(self)
         if match is None:  # pragma: no cover - the constructor let it pass
-            raise ValueError(f"{str(self)!r} is no quantity")
+            raise ValueError(f"{str(self)!r} is not a quantity")
         number, suffix = Decimal(match["number"]), match["suffix"] or ""
         with localcontext(prec=60):
             if suffix in _BINARY:
@@ -197,7 +197,7 @@ def _from_number(value: float) -> tuple[str, int | None]:
 
 def _format_decimal(number: Decimal) -> str:
     if not number.is_finite():
-        raise ValueError(f"{number} is no quantity: it must be finite")
+        raise ValueError(f"{number} is not a quantity: it must be finite")
     return _format(number, "")
 
 

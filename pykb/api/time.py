@@ -38,7 +38,7 @@ def parse_time(text: str) -> datetime:
     """
     match = _RFC3339.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is no time: expected RFC 3339, such as 2026-01-31T12:00:00Z")
+        raise ValueError(f"{text!r} is not a time: expected RFC 3339, such as 2026-01-31T12:00:00Z")
     return datetime.fromisoformat(text.upper())
 
 
@@ -75,9 +75,9 @@ def parse_duration(text: str) -> timedelta:
         total += Decimal(match["number"]) * _MICROSECONDS[match["unit"]]
         end = match.end()
     if not rest or end != len(rest):
-        raise ValueError(f"{text!r} is no duration: expected numbers with units, such as 1h30m, 1.5s or 300ms")
+        raise ValueError(f"{text!r} is not a duration: expected numbers with units, such as 1h30m, 1.5s or 300ms")
     if total > _LONGEST:
-        raise ValueError(f"{text!r} is too long for a duration: it may have 292 years")
+        raise ValueError(f"{text!r} is too long for a duration: the limit is 292 years")
     return timedelta(microseconds=sign * int(total))
 
 

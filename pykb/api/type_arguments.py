@@ -33,7 +33,7 @@ def type_arguments(cls: type, base: type, allowed: tuple[type, ...], example: st
             shown = shown.__name__ if isinstance(shown, type) else repr(shown)
             hint = ", the class itself and not its name" if isinstance(argument, typing.ForwardRef) else ""
             raise TypeError(
-                f"`{cls.__name__}` is for `{shown}`, which is no kind: "
+                f"`{cls.__name__}` is for `{shown}`, which is not a kind: "
                 f"write `class {cls.__name__}({parent}[{example}])`{hint}"
             )
     return found
@@ -49,4 +49,4 @@ def resolved(cls: type, base: type) -> tuple[Any, ...]:
             continue
         filled = dict(zip(getattr(origin, "__parameters__", ()), typing.get_args(given), strict=False))
         return tuple(filled.get(argument, argument) for argument in resolved(origin, base))
-    raise TypeError(f"`{cls.__name__}` is no `{base.__name__}`")
+    raise TypeError(f"`{cls.__name__}` is not a `{base.__name__}`")

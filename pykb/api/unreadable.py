@@ -86,8 +86,8 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
     def remedy(self) -> str:
         """What to do so that the object fits."""
         if all(problem.is_missing for problem in self.problems):
-            return "make the field optional in the type, or give it a default; or set it in the object"
-        return "let the type hold what is stored (`int | str`), or convert it in a new version; or mend the object"
+            return "make the field optional in the type, give it a default, or set it in the object"
+        return "let the type accept what is stored (`int | str`), convert it in a new version, or correct the object"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (type(self), (self.gvk, self.key, self.resource_version, self.problems))

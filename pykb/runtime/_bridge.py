@@ -121,7 +121,7 @@ def await_in_thread(coroutine: Coroutine[Any, Any, T]) -> T:
     if _in_event_loop():
         coroutine.close()
         raise RuntimeError(
-            f"`{_name(coroutine)}` would block the event loop: in `async def`, write `await` and no `sync`"
+            f"`{_name(coroutine)}` would block the event loop: in `async def`, write `await` without `sync`"
         )
     bridge = _bridge.get()
     if bridge is None:
@@ -152,4 +152,4 @@ def _name(coroutine: object) -> str:
 
 
 def _broken_off() -> asyncio.CancelledError:
-    return asyncio.CancelledError("broken off: the manager stops, or a time limit has passed")
+    return asyncio.CancelledError("stopped: the manager stops, or a time limit has passed")

@@ -39,7 +39,9 @@ class Metrics:
         self.registry = registry or CollectorRegistry()
         of = _Family(self.registry)
         prefix = "controller_runtime"
-        self._workers = of.gauge(f"{prefix}_max_concurrent_reconciles", "Most reconciliations at once", ("controller",))
+        self._workers = of.gauge(
+            f"{prefix}_max_concurrent_reconciles", "Maximum number of concurrent reconciliations", ("controller",)
+        )
         self._controllers = _Controllers()
         self.registry.register(self._controllers)
         self._queues = _QueueCollector()
@@ -52,22 +54,22 @@ class Metrics:
         )
         self._throttled = of.histogram(
             "rest_client_rate_limiter_duration_seconds",
-            "Time that requests waited for the client's own limit",
+            "Time that requests waited for the client's rate limit",
             ("verb", "host"),
             THROTTLED_SECONDS,
         )
         self._unreadable = of.counter(
             "pykb_unreadable_objects",
-            "Times an object was met that does not fit its class",
+            "Objects that did not fit their class",
             ("group", "version", "kind"),
         )
         self._stalled = of.counter(
-            "pykb_event_loop_blocked_seconds", "Seconds for which a coroutine held up everything else", ()
+            "pykb_event_loop_blocked_seconds", "Seconds for which a coroutine blocked the event loop", ()
         )
         self.leader = of.gauge("leader_election_master_status", "1 on the leader", ("name",))
         webhook = ("webhook",)
         self.webhook_seconds = of.histogram(
-            f"{prefix}_webhook_latency_seconds", "Time of an admission request", webhook, RECONCILE_SECONDS
+            f"{prefix}_webhook_latency_seconds", "Duration of an admission request", webhook, RECONCILE_SECONDS
         )
         self.webhook_requests = of.counter(
             f"{prefix}_webhook_requests_total", "Admission requests by HTTP code", (*webhook, "code")
@@ -76,11 +78,13 @@ class Metrics:
             f"{prefix}_webhook_requests_in_flight", "Admission requests being served", webhook
         )
         self._webhook_blocked = of.counter(
-            "pykb_webhook_blocked_seconds", "Seconds for which an async webhook held up everything else", webhook
+            "pykb_webhook_blocked_seconds", "Seconds for which an async webhook blocked the event loop", webhook
         )
-        self.webhook_panics = of.counter(f"{prefix}_webhook_panics_total", "Admission requests that ended by a bug", ())
+        self.webhook_panics = of.counter(
+            f"{prefix}_webhook_panics_total", "Admission requests that ended with a bug", ()
+        )
         self.conversion_panics = of.counter(
-            f"{prefix}_conversion_webhook_panics_total", "Conversions that ended by a bug", ()
+            f"{prefix}_conversion_webhook_panics_total", "Conversions that ended with a bug", ()
         )
         self.certificate_reads = of.counter("certwatcher_read_certificate_total", "Certificates read", ())
         self.certificate_errors = of.counter(
@@ -158,7 +162,7 @@ class ControllerMetrics:
 _COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
     ("reconcile_errors", "Reconciliations that raised", lambda of: of.errors),
     ("terminal_reconcile_errors", "Reconciliations that raised TerminalError", lambda of: of.terminal),
-    ("reconcile_panics", "Reconciliations that ended by a bug (TypeError and kin)", lambda of: of.panics),
+    ("reconcile_panics", "Reconciliations that ended with a bug (TypeError and similar)", lambda of: of.panics),
     ("reconcile_timeouts", "Reconciliations that hit their timeout", lambda of: of.timeouts),
 )
 _QUEUE_COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
@@ -167,7 +171,7 @@ _QUEUE_COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ..
 )
 _QUEUE_TIMES: tuple[tuple[str, str, Callable[[ControllerMetrics], Distribution]], ...] = (
     ("workqueue_queue_duration_seconds", "Time a key waits in the queue", lambda of: of.waited),
-    ("workqueue_work_duration_seconds", "Time of work on a key", lambda of: of.worked),
+    ("workqueue_work_duration_seconds", "Time spent on a key", lambda of: of.worked),
 )
 
 
@@ -184,7 +188,9 @@ class _Controllers(Collector):
         prefix = "controller_runtime"
         label = ["controller"]
         total = CounterMetricFamily(f"{prefix}_reconcile", "Reconciliations by result", labels=[*label, "result"])
-        seconds = HistogramMetricFamily(f"{prefix}_reconcile_time_seconds", "Time of a reconciliation", labels=label)
+        seconds = HistogramMetricFamily(
+            f"{prefix}_reconcile_time_seconds", "Duration of a reconciliation", labels=label
+        )
         active = GaugeMetricFamily(f"{prefix}_active_workers", "Reconciliations running now", labels=label)
         for name, counts in self._by_name.items():
             for result, tally in counts.results.items():
@@ -241,7 +247,7 @@ class _Watches(Collector):
             "pykb_watch_failures", "Lists and watches that ended with an error", labels=labels
         )
         silence = GaugeMetricFamily(
-            "pykb_watch_silence_seconds", "Time since the API server was last heard of a kind", labels=labels
+            "pykb_watch_silence_seconds", "Time since the API server last sent something about a kind", labels=labels
         )
         counted: dict[GroupVersionKind, tuple[int, float]] = {}
         for informer in (informer for source in self.sources for informer in source()):

@@ -66,7 +66,7 @@ async def _ready(manager: Manager, task: asyncio.Task[None]) -> None:
         for unserved in manager.cache.unserved.values():
             raise unserved  # at once: the test would wait in vain
         if manager.cache.unsynced:
-            raise AssertionError(f"no list arrived of {', '.join(map(str, manager.cache.unsynced))}")
+            raise AssertionError(f"no list arrived yet of {', '.join(map(str, manager.cache.unsynced))}")
         if _serves_webhooks(manager) and not manager.webhook_server.is_listening:
             raise AssertionError("the webhook server does not listen")
 

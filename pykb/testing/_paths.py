@@ -51,7 +51,7 @@ def check_paths(texts: Iterable[str], kinds: Iterable[type[BaseModel]]) -> None:
     for text in texts:
         ends = [_end(schema_of(kind), parse_path(text), kind.__name__) for kind in kinds]
         if "" not in ends:
-            raise ValueError(f"`{text}` leads to no field: {' and '.join(dict.fromkeys(ends))}")
+            raise ValueError(f"`{text}` does not lead to a field: {' and '.join(dict.fromkeys(ends))}")
 
 
 def _end(node: SchemaNode, path: Path, name: str) -> str:

@@ -94,7 +94,7 @@ def _by_version(
             continue
         if kind not in found:
             names = " and ".join(f"`{known.gvk.version}.{known.__name__}`" for known in kinds)
-            raise ValueError(f"`{kind.__name__}` in `overrides` is no version of the converter, which has {names}")
+            raise ValueError(f"`{kind.__name__}` in `overrides` is not a version of the converter, which has {names}")
         check_paths(own, (kind,))
         found[kind] = own
     return found
@@ -206,9 +206,9 @@ def _report(fault: _Fault, converter: Converter[Any, Any]) -> str:
             f"{head}: {fault.error}" if fault.error else head,
             *(f"  {difference}" for difference in fault.found[:MOST_SHOWN]),
             *([f"  and {len(fault.found) - MOST_SHOWN} more"] if len(fault.found) > MOST_SHOWN else []),
-            f"the smallest {trip.from_} found that shows it:",
+            f"the smallest {trip.from_} that shows it:",
             *_yaml(fault.obj.to_wire()),
-            *([f"what it is as {there}:", *_yaml(fault.between)] if fault.between else []),
+            *([f"the same object as {there}:", *_yaml(fault.between)] if fault.between else []),
             *_remedies(fault),
         ]
     )
@@ -217,7 +217,7 @@ def _report(fault: _Fault, converter: Converter[Any, Any]) -> str:
 def _remedies(fault: _Fault) -> Iterator[str]:
     if fault.found and not fault.step:
         paths = ", ".join(dict.fromkeys(f'"{spelt(_general(d.path))}"' for d in fault.found[:MOST_SHOWN]))
-        yield f"if it is lost on purpose: ignore=({paths},); else keep it in an annotation on the way"
+        yield f"if the loss is intended: ignore=({paths},); else keep the value in an annotation"
 
 
 def _yaml(wire: Mapping[str, Any]) -> list[str]:

@@ -173,7 +173,7 @@ class Reflector:
             if silent:
                 logger.warning("watch is silent", extra=shown | {"seconds": round(self.silent_for.total_seconds())})
             else:
-                logger.info("watch is heard again", extra=shown)
+                logger.info("watch is no longer silent", extra=shown)
 
     def _failed(self, error: WatchFailed) -> None:
         # Logged at once and then rarely: the first pauses are so short that they would fill the

@@ -62,8 +62,8 @@ class Exchange:
         if mapping.namespaced:
             namespace = self.effective_namespace(namespace)
             if name and not namespace:
-                message = f"`{gvk.kind}` lives in namespaces: say which one of `{name}` is meant"
-                raise ValueError(f'{message}, as "namespace/{name}" or by `namespace=`')
+                message = f"`{gvk.kind}` is namespaced: give the namespace of `{name}`"
+                raise ValueError(f'{message}, as "namespace/{name}" or with `namespace=`')
             if namespace:
                 path += f"/namespaces/{_segment(namespace)}"
         path += f"/{mapping.plural}"
@@ -138,7 +138,7 @@ class Exchange:
 
 def _segment(name: str) -> str:
     if name in (".", "..") or "/" in name or "%" in name:
-        raise ValueError(f"`{name}` cannot be a name: it may be no path and hold neither `/` nor `%`")
+        raise ValueError(f"`{name}` is not a valid name: a name is not `.` or `..` and has neither `/` nor `%`")
     return name if _PLAIN.fullmatch(name) else quote(name, safe="")
 
 
@@ -154,7 +154,7 @@ def encode(body: Mapping[str, Any]) -> bytes:
     except TypeError as error:
         path, value = _culprit(body, "")
         found = f"a `{type(value).__name__}`" if not isinstance(value, str) else "a string that is not valid Unicode"
-        raise ValueError(f"`{path.removeprefix('.')}` cannot be sent: it has {found}, which is no JSON") from error
+        raise ValueError(f"`{path.removeprefix('.')}` cannot be sent: it has {found}, which is not JSON") from error
 
 
 def _culprit(value: object, path: str) -> tuple[str, object]:

@@ -106,7 +106,7 @@ class Http1Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except HttpParserError as error:
-            self._fail(ConnectionLost(f"the answer is no HTTP/1.1: {error}"))
+            self._fail(ConnectionLost(f"the answer is not HTTP/1.1: {error}"))
             self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:

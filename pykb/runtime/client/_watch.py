@@ -207,7 +207,7 @@ class Watch(Generic[ItemT]):
         # reported.
         level = logging.DEBUG if interrupted.failures < _TOLD_FROM else logging.WARNING
         shown = {"kind": str(gvk_of(self._kind)), "error": str(interrupted.error), "failures": interrupted.failures}
-        logger.log(level, "watch interrupted, will go on", extra=shown)
+        logger.log(level, "watch interrupted, will resume", extra=shown)
 
     async def _present(self) -> AsyncGenerator[WatchEvent[ItemT]]:
         # List first. A watch without a version starts with the objects in no order. If it broke

@@ -64,7 +64,7 @@ def gvk_of(what: Kind | AnyObject) -> GroupVersionKind:
     gvk: GroupVersionKind | None = getattr(cls, "gvk", None)
     if gvk is None:
         raise TypeError(
-            f"`{cls.__name__}` is no kind: `class {cls.__name__}(CustomResource, group_version=...)` makes one"
+            f"`{cls.__name__}` is not a kind: `class {cls.__name__}(CustomResource, group_version=...)` makes one"
         )
     return gvk
 

@@ -62,6 +62,8 @@ def field_text(obj: Mapping[str, Any], path: str) -> str:
 def _requirement(part: str) -> FieldRequirement:
     found = re.fullmatch(r"\s*([^=!\\\s]+)\s*(==|!=|=)((?:\\.|[^\\=])*)", part)
     if found is None:
-        raise ValueError(f"`{part}` is no requirement of a field selector, expected `path=value` or `path!=value`")
+        raise ValueError(
+            f"`{part}` is not a valid requirement of a field selector, expected `path=value` or `path!=value`"
+        )
     path, sign, value = found.groups()
     return FieldRequirement(path, re.sub(r"\\(.)", r"\1", value), negated=sign == "!=")

@@ -109,7 +109,7 @@ def _requirement(part: str) -> Requirement:
     if found := _EXISTENCE.match(part):
         absent, key = found.groups()
         return Requirement(key, Operator.DOES_NOT_EXIST if absent else Operator.EXISTS)
-    raise ValueError(f"`{part}` is no requirement of a label selector")
+    raise ValueError(f"`{part}` is not a valid requirement of a label selector")
 
 
 def _text(requirement: Requirement) -> str:

@@ -114,7 +114,7 @@ def _failure(target: WatchTarget, error: ApiError | ServerUnreachable) -> WatchF
     message = error.message
     if error.status == 404:  # an informer starts only when its resource is there
         message = (
-            f"the API server does not serve `{target}` any more: "
+            f"the API server no longer serves `{target}`: "
             "was its definition deleted, or this version set to `served: false`?"
         )
     return WatchFailed(with_rule(message) or f"HTTP {error.status}", status=error.status)

@@ -50,7 +50,9 @@ class ResourceMapper:
     A kind that was not found is requested each time: its CRD may have just been installed.
     """
 
-    def __init__(self, connection: Connection, *, remedy: str = "is its CRD installed? `make install` does it") -> None:
+    def __init__(
+        self, connection: Connection, *, remedy: str = "check that its CRD is installed: `make install`"
+    ) -> None:
         """Make an empty cache.
 
         Args:
@@ -83,7 +85,7 @@ class ResourceMapper:
             return found
         raise NoKindMatch(
             gvk.kind,
-            f"the API server knows no kind `{gvk.kind}` in `{gvk.api_version}`",
+            f"the API server does not know the kind `{gvk.kind}` in `{gvk.api_version}`",
             self._remedy,
         )
 

@@ -26,7 +26,7 @@ def tls_context(credentials: Credentials) -> ssl.SSLContext:
             _load_client(context, credentials.client_certificate, credentials.client_key)
     except (ssl.SSLError, ValueError) as error:
         message = f"the certificates of {credentials.origin or credentials.server} cannot be used: {error}"
-        help_text = ("check `certificate-authority`, `client-certificate` and `client-key`: PEM, and of one pair",)
+        help_text = ("check `certificate-authority`, `client-certificate` and `client-key`: PEM, with a matching key",)
         raise EnvironmentProblem(KUBECONFIG.at(None, message, help=help_text)) from error
     return context
 

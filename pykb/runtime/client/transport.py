@@ -215,7 +215,7 @@ class Transport:
         if self._loop is not None and not self._loop.is_closed():
             raise RuntimeError(
                 "this client belongs to another event loop: in a thread, write `client.sync.get(...)` or"
-                " `await_in_thread(...)` in place of `asyncio.run(...)`"
+                " `await_in_thread(...)` instead of `asyncio.run(...)`"
             )
         self._loop = running
 

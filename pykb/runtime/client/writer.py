@@ -51,9 +51,7 @@ class Writer:
         mapping, namespace = await self._exchange.mapping(obj), namespace_of(obj)
         if mapping.namespaced and not self._exchange.effective_namespace(namespace):
             kind = mapping.gvk.kind
-            raise ValueError(
-                f"`{kind}` lives in namespaces: set `metadata.namespace`, or take `client.namespaced(...)`"
-            )
+            raise ValueError(f"`{kind}` is namespaced: set `metadata.namespace`, or use `client.namespaced(...)`")
         endpoint = await self._exchange.endpoint(obj, namespace=namespace)
         query = self._exchange.write_query(field_manager=field_manager, dry_run=dry_run)
         replace_content(obj, await self._exchange.send("POST", endpoint, query=query, body=to_wire(obj)))
@@ -226,7 +224,7 @@ class Writer:
         """
         mapping = await self._exchange.mapping(kind)
         if mapping.namespaced and not self._exchange.effective_namespace(namespace or ""):
-            raise ValueError(f"`{gvk_of(kind).kind}` lives in namespaces: say in which one to delete, by `namespace=`")
+            raise ValueError(f"`{gvk_of(kind).kind}` is namespaced: give the namespace with `namespace=`")
         endpoint = await self._exchange.endpoint(kind, namespace=namespace or "")
         body = _delete_options(propagation, grace_period, dry_run=dry_run or self._exchange.options.dry_run)
         await self._exchange.send("DELETE", endpoint, query=query_pairs(labels, fields), body=body)
@@ -281,7 +279,7 @@ async def apply_at(
     metadata.pop("resourceVersion", None)
     if metadata.pop("managedFields", None):
         shown = {"kind": str(gvk_of(obj)), "object": str(key_of(obj))}
-        logger.debug("applied object was read before: this manager will own all that it holds", extra=shown)
+        logger.debug("applied object was read before: this manager will own all its fields", extra=shown)
     if resource_version:
         metadata["resourceVersion"] = resource_version
     query = exchange.write_query(field_manager=field_manager, dry_run=dry_run)

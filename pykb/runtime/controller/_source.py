@@ -134,10 +134,10 @@ def _passes(predicate: EventFilter[Any], event: Event[Any]) -> bool:
         answer: object = predicate(event)
         if inspect.iscoroutine(answer):
             answer.close()
-            raise TypeError("a predicate must be a plain function, and this one is async: nobody awaits it")  # noqa: TRY301
+            raise TypeError("a predicate must be a plain function, but this one is async: nothing awaits it")  # noqa: TRY301
         return bool(answer)
     except UnreadableObject as error:
-        logger.warning("predicate cannot judge, event passes", extra={"event": repr(event), "error": str(error)})
+        logger.warning("predicate cannot decide, event passes", extra={"event": repr(event), "error": str(error)})
     except Exception:
         shown = {"event": repr(event), "predicate": getattr(predicate, "__qualname__", type(predicate).__qualname__)}
         logger.exception("predicate failed, event passes", extra=shown)

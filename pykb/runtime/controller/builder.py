@@ -291,9 +291,7 @@ class ControllerBuilder(Generic[RequestT]):
     def _owned_source(self, owned: _Owned) -> Source[Any]:
         if self._for is None:
             raise EnvironmentProblem(
-                INCOMPLETE_CONTROLLER.at(
-                    None, "`owns` needs a kind that owns: `for_` names it", help=("add `.for_(Kind)`",)
-                )
+                INCOMPLETE_CONTROLLER.at(None, "`owns` needs an owner kind, set by `for_`", help=("add `.for_(Kind)`",))
             )
         owner = self._for.kind
         handler = EnqueueRequestForOwner(gvk_of(owner).group_kind, only_controller=owned.only_controller)

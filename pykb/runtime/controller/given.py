@@ -50,12 +50,12 @@ def check_function(what: str, function: object, *takes: str, plain: bool = False
     if not callable(function):
         raise TypeError(f"{what} is a function, got {_described(function)}")
     if plain and inspect.iscoroutinefunction(function):
-        raise TypeError(f"{what} is a plain function, and `{_name(function)}` is async: nobody awaits it")
+        raise TypeError(f"{what} is a plain function, but `{_name(function)}` is async: nothing awaits it")
     try:
         inspect.signature(function).bind(*takes)
     except TypeError as error:
         given = ", ".join(takes) or "nothing"
-        raise TypeError(f"{what} gets {given}, and `{_name(function)}` cannot be called so: {error}") from None
+        raise TypeError(f"{what} gets {given}, but `{_name(function)}` does not accept that: {error}") from None
     except ValueError:  # some functions written in C have no signature
         return
 
@@ -92,7 +92,7 @@ def check_names(name: str, names: object) -> None:
         TypeError: It is a string.
     """
     if isinstance(names, str):
-        raise TypeError(f"`{name}` has several, got one string: `{name}=({names!r},)`")
+        raise TypeError(f"`{name}` takes several values, got one string: `{name}=({names!r},)`")
 
 
 def _name(function: object) -> str:

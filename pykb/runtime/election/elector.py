@@ -190,7 +190,7 @@ class LeaderElector:
         self._observer(False)
         self._report("stopped leading")
         if not self._idle():
-            logger.warning("the lease is not given back: something still works", extra={"lease": str(self._key)})
+            logger.warning("the lease is not released: something still works", extra={"lease": str(self._key)})
             return  # and this process must have ended when the lease expires
         self._end_within(None)
         if not self._options.release_on_stop or self._seen is None or self.leader != self.identity:
@@ -208,7 +208,7 @@ class LeaderElector:
             async with asyncio.timeout(self._options.renew_deadline.total_seconds()):
                 await self._client.update(lease)
         except (ApiError, ServerUnreachable, TimeoutError) as error:
-            logger.warning("the lease could not be given back", extra={"lease": str(self._key), "error": str(error)})
+            logger.warning("the lease could not be released", extra={"lease": str(self._key), "error": str(error)})
 
     async def _renew_until_lost(self) -> None:
         deadline = self._options.renew_deadline
@@ -301,7 +301,7 @@ class LeaderElector:
 
     def _check(self) -> None:
         if not self.is_leader:
-            raise LeadershipLost(f"lease `{self._key}` has run out: another replica may lead")
+            raise LeadershipLost(f"lease `{self._key}` has expired: another replica may lead")
 
     def _report(self, what: str) -> None:
         if self._recorder is not None and self._seen is not None:

@@ -14,7 +14,7 @@ from pykb.runtime.events.recorder import EventRecorder
 from pykb.runtime.manager.ending import Ending
 from pykb.runtime.manager.options import ManagerOptions
 
-_LEASE = "the lease has run out, and another replica may work"
+_LEASE = "the lease has expired, and another replica may work"
 
 
 @dataclass(frozen=True, slots=True)

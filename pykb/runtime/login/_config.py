@@ -136,11 +136,11 @@ def _named(document: Mapping[str, Any], section: str, path: Path) -> list[tuple[
     found: list[tuple[str, Mapping[str, Any]]] = []
     items = document.get(section) or ()
     if not isinstance(items, list | tuple):
-        raise EnvironmentProblem(KUBECONFIG.at(None, f"`{section}` of kubeconfig `{path}` is no list"))
+        raise EnvironmentProblem(KUBECONFIG.at(None, f"`{section}` of kubeconfig `{path}` is not a list"))
     for item in items:
         values = item.get(inner) if isinstance(item, dict) else None
         if not isinstance(item, dict) or not item.get("name") or not isinstance(values or {}, dict):
-            message = f"`{section}` of kubeconfig `{path}` has an entry that is no `name` with a `{inner}`"
+            message = f"`{section}` of kubeconfig `{path}` has an entry that is not a `name` with a `{inner}`"
             raise EnvironmentProblem(KUBECONFIG.at(None, message))
         _check_shape(values or {}, f"{inner} `{item['name']}` of kubeconfig `{path}`")
         found.append((str(item["name"]), values or {}))
@@ -181,9 +181,7 @@ def _entry(config: Kubeconfig, section: str, noun: str, name: str, by: Entry | N
     wanted_by = f", which context `{by.name}` names" if by else ""
     message = f"there is no {noun} `{name}` in kubeconfig {config.where}{wanted_by}"
     close = closest(name, entries)
-    help_text = (
-        f"did you mean `{close}`?" if close else f"the {noun}s there are: {', '.join(sorted(entries)) or 'none'}"
-    )
+    help_text = f"did you mean `{close}`?" if close else f"known {noun}s: {', '.join(sorted(entries)) or 'none'}"
     raise EnvironmentProblem(KUBECONFIG.at(None, message, help=(help_text,)))
 
 

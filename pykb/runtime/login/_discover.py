@@ -83,10 +83,10 @@ def _nothing(listed: list[Path], pod: InClusterSource, default: Path, service_ac
     start = "start a control plane on this host: `pykb cluster up`"
     if listed:
         names = ", ".join(f"`{path}`" for path in listed)
-        help_text = (start, "or unset KUBECONFIG, or name a file that is there: `--kubeconfig FILE`")
-        return NO_CLUSTER.at(None, f"KUBECONFIG names {names}, which is not there", help=help_text)
+        help_text = (start, "or unset KUBECONFIG, or name an existing file: `--kubeconfig FILE`")
+        return NO_CLUSTER.at(None, f"KUBECONFIG names {names}, which does not exist", help=help_text)
     if pod.has_environment:
-        message = f"this is a pod, but `{service_account}/token` is not there"
+        message = f"this is a pod, but `{service_account}/token` does not exist"
         return IN_CLUSTER.at(None, message, help=("set `automountServiceAccountToken: true` in the pod's spec",))
     notes = (f"looked for KUBECONFIG (not set), a pod's service account, and `{default}`",)
     return NO_CLUSTER.at(

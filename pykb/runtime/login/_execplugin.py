@@ -68,8 +68,8 @@ class ExecPlugin:
         terminal = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
         if self.interactive_mode == "Always" and not terminal:
             raise self._problem(
-                "wants to talk to a person (`interactiveMode: Always`), and standard input is no terminal",
-                help_text="run it once by hand, or use a user entry that needs nobody",
+                "needs a terminal (`interactiveMode: Always`), and standard input is not a terminal",
+                help_text="run it once yourself, or use a user entry that does not prompt",
             )
         return terminal and self.interactive_mode != "Never"
 
@@ -93,7 +93,7 @@ class ExecPlugin:
         except (OSError, ValueError) as error:  # ValueError: a NUL in an argument
             hint = self.install_hint or f"install `{self.command}`, or put it on PATH"
             if isinstance(error, PermissionError):
-                hint = f"make it a program: `chmod +x {self.command}`"
+                hint = f"make it executable: `chmod +x {self.command}`"
             reason = getattr(error, "strerror", None) or error
             raise self._problem(f"cannot be run: {reason}", help_text=hint) from error
         try:
@@ -102,7 +102,7 @@ class ExecPlugin:
         except TimeoutError as error:
             raise self._problem(
                 f"did not end within {_TIMEOUT.total_seconds():.0f} s",
-                help_text="run it by hand: it waits for something, or left behind what holds its output",
+                help_text="run it yourself: it waits for something, or a process that it started keeps its output open",
             ) from error
         finally:
             await _end(process, group=not interactive)
@@ -116,7 +116,7 @@ class ExecPlugin:
         except orjson.JSONDecodeError as error:
             raise self._problem("printed no JSON, expected an ExecCredential") from error
         if not isinstance(document, dict) or document.get("kind") != "ExecCredential":
-            raise self._problem("printed JSON that is no ExecCredential")
+            raise self._problem("printed JSON that is not an ExecCredential")
         if document.get("apiVersion") != self.api_version:
             found = document.get("apiVersion")
             raise self._problem(f"answered in `{found}`, but the kubeconfig asks for `{self.api_version}`")
@@ -139,7 +139,7 @@ class ExecPlugin:
         value = status.get(name) or None
         if value is None or isinstance(value, str):
             return value
-        raise self._problem(f"gave a `{name}` that is no text")
+        raise self._problem(f"gave a `{name}` that is not text")
 
     def _moment(self, text: object) -> datetime | None:
         if not text:
@@ -147,7 +147,7 @@ class ExecPlugin:
         try:
             moment = datetime.fromisoformat(str(text))
         except ValueError as error:
-            raise self._problem(f"gave an `expirationTimestamp` that is no RFC 3339 time: `{text}`") from error
+            raise self._problem(f"gave an `expirationTimestamp` that is not an RFC 3339 time: `{text}`") from error
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
     def _problem(self, what: str, *, help_text: str = "") -> EnvironmentProblem:
@@ -210,9 +210,9 @@ def _check_form(values: Mapping[str, Any], owner: str) -> None:
     if not values.get("command"):
         fault = f"`exec` of {owner} has no `command`"
     elif not isinstance(arguments, Sequence) or isinstance(arguments, str):
-        fault = f"`args` of the `exec` of {owner} is no list"
+        fault = f"`args` of the `exec` of {owner} is not a list"
     elif not isinstance(environment, Sequence) or not all(isinstance(e, dict) and e.get("name") for e in environment):
-        fault = f"`env` of the `exec` of {owner} is no list of names and values"
+        fault = f"`env` of the `exec` of {owner} is not a list of names and values"
     elif api_version not in _VERSIONS:
         fault = f"`exec` of {owner} asks for `apiVersion: {api_version}`, expected `{'` or `'.join(_VERSIONS)}`"
         help_texts = (f"update the plugin, and write `apiVersion: {_VERSIONS[0]}`",)

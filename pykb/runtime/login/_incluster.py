@@ -73,7 +73,7 @@ class InClusterSource:
         host = self._environ.get("KUBERNETES_SERVICE_HOST", "")
         port = self._environ.get("KUBERNETES_SERVICE_PORT", "")
         if not host or not port:
-            message = "this is no pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"
+            message = "this is not a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"
             raise EnvironmentProblem(IN_CLUSTER.at(None, message, help=("use a kubeconfig: `--kubeconfig FILE`",)))
         return f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
 

@@ -88,7 +88,7 @@ class KubeconfigSource:
             self._credentials = await self._renew(reload=True)
             if expired := expired_part(self._credentials, self._now()):
                 # The server's 401 does not say more.
-                logger.warning("credentials ran out", extra={"error": expired})
+                logger.warning("credentials expired", extra={"error": expired})
             return self._credentials
 
     def _stale(self, credentials: Credentials) -> bool:
@@ -247,7 +247,7 @@ def _read_material(data: object, path: object, *, base: Path, entry: str, field:
             return base64.b64decode(str(data), validate=True)
         except (binascii.Error, ValueError) as error:
             raise EnvironmentProblem(
-                KUBECONFIG.at(None, f"`{field}-data` of {entry} is no base64", notes=(str(error),))
+                KUBECONFIG.at(None, f"`{field}-data` of {entry} is not base64", notes=(str(error),))
             ) from error
     if path:
         return _read_file(path, base=base, entry=entry, field=field)
@@ -269,6 +269,6 @@ def _read_file(path: object, *, base: Path, entry: str, field: str) -> bytes:
             KUBECONFIG.at(
                 None,
                 f"`{field}` of {entry} names `{full}`, which cannot be read: {reason}",
-                help=(f"put the file there, or change `{field}` in the kubeconfig",),
+                help=(f"add the file, or change `{field}` in the kubeconfig",),
             )
         ) from error

@@ -23,7 +23,7 @@ def expired_part(credentials: Credentials, now: datetime) -> str:
         ("token", _end_of_token(credentials.token)),
     ):
         if moment is not None and moment <= now:
-            return f"the {part} of {credentials.origin or credentials.server} ran out at {moment:%Y-%m-%dT%H:%M:%SZ}"
+            return f"the {part} of {credentials.origin or credentials.server} expired at {moment:%Y-%m-%dT%H:%M:%SZ}"
     return ""
 
 

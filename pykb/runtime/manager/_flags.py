@@ -46,69 +46,82 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     flag: dict[str, Any] = {"type": _boolean, "nargs": "?", "const": True, "metavar": "true|false"}
 
     add = parser.add_argument_group("cluster").add_argument
-    add("--kubeconfig", type=Path, metavar="FILE", help="kubeconfig to use (default: as kubectl, or the pod's account)")
+    add(
+        "--kubeconfig",
+        type=Path,
+        metavar="FILE",
+        help="kubeconfig to use (default: as kubectl, or the pod's service account)",
+    )
     add("--context", metavar="NAME", help="context of the kubeconfig")
-    add("--master", metavar="URL", help="URL of the API server, in place of the kubeconfig's")
+    add("--master", metavar="URL", help="URL of the API server, instead of the kubeconfig's")
     add(
         *("--watch-namespace", "--watch-namespaces"),
         dest="watch_namespaces",
         metavar="NS[,NS...]",
         help="namespaces to watch (default: $WATCH_NAMESPACE, else all)",
     )
-    add("--kube-api-qps", type=_rate, metavar="N", help="most requests a second, on average (default: no limit)")
+    add("--kube-api-qps", type=_rate, metavar="N", help="most requests per second, on average (default: no limit)")
     add("--kube-api-burst", type=_positive, metavar="N", help="most requests at once under that limit (default 30)")
 
     add = parser.add_argument_group("leader election").add_argument
-    add("--leader-elect", **flag, help="have at most one replica work at a time (default false)")
+    add("--leader-elect", **flag, help="let only one replica work at a time (default false)")
     add("--leader-election-namespace", metavar="NS", help="namespace of the lease (default: that of the pod)")
 
     group = parser.add_argument_group("servers")
     add = group.add_argument
     add("--health-probe-bind-address", type=_address, metavar="ADDR", help="/healthz and /readyz (default :8081)")
     add("--metrics-bind-address", type=_address, metavar="ADDR", help="metrics, e.g. :8443; 0 for none (default 0)")
-    add("--metrics-secure", **flag, help="metrics by TLS and to authorised readers only (default true)")
+    add("--metrics-secure", **flag, help="serve metrics over TLS, only to authorised clients (default true)")
     _add_certificate(group, "metrics")
     add("--pprof-bind-address", type=_address, metavar="ADDR", help=_PPROF)
     add("--webhook-port", type=int, metavar="PORT", help="webhooks; none if $ENABLE_WEBHOOKS is false (default 9443)")
-    add("--webhook-bind-host", metavar="HOST", help="address of the webhook server (default: every one)")
+    add("--webhook-bind-host", metavar="HOST", help="address of the webhook server (default: all addresses)")
     _add_certificate(group, "webhook")
-    add("--tls-min-version", choices=("VersionTLS12", "VersionTLS13"), help="of all servers (default VersionTLS12)")
+    add(
+        "--tls-min-version",
+        choices=("VersionTLS12", "VersionTLS13"),
+        help="minimum version of TLS for all servers (default VersionTLS12)",
+    )
     add("--tls-cipher-suites", type=names_of, metavar="NAME[,NAME...]", help=_CIPHERS)
-    add("--enable-http2", **flag, help="accepted for compatibility: the servers speak HTTP/1.1 only")
+    add("--enable-http2", **flag, help="accepted, no effect: the servers speak HTTP/1.1 only")
 
     add = parser.add_argument_group("log").add_argument
-    add("--log-level", choices=LOG_LEVELS, help="least severity to log (default info)")
-    add("--log-format", choices=[str(style) for style in LogFormat], help="form of the log (default text)")
+    add("--log-level", choices=LOG_LEVELS, help="lowest level to log (default info)")
+    add("--log-format", choices=[str(style) for style in LogFormat], help="format of the log (default text)")
 
-    add = parser.add_argument_group("log, in kubebuilder's words").add_argument
-    add("--zap-devel", **flag, help="log from debug on, as text")
-    add("--zap-encoder", choices=("console", "json"), help="form of the log")
-    add("--zap-log-level", metavar="LEVEL", help="least severity: debug, info, error, or a verbosity")
-    add("--zap-stacktrace-level", metavar="LEVEL", help="accepted: errors nobody foresaw have a traceback")
-    add("--zap-time-encoding", metavar="NAME", help="accepted: times are RFC 3339 in UTC")
+    add = parser.add_argument_group("log (kubebuilder's flags)").add_argument
+    add("--zap-devel", **flag, help="log as text, from level debug")
+    add("--zap-encoder", choices=("console", "json"), help="format of the log")
+    add("--zap-log-level", metavar="LEVEL", help="lowest level: debug, info, error, or a verbosity")
+    add("--zap-stacktrace-level", metavar="LEVEL", help="accepted, no effect: unexpected errors have a traceback")
+    add("--zap-time-encoding", metavar="NAME", help="accepted, no effect: times are RFC 3339 in UTC")
 
 
-_PPROF = "stacks, profiles, log level, e.g. 127.0.0.1:8082; not for everybody's eyes; 0 for none (default 0)"
-_CIPHERS = "suites of TLS 1.2, by IANA name (default: Python's); those of TLS 1.3 cannot be chosen"
+_PPROF = "stacks, profiles, log level, e.g. 127.0.0.1:8082; keep it private; 0 for none (default 0)"
+_CIPHERS = "cipher suites of TLS 1.2, by IANA name (default: Python's); those of TLS 1.3 cannot be chosen"
 
 
 def _add_certificate(group: argparse._ArgumentGroup, server: str) -> None:
     add = group.add_argument
-    for part, text in (("path", "directory of the certificate"), ("name", "its file"), ("key", "its key's file")):
+    for part, text in (
+        ("path", "directory of the certificate"),
+        ("name", "file name of the certificate"),
+        ("key", "file name of the key"),
+    ):
         add(f"--{server}-cert-{part}", metavar=part.upper(), help=f"{server} server: {text}")
     add(
         f"--{server}-client-ca-file",
         dest=f"{server}_client_ca",
         type=Path,
         metavar="FILE",
-        help=f"{server} server: demand a client certificate that an authority in this file signed",
+        help=f"{server} server: require client certificates signed by a CA in this file",
     )
     add(
         f"--{server}-client-allowed-names",
         dest=f"{server}_client_names",
         type=names_of,
         metavar="CN[,CN...]",
-        help=f"{server} server: common names of those certificates (default: any)",
+        help=f"{server} server: allowed common names of client certificates (default: any)",
     )
 
 

@@ -48,7 +48,7 @@ class Checks:
         if name in self._checks:
             raise ValueError(f"there is a check `{name}` at {self.path} already")
         if not name or "/" in name:
-            raise ValueError(f"`{name}` is no name for a check: it becomes part of a path")
+            raise ValueError(f"`{name}` is not a valid name of a check: it becomes part of a path")
         self._checks[name] = check
 
     def add_to(self, routes: Routes) -> None:

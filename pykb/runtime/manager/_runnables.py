@@ -109,5 +109,5 @@ LAST_MOMENT = timedelta(seconds=1)
 async def _awaited(function: RunFunction, name: str) -> None:
     running: object = function()
     if not inspect.isawaitable(running):
-        raise TypeError(f"runnable `{name}` must be a coroutine function, and is none: write `async def`")
+        raise TypeError(f"runnable `{name}` must be a coroutine function: write `async def`")
     await running

@@ -89,8 +89,8 @@ class Servers:
         raise EnvironmentProblem(
             CLIENT_CA.at(
                 None,
-                "the metrics server is to demand certificates of its clients, and to speak plain HTTP",
-                help=("leave out `--metrics-secure=false`, or `--metrics-client-ca-file`",),
+                "the metrics server cannot require client certificates over plain HTTP",
+                help=("remove `--metrics-secure=false` or `--metrics-client-ca-file`",),
             )
         )
 

@@ -84,7 +84,7 @@ class StallWatch:
                     return
             stood = self._clock.now() - asked
             self._observer(stood)
-            logger.warning("event loop goes on", extra={"blocked_seconds": round(stood, 1), "at": where})
+            logger.warning("event loop continues", extra={"blocked_seconds": round(stood, 1), "at": where})
 
 
 def where_stands(thread: int) -> str:

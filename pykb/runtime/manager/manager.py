@@ -145,9 +145,9 @@ class Manager:
             raise EnvironmentProblem(
                 CONTROLLER_NAME.at(
                     None,
-                    f"there is a controller `{controller.name}` already",
-                    notes=("its name labels its metrics and its logs",),
-                    help=('give this one another: `.named("...")`',),
+                    f"there is already a controller `{controller.name}`",
+                    notes=("the name is a label in metrics and logs, so it must be unique",),
+                    help=('give this one another name: `.named("...")`',),
                 )
             )
         self._controllers[controller.name] = controller
@@ -219,7 +219,7 @@ class Manager:
             Exception: The error of a runnable.
         """
         if self._started:
-            raise RuntimeError("a manager runs once, and this one was started already: make another")
+            raise RuntimeError("a manager runs only once, and this one was already started: create another")
         self._started = True
         watch_for_not_awaited()
         try:

@@ -171,7 +171,7 @@ async def let_go(client: Client, obj: AnyObject, patch: MergeFrom) -> bool:
     except Invalid as error:
         remedy = "make the field optional in the definition or give it a default, or set it in the object"
         shown = {"object": str(key_of(obj)), "error": str(error), "help": remedy}
-        logger.error("object cannot be let go: it breaks its definition", extra=shown)  # noqa: TRY400 - it is raised
+        logger.error("finalizer cannot be removed: the object breaks its definition", extra=shown)  # noqa: TRY400 - it is raised
         raise
     return True
 

@@ -112,7 +112,7 @@ class ServerProtocol(asyncio.Protocol):
         except HttpParserUpgrade:
             self._deaf = self._closes = True  # to another protocol: the request is answered without an upgrade
         except HttpParserError:
-            self._refuse(400, "this is no HTTP/1.1 request\n")
+            self._refuse(400, "this is not an HTTP/1.1 request\n")
         if self._in_head:
             self._head_size += len(data)
             if self._head_size > HEAD:
@@ -187,7 +187,7 @@ class ServerProtocol(asyncio.Protocol):
         try:
             path, query = _known_target(self._url) if len(self._url) <= SHORT else _target(self._url)
         except (ValueError, HttpParserInvalidURLError):
-            self._refuse(400, "this is no URL\n")
+            self._refuse(400, "this is not a URL\n")
             return
         method = parser.get_method().decode("ascii")
         request = HttpRequest(method, path, query, self._headers, content, self.transport, self._body_limit)

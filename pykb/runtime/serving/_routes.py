@@ -49,5 +49,5 @@ class Routes:
         handler = methods.get("GET" if request.method == "HEAD" else request.method)
         if handler is None:
             allowed = ", ".join(sorted(methods))
-            raise HttpError(405, f"{request.path} can be asked by {allowed}\n", {"Allow": allowed})
+            raise HttpError(405, f"{request.path} accepts only {allowed}\n", {"Allow": allowed})
         return await handler(request)

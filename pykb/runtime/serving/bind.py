@@ -32,5 +32,7 @@ class BindAddress:
             return None
         host, colon, port = text.rpartition(":")
         if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-            raise ValueError(f"`{text}` is no address to listen on; expected `:8081`, `127.0.0.1:8081` or `0` for none")
+            raise ValueError(
+                f"`{text}` is not an address to listen on; expected `:8081`, `127.0.0.1:8081` or `0` for none"
+            )
         return cls(host.removeprefix("[").removesuffix("]") or None, int(port))

@@ -75,7 +75,7 @@ class ServingCertificate:
                 CERTIFICATE.at(
                     None,
                     f"the certificate {shown} cannot be used: {error}",
-                    help=("is the secret with the certificate mounted there?",),
+                    help=("check that the secret with the certificate is mounted there",),
                 )
             ) from error
 

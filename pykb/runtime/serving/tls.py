@@ -42,7 +42,7 @@ def server_context(min_version: str, cipher_suites: Sequence[str]) -> ssl.SSLCon
         raise _refused(f"`{min_version}` is not a TLS version", "--tls-min-version", MIN_VERSIONS)
     for name in cipher_suites:
         if name not in _SUITES and name not in _ALWAYS:
-            raise _refused(f"`{name}` is not a cipher suite that is offered", "--tls-cipher-suites", _SUITES)
+            raise _refused(f"`{name}` is not a supported cipher suite", "--tls-cipher-suites", _SUITES)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.minimum_version = MIN_VERSIONS[min_version]
     # HTTP/2 is not offered (its resets were used for attacks).
@@ -90,8 +90,8 @@ def check_client_ca(file: Path | None, names: Sequence[str], server: str) -> Non
             raise EnvironmentProblem(
                 CLIENT_CA.at(
                     None,
-                    f"the {server} server is to let in only {shown}, and nothing says who vouches for them",
-                    help=(f"give the authority of their certificates: `--{server}-client-ca-file`",),
+                    f"the {server} server allows only {shown}, but has no CA to verify client certificates",
+                    help=(f"give the CA of the clients: `--{server}-client-ca-file`",),
                 )
             )
         return
@@ -102,7 +102,7 @@ def check_client_ca(file: Path | None, names: Sequence[str], server: str) -> Non
         raise EnvironmentProblem(
             CLIENT_CA.at(
                 None,
-                f"the authority of the {server} server's clients, `{file}`, cannot be used: {why}",
+                f"the client CA file of the {server} server, `{file}`, cannot be used: {why}",
                 help=(f"`--{server}-client-ca-file` needs certificates in PEM; is the file mounted there?",),
             )
         ) from error

@@ -51,7 +51,7 @@ class AdmissionEndpoint:
             asked = _read_request(review if isinstance(review, dict) else {})
         except ValueError as error:
             review = None if isinstance(error, orjson.JSONDecodeError) else review
-            reason = "the body is no JSON" if review is None else str(error)
+            reason = "the body is not JSON" if review is None else str(error)
             logger.warning("admission request not understood", extra={"webhook": self._path, "error": reason})
             return _written(_uid_of(review), errored(reason, 400), status=400)
         with answering(asked, self._path), following(self._steps):

@@ -67,7 +67,7 @@ class TypedWebhook(ABC, Generic[T]):
         """
         request = current_admission_request()
         if request is None:
-            raise LookupError("no admission request is at hand: `with answering(AdmissionRequest(...)):` makes one")
+            raise LookupError("there is no admission request here: use `with answering(AdmissionRequest(...)):`")
         return request
 
     @property
@@ -135,5 +135,5 @@ def _identified(gvk: GroupVersionKind, wire: Wire) -> Wire:
 
 def _check_kind(gvk: GroupVersionKind, request: AdmissionRequest) -> None:
     if request.kind != gvk:
-        message = f"this webhook is for {gvk}, and was asked about {request.kind}"
+        message = f"this webhook is for {gvk}, but the request is about {request.kind}"
         raise BadRequest(400, "BadRequest", message)

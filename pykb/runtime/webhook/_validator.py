@@ -88,7 +88,7 @@ class ValidatorHandler:
         except Exception as error:
             if isinstance(alone(error), (PykbError, ExceptionGroup)) or not self._is_unfit_and_to_go(request):
                 raise
-            told = "not judged: the stored object does not fit its type"
+            told = "not validated: the stored object does not fit its type"
             logger.warning(told, exc_info=without_values(error))
             return allowed(told)
         return allowed(*_checked(found))

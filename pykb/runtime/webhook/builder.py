@@ -89,14 +89,12 @@ class WebhookBuilder:
             EnvironmentProblem: A part is missing, is for another kind, or is registered already.
         """
         if self._kind is None:
-            raise EnvironmentProblem(
-                INCOMPLETE_WEBHOOK.at(None, "webhooks are for a kind", help=("add `.for_(Kind)`",))
-            )
+            raise EnvironmentProblem(INCOMPLETE_WEBHOOK.at(None, "a webhook needs a kind", help=("add `.for_(Kind)`",)))
         if not (self._defaulter or self._validator or self._converters):
             raise EnvironmentProblem(
                 INCOMPLETE_WEBHOOK.at(
                     None,
-                    f"there is no webhook for {gvk_of(self._kind)}",
+                    f"the webhook for {gvk_of(self._kind)} has no handler",
                     help=("add `.with_defaulter(...)`, `.with_validator(...)` or `.with_converter(...)`",),
                 )
             )
@@ -133,7 +131,7 @@ def _check_kind(webhook: TypedWebhook[Any], gvk: GroupVersionKind) -> None:
         raise EnvironmentProblem(
             WEBHOOK_KIND.at(
                 None,
-                f"`{called}` is for {found}, and `for_` names {gvk}",
+                f"`{called}` is for {found}, but `for_` names {gvk}",
                 help=(f"write `class {called}({base.__name__}[{gvk.kind}])` with {gvk.kind} of {gvk.group_version}",),
             )
         )
@@ -147,7 +145,7 @@ def _check_converter(converter: Converter[Any, Any], gvk: GroupVersionKind) -> N
         raise EnvironmentProblem(
             WEBHOOK_KIND.at(
                 None,
-                f"`{called}` has the hub {hub}, and `for_` names {gvk}",
+                f"`{called}` has the hub {hub}, but `for_` names {gvk}",
                 notes=(f"it is `Converter[{converter.spoke.__name__}, {converter.hub.__name__}]`: spoke, then hub",),
                 help=("name the spoke first and the hub second" if swapped else f"give `for_` the hub: {hub}",),
             )

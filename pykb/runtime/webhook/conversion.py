@@ -63,7 +63,7 @@ class Conversions:
                 CONVERTER.at(
                     None,
                     f"`{called}` converts {spoke}, and so does `{type(known).__name__}`",
-                    help=("leave one of them out",),
+                    help=("remove one of them",),
                 )
             )
         other = self._hubs.setdefault(hub.group_kind, converter.hub)

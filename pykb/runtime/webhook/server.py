@@ -161,14 +161,14 @@ class WebhookServer:
             ValueError: The path is invalid.
         """
         if not path.startswith("/") or any(mark in path for mark in "?#"):
-            raise ValueError(f"`{path}` is no path of a webhook: it begins with `/` and has neither `?` nor `#`")
+            raise ValueError(f"`{path}` is not a path of a webhook: it begins with `/` and has neither `?` nor `#`")
         if path in self._endpoints:
             raise EnvironmentProblem(
                 WEBHOOK_PATH.at(
                     None,
-                    f"there is a webhook at `{path}` already",
-                    notes=("the API server asks at a path, so only one can answer there",),
-                    help=('give this one another: `path="..."`, and the same in its marker',),
+                    f"there is already a webhook at `{path}`",
+                    notes=("each path has only one webhook",),
+                    help=('give this one another path: `path="..."`, and the same in its marker',),
                 )
             )
         self._endpoints[path] = endpoint
@@ -252,7 +252,7 @@ class WebhookServer:
         if self.converted and self._options.webhook_certificate.client_ca is not None:
             # https://github.com/kubernetes/kubernetes/issues/131810
             logger.warning(
-                "conversions will be refused: the API server shows no certificate when it asks for one",
+                "conversions will be refused: the API server sends no client certificate with them",
                 extra={"help": "leave out --webhook-client-ca-file"},
             )
         logger.info("serving webhooks", extra={"port": server.port, "paths": ", ".join(sorted(self.paths))})
@@ -294,7 +294,7 @@ class WebhookServer:
         if endpoint is None:
             raise HttpError(404, f"there is no webhook at {request.path}\n")
         if request.method != "POST":
-            raise HttpError(405, "webhooks are asked by POST\n", {"Allow": "POST"})
+            raise HttpError(405, "webhooks accept only POST\n", {"Allow": "POST"})
         if request.media_type != JSON:
             raise HttpError(415, f"expected the content type {JSON}, found {request.media_type or 'none'}\n")
         encoding = request.headers.get("content-encoding", "identity")

@@ -53,7 +53,7 @@ class UnsatisfiableFieldError(ValueError):
         self.path = path
         super().__init__(
             f"no value of `{path}` was found: {reason}\n"
-            f'say how to make one: overrides={{"{path}": lambda random: ...}}, or a strategy of hypothesis'
+            f'to make one: overrides={{"{path}": lambda random: ...}}, or a strategy of hypothesis'
         )
 
 
@@ -232,7 +232,7 @@ def _checked(draw: st.DrawFn, values: Strategy, node: SchemaNode, path: str) -> 
         value = draw(values)
         if not any(misfits(value, node)) and not _breaks(value, node):
             return value
-    raise NothingFitsError(path, "nothing that was tried fits its schema", TRIES)
+    raise NothingFitsError(path, "none of the values that were tried fits its schema", TRIES)
 
 
 def _breaks(value: Any, node: SchemaNode) -> bool:

@@ -86,7 +86,7 @@ async def test_a_namespaced_kind_needs_a_namespace(client):
     """A name alone is a mistake that is told before any request."""
     with pytest.raises(ValueError, match="lives in namespaces"):
         await client.get(ConfigMap, "a")
-    with pytest.raises(ValueError, match="say in which one to delete"):
+    with pytest.raises(ValueError, match="give the namespace with"):
         await client.delete_all_of(ConfigMap)
 
 

@@ -45,7 +45,7 @@ def _deployment(namespace):
 async def test_an_object_without_a_namespace_is_not_sent(client, namespace):
     """The server would say that the path is not there, or takes no POST; a client of one namespace fills it in."""
     homeless = ConfigMap(metadata=ObjectMeta(name="a"))
-    with pytest.raises(ValueError, match=r"`ConfigMap` lives in namespaces: set `metadata.namespace`"):
+    with pytest.raises(ValueError, match=r"`ConfigMap` is namespaced: set `metadata.namespace`"):
         await client.create(homeless)
     assert (await client.namespaced(namespace).create(homeless)).metadata.namespace == namespace
 

@@ -201,7 +201,7 @@ async def test_an_object_that_does_not_fit_any_more_is_cleaned_up(
             await eventually(gone)
     (told,) = [each for each in caplog.records if each.levelno == logging.ERROR and "lists leave" in each.getMessage()]
     assert "`spec.memory` is missing" in told.error
-    assert told.help.startswith("let the type hold what is stored")
+    assert told.help.startswith("let the type accept what is stored")
     assert any("read without these fields" in each.getMessage() for each in caplog.records)
 
 
@@ -235,7 +235,7 @@ async def test_what_is_demanded_at_the_root_keeps_an_object_and_the_log_says_so(
         found = await client.get(Vessel, f"{namespace}/bare")
         with pytest.raises(Invalid, match="spec: Required value"):
             await release_finalizer(client, found, HELD[0])
-        (told,) = [each for each in caplog.records if "cannot be let go" in each.getMessage()]
+        (told,) = [each for each in caplog.records if "cannot be removed" in each.getMessage()]
         assert "make the field optional" in told.help
         define(BEFORE, "v1")
         found = await client.get(Vessel, f"{namespace}/bare")

@@ -250,7 +250,11 @@ DEFINITIONS: dict[str, tuple[dict[str, Any], dict[str, Any] | None, list[str]]] 
     ),
     "scope": (definition(STORED), definition(STORED, scope="Cluster"), ["has the scope Cluster instead of Namespaced"]),
     "kind": (definition(STORED), definition(STORED, names={"kind": "Boat"}), ["was called `Ship`"]),
-    "short name": (definition(STORED), definition(STORED, names={"shortNames": []}), ["no longer has the short name `sh`"]),
+    "short name": (
+        definition(STORED),
+        definition(STORED, names={"shortNames": []}),
+        ["no longer has the short name `sh`"],
+    ),
     "conversion": (
         definition(STORED, version("v2"), conversion=WEBHOOK),
         definition(STORED, version("v2")),

@@ -88,7 +88,7 @@ async def test_an_ipv6_service_is_bracketed(places):
     ("environ", "words", "help_text"),
     [
         ({}, "no cluster is configured", "pykb cluster up"),
-        ({"KUBECONFIG": "gone"}, "KUBECONFIG names `gone`, which is not there", "pykb cluster up"),
+        ({"KUBECONFIG": "gone"}, "KUBECONFIG names `gone`, which does not exist", "pykb cluster up"),
         (POD, "this is a pod, but", "automountServiceAccountToken"),
     ],
 )

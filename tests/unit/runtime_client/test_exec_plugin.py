@@ -116,11 +116,11 @@ print(json.dumps({{"apiVersion": "{V1}", "kind": "ExecCredential", "status": sta
     [
         ("sys.exit(3)", "ended with exit code 3"),
         ("print('hello')", "printed no JSON"),
-        ("print('{}')", "no ExecCredential"),
+        ("print('{}')", "not an ExecCredential"),
         (f"print(json.dumps({{'apiVersion': '{V1BETA1}', 'kind': 'ExecCredential'}}))", f"answered in `{V1BETA1}`"),
         (f"print(json.dumps({{'apiVersion': '{V1}', 'kind': 'ExecCredential'}}))", "without a `status`"),
         (_answering(), "neither a `token` nor a client certificate"),
-        (_answering(token="t", expirationTimestamp="soon"), "no RFC 3339 time: `soon`"),
+        (_answering(token="t", expirationTimestamp="soon"), "not an RFC 3339 time: `soon`"),
     ],
 )
 async def test_a_failing_plugin_is_named(tmp_path, body, words):
@@ -143,7 +143,7 @@ async def test_a_failing_plugin_is_named(tmp_path, body, words):
         ({"command": "no-such-plugin"}, "cannot be run", "install `no-such-plugin`, or put it on PATH"),
         ({"command": ""}, "has no `command`", ""),
         ({"apiVersion": "client.authentication.k8s.io/v1alpha1"}, "v1alpha1`, expected", f"write `apiVersion: {V1}`"),
-        ({"interactiveMode": "Always"}, "standard input is no terminal", "run it once by hand"),
+        ({"interactiveMode": "Always"}, "standard input is not a terminal", "run it once yourself"),
     ],
 )
 async def test_a_plugin_that_cannot_run_says_what_to_do(tmp_path, entry, words, help_text):
@@ -193,7 +193,7 @@ def test_a_plugin_that_hangs_is_ended_with_what_it_started(tmp_path, monkeypatch
         asyncio.Runner(loop_factory=factory) as runner,
     ):
         runner.run(log_in())
-    assert "run it by hand" in caught.value.diagnostic.help[0]
+    assert "run it yourself" in caught.value.diagnostic.help[0]
 
 
 async def test_a_plugin_that_is_no_program_is_told(tmp_path):
@@ -202,4 +202,4 @@ async def test_a_plugin_that_is_no_program_is_told(tmp_path):
     script.chmod(0o644)
     with pytest.raises(EnvironmentProblem, match="cannot be run: Permission denied") as caught:
         await _source(tmp_path, script).current()
-    assert caught.value.diagnostic.help == (f"make it a program: `chmod +x {script}`",)
+    assert caught.value.diagnostic.help == (f"make it executable: `chmod +x {script}`",)

@@ -36,13 +36,13 @@ def _token(claims: object) -> str:
         ({"client_certificate": _certificate(NOW + timedelta(days=1))}, ""),
         (
             {"client_certificate": _certificate(NOW - timedelta(days=1))},
-            "client certificate of here ran out at 2026-11-20",
+            "client certificate of here expired at 2026-11-20",
         ),
         ({"client_certificate": b"no certificate"}, ""),
         ({"token": _token({"exp": (NOW + timedelta(hours=1)).timestamp()})}, ""),
         (
             {"token": _token({"exp": (NOW - timedelta(hours=1)).timestamp()})},
-            "token of here ran out at 2026-11-20T23:00:00Z",
+            "token of here expired at 2026-11-20T23:00:00Z",
         ),
         ({"token": _token({})}, ""),
         ({"token": _token([1])}, ""),

@@ -176,7 +176,7 @@ async def test_another_peer_ends_the_connections_to_the_last():
         pytest.param([None], "closed the connection", id="nothing"),
         pytest.param([b"HTTP/1.1 200 OK\r\nContent-Le", None], "closed the connection", id="half a head"),
         pytest.param([_answer(b"body")[:-2], None], "closed the connection", id="half a body"),
-        pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", "no HTTP/1.1", id="another protocol"),
+        pytest.param(b"SSH-2.0-OpenSSH\r\n\r\n", "not HTTP/1.1", id="another protocol"),
         pytest.param(_answer(b"no gzip", "200 OK", "Content-Encoding: gzip"), "cannot be unpacked", id="badly packed"),
     ],
 )

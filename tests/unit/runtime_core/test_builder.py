@@ -34,7 +34,7 @@ def idle(manager):
 def test_a_controller_is_called_after_its_kind_and_names_are_unique(manager, idle):
     """A name labels metrics and logs, so it means one controller."""
     assert ControllerBuilder(manager).for_(Pod).complete(idle).name == "pod"
-    with pytest.raises(EnvironmentProblem, match="there is a controller `pod` already"):
+    with pytest.raises(EnvironmentProblem, match="there is already a controller `pod`"):
         ControllerBuilder(manager).for_(Pod).complete(idle)
     assert ControllerBuilder(manager).for_(Pod).named("other").complete(idle).name == "other"
 
@@ -45,7 +45,7 @@ def test_incomplete_controllers_are_refused(manager, idle):
         ControllerBuilder(manager).complete(idle)
     with pytest.raises(EnvironmentProblem, match="`empty` watches nothing"):
         ControllerBuilder(manager).named("empty").complete(idle)
-    with pytest.raises(EnvironmentProblem, match="`owns` needs a kind that owns"):
+    with pytest.raises(EnvironmentProblem, match="`owns` needs an owner kind"):
         ControllerBuilder(manager).named("orphans").watches(Pod, lambda _: []).owns(ConfigMap).complete(idle)
     with pytest.raises(ValueError, match="reconciles one kind"):
         ControllerBuilder(manager).for_(Pod).for_(ConfigMap)

@@ -58,7 +58,7 @@ def nobody():
         (lambda b: b.watches(Pod, later(0)), "a map function is a function, got its call: write `later`, not `later"),
         (
             lambda b: b.watches(Pod, nobody),
-            "a map function gets the object, and `nobody` cannot be called so: too many",
+            "a map function gets the object, but `nobody` does not accept that: too many",
         ),
         (
             lambda b: b.watches(Pod, EnqueueRequestForObject),
@@ -70,8 +70,8 @@ def nobody():
             lambda b: b.owns(Pod, predicates=[GenerationChanged]),
             r"got the class `GenerationChanged`: write `Gen.*\(...\)`",
         ),
-        (lambda b: b.for_(Pod, predicates=[later]), "a predicate is a plain function, and `later` is async"),
-        (lambda b: b.with_event_filter(nobody), "a predicate gets the event, and `nobody` cannot be called so"),
+        (lambda b: b.for_(Pod, predicates=[later]), "a predicate is a plain function, but `later` is async"),
+        (lambda b: b.with_event_filter(nobody), "a predicate gets the event, but `nobody` does not accept that"),
         (
             lambda b: b.with_options(max_concurent_reconciles=3),
             "unexpected keyword argument 'max_concurent_reconciles'",
@@ -82,19 +82,19 @@ def nobody():
             lambda _: ControllerOptions(rate_limiter=ItemExponentialLimiter()),
             "`rate_limiter`, which makes the limiter, is a",
         ),
-        (lambda _: ControllerOptions(log_fields=nobody), "`log_fields` gets the request, and `nobody`"),
-        (lambda _: FuncHandler(later), "an event handler gets the event, the queue, and `later` cannot"),
+        (lambda _: ControllerOptions(log_fields=nobody), "`log_fields` gets the request, but `nobody`"),
+        (lambda _: FuncHandler(later), "an event handler gets the event, the queue, but `later` does not"),
         (lambda _: ChannelSource(Channel(), EnqueueRequestForObject(), [later]), "a predicate is a plain function"),
         (
             lambda _: InformerOptions(namespaces="team"),
-            r"`namespaces` has several, got one string: `namespaces=\('team',\)`",
+            r"`namespaces` takes several values, got one string: `namespaces=\('team',\)`",
         ),
         (lambda _: InformerOptions(resync=3600), "`resync` is a timedelta"),
-        (lambda _: InformerOptions(transform=later), "`transform` is a plain function, and `later` is async"),
-        (lambda _: InformerOptions(indexers={"x": nobody}), "the indexer of `x` gets the object, and `nobody`"),
+        (lambda _: InformerOptions(transform=later), "`transform` is a plain function, but `later` is async"),
+        (lambda _: InformerOptions(indexers={"x": nobody}), "the indexer of `x` gets the object, but `nobody`"),
         (lambda _: CacheOptions(by_kind={Secret: InformerOptions()}), "got `Secret`: `Secret.gvk`"),
         (lambda _: CacheOptions(sync_timeout=5), "`sync_timeout` is a timedelta"),
-        (lambda _: ManagerOptions(namespaces="team"), "`namespaces` has several"),
+        (lambda _: ManagerOptions(namespaces="team"), "`namespaces` takes several"),
         (lambda _: ManagerOptions.from_args([], lease_duration=15), "`lease_duration` is a timedelta"),
         (
             lambda _: ManagerOptions.from_args([], leader_election_idd="x"),
@@ -110,7 +110,7 @@ def test_a_mistake_is_told_with_what_to_write(builder, mistake, told):
 
 async def test_indexes_are_made_by_plain_functions(manager):
     """An async one would give no values, for each object anew."""
-    with pytest.raises(TypeError, match="the indexer of `x` is a plain function, and `later` is async"):
+    with pytest.raises(TypeError, match="the indexer of `x` is a plain function, but `later` is async"):
         manager.cache.index_field(Pod, "x", later)
     with pytest.raises(TypeError, match="the indexer of `x` is a plain function"):
         manager.cache.add_index(Pod, "x", later)

@@ -192,7 +192,7 @@ def test_a_file_that_is_no_authority_is_told_at_the_start(tmp_path, content):
         ServingCertificate(CertificateOptions(client_ca=file), server="metrics")
     diagnostic = raised.value.diagnostic
     assert diagnostic.code.slug == "client-ca"
-    assert f"the authority of the metrics server's clients, `{file}`, cannot be used" in diagnostic.message
+    assert f"the client CA file of the metrics server, `{file}`, cannot be used" in diagnostic.message
     assert "`--metrics-client-ca-file` needs certificates in PEM" in diagnostic.help[0]
 
 
@@ -207,7 +207,7 @@ async def test_certificates_of_clients_and_plain_http_exclude_each_other(ca_file
     """Somebody who demands certificates must not get an open port."""
     files = CertificateOptions(client_ca=ca_file)
     options = ManagerOptions(metrics_bind_address="127.0.0.1:0", metrics_secure=False, metrics_certificate=files)
-    with pytest.raises(EnvironmentProblem, match="and to speak plain HTTP"):
+    with pytest.raises(EnvironmentProblem, match="client certificates over plain HTTP"):
         await Manager(options, client=fake_client()).start()
 
 
@@ -322,10 +322,14 @@ async def test_versions_and_suites_are_those_of_the_options(running, options, ma
         (TlsOptions("VersionTLS11"), "`VersionTLS11` is not a TLS version", "`--tls-min-version` takes VersionTLS12"),
         (
             TlsOptions(cipher_suites=("TLS_RSA_WITH_RC4_128_SHA",)),
-            "`TLS_RSA_WITH_RC4_128_SHA` is not a cipher suite that is offered",
+            "`TLS_RSA_WITH_RC4_128_SHA` is not a supported cipher suite",
             "`--tls-cipher-suites` takes TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, ",
         ),
-        (TlsOptions(cipher_suites=("ALL:@SECLEVEL=0",)), "is not a cipher suite", "`--tls-cipher-suites` takes"),
+        (
+            TlsOptions(cipher_suites=("ALL:@SECLEVEL=0",)),
+            "is not a supported cipher suite",
+            "`--tls-cipher-suites` takes",
+        ),
         (
             TlsOptions(cipher_suites=("TLS_AES_128_GCM_SHA256",)),
             "these cipher suites are all of TLS 1.3, and none is left for TLS 1.2",

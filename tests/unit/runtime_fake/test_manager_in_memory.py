@@ -579,7 +579,7 @@ async def test_a_reconciler_that_blocks_is_told_of(monkeypatch, caplog):
 
     ControllerBuilder(manager).for_(ConfigMap).complete(Blocking(manager.client))
     async with running(manager):
-        await eventually(lambda: "event loop goes on" in caplog.text)
+        await eventually(lambda: "event loop continues" in caplog.text)
     assert "reconcile" in next(record for record in caplog.records if "is blocked" in record.getMessage()).at
     assert manager.metrics.registry.get_sample_value("pykb_event_loop_blocked_seconds_total") > 0
 

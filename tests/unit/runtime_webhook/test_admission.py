@@ -296,7 +296,7 @@ async def test_what_a_validator_cannot_read_does_not_stay_for_ever(manager_of, s
     path, lacking = "/validate-infra-example-com-v1-box", {"size": 1}
     async with serving(made) as caller:
         gone = await caller.ask(path, review(None, box(**lacking), "DELETE", **BOX))
-        assert gone["warnings"] == ["not judged: the stored object does not fit its type"]
+        assert gone["warnings"] == ["not validated: the stored object does not fit its type"]
         assert "has no attribute 'amount'" in told.text
         freed = await caller.ask(path, review(box(**lacking), box("a/b", **lacking), "UPDATE", **BOX))
         assert freed["allowed"] is True
@@ -396,7 +396,7 @@ async def test_another_kind_is_refused(manager, serving):
         answer = await caller.ask(VALIDATE, other)
     assert answer["status"]["code"] == 400
     assert answer["status"]["message"] == (
-        "this webhook is for infra.example.com/v1 Machine, and was asked about autoscaling/v1 Scale"
+        "this webhook is for infra.example.com/v1 Machine, but the request is about autoscaling/v1 Scale"
     )
 
 

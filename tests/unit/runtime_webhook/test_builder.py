@@ -153,37 +153,37 @@ PROBLEMS = {
     "no kind": (
         lambda builder: builder.with_validator(MachineValidator()),
         "incomplete-webhook",
-        "webhooks are for a kind",
+        "a webhook needs a kind",
         "add `.for_(Kind)`",
     ),
     "no webhook": (
         lambda builder: builder.for_(Machine),
         "incomplete-webhook",
-        "there is no webhook for infra.example.com/v1 Machine",
+        "the webhook for infra.example.com/v1 Machine has no handler",
         "add `.with_defaulter(...)`, `.with_validator(...)` or `.with_converter(...)`",
     ),
     "a defaulter of another kind": (
         lambda builder: builder.for_(Engine).with_defaulter(MachineDefaulter()),
         "webhook-of-another-kind",
-        "`MachineDefaulter` is for infra.example.com/v1 Machine, and `for_` names infra.example.com/v1 Engine",
+        "`MachineDefaulter` is for infra.example.com/v1 Machine, but `for_` names infra.example.com/v1 Engine",
         "write `class MachineDefaulter(Defaulter[Engine])` with Engine of infra.example.com/v1",
     ),
     "a validator of another version": (
         lambda builder: builder.for_(MachineV2).with_validator(MachineValidator()),
         "webhook-of-another-kind",
-        "`MachineValidator` is for infra.example.com/v1 Machine, and `for_` names infra.example.com/v2 Machine",
+        "`MachineValidator` is for infra.example.com/v1 Machine, but `for_` names infra.example.com/v2 Machine",
         "write `class MachineValidator(Validator[Machine])` with Machine of infra.example.com/v2",
     ),
     "a converter whose hub is another": (
         lambda builder: builder.for_(MachineV3).with_converter(FromV1()),
         "webhook-of-another-kind",
-        "`FromV1` has the hub infra.example.com/v2 Machine, and `for_` names infra.example.com/v3 Machine",
+        "`FromV1` has the hub infra.example.com/v2 Machine, but `for_` names infra.example.com/v3 Machine",
         "give `for_` the hub: infra.example.com/v2 Machine",
     ),
     "spoke and hub swapped": (
         lambda builder: builder.for_(Machine).with_converter(FromV1()),
         "webhook-of-another-kind",
-        "`FromV1` has the hub infra.example.com/v2 Machine, and `for_` names infra.example.com/v1 Machine",
+        "`FromV1` has the hub infra.example.com/v2 Machine, but `for_` names infra.example.com/v1 Machine",
         "name the spoke first and the hub second",
     ),
     "a spoke of another kind": (
@@ -201,14 +201,14 @@ PROBLEMS = {
     "a spoke without a version": (
         lambda builder: builder.for_(MachineV2).with_converter(FromNowhere()),
         "wrong-converter",
-        "`FromNowhere`: `Nameless` is no kind",
+        "`FromNowhere`: `Nameless` is not a kind",
         "",
     ),
     "two converters of a spoke": (
         lambda builder: builder.for_(MachineV2).with_converter(FromV1()).with_converter(AlsoFromV1()),
         "wrong-converter",
         "`AlsoFromV1` converts infra.example.com/v1 Machine, and so does `FromV1`",
-        "leave one of them out",
+        "remove one of them",
     ),
 }
 
@@ -276,7 +276,7 @@ def test_what_a_webhook_is_for_is_said_by_its_type_argument():
         class Bare(Defaulter):
             pass
 
-    with pytest.raises(TypeError, match=r"is for `int`, which is no kind"):
+    with pytest.raises(TypeError, match=r"is for `int`, which is not a kind"):
 
         class Wrong(Defaulter[int]):
             pass

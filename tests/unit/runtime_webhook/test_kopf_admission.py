@@ -98,6 +98,6 @@ async def test_a_path_that_is_taken_is_told(manager_of):
         return allowed()
 
     server.register("/taken", judge)
-    with pytest.raises(EnvironmentProblem, match="there is a webhook at `/taken` already"):
+    with pytest.raises(EnvironmentProblem, match="there is already a webhook at `/taken`"):
         await anext(AdmissionServer(server, ["free", "taken"])(Asked()))
     assert server.paths == {"/taken"}

@@ -45,10 +45,10 @@ def manager(manager_of):
 JSON = {"Content-Type": "application/json"}
 REFUSED = {
     "another path": ("POST", "/other", JSON, b"{}", 404, "there is no webhook at /other"),
-    "another method": ("GET", PATH, JSON, b"", 405, "by POST"),
+    "another method": ("GET", PATH, JSON, b"", 405, "only POST"),
     "another content type": ("POST", PATH, {"Content-Type": "text/plain"}, b"{}", 415, "found text/plain"),
     "no content type": ("POST", PATH, {}, b"{}", 415, "application/json"),
-    "a timeout that is none": ("POST", PATH + "?timeout=soon", JSON, b"{}", 400, "no duration"),
+    "a timeout that is none": ("POST", PATH + "?timeout=soon", JSON, b"{}", 400, "not a duration"),
     "a false label": ("POST", PATH, JSON | {"Content-Encoding": "gzip"}, b"{}", 400, "must not be encoded, found gzip"),
     "what is gzip": ("POST", PATH, JSON | {"Content-Encoding": "gzip"}, gzip.compress(b"{}"), 400, "found gzip"),
     "too much": ("POST", PATH, JSON, b" " * (BODY_LIMIT + 1), 413, "7340032"),
@@ -75,7 +75,7 @@ async def test_what_is_no_request_is_refused_with_a_reason(manager, serving, cas
 
 
 BROKEN = {
-    "no JSON": (b"{", "", "the body is no JSON"),
+    "no JSON": (b"{", "", "the body is not JSON"),
     "no object": (b"[]", "", "expected `admission.k8s.io/v1 AdmissionReview`, found `None None`"),
     "an older version": (
         json.dumps(review() | {"apiVersion": "admission.k8s.io/v1beta1"}).encode(),
@@ -476,7 +476,7 @@ async def test_a_path_has_one_webhook(manager):
         manager.webhook_server.register(PATH, judge)
     assert problem.value.diagnostic.code.slug == "webhook-path-taken"
     for path in ("judge", "/a?b", ""):
-        with pytest.raises(ValueError, match="no path of a webhook"):
+        with pytest.raises(ValueError, match="is not a path of a webhook"):
             manager.webhook_server.register(path, judge)
 
 

@@ -111,6 +111,6 @@ def test_paths_to_fields_are_known(path: str) -> None:
 )
 def test_paths_to_nowhere_are_told(path: str, why: str) -> None:
     """A misspelt one would silently do nothing."""
-    with pytest.raises(ValueError, match="leads to no field") as raised:
+    with pytest.raises(ValueError, match="does not lead to a field") as raised:
         check_paths([path], [Deployment])
-    assert str(raised.value) == f"`{path}` leads to no field: {why}"
+    assert str(raised.value) == f"`{path}` does not lead to a field: {why}"

@@ -126,7 +126,7 @@ def test_what_is_lost_is_told_with_the_smallest_object() -> None:
     assert text.startswith("Losing: v2.Job -> v1.Job -> v2.Job gives another object\n")
     assert re.search(r'^  spec\.grace: "\S+" became absent$', text, re.MULTILINE)
     assert 'ignore=("spec.grace",)' in text
-    shown = text[text.index("the smallest v2.Job") : text.index("what it is as v1.Job")]
+    shown = text[text.index("the smallest v2.Job") : text.index("the same object as v1.Job")]
     assert yaml.safe_load(shown.partition("\n")[2]) == {
         "apiVersion": "batch.example.com/v2",
         "kind": "Job",
@@ -258,14 +258,14 @@ def test_overrides_are_given_by_version() -> None:
 
 def test_overrides_by_version_are_checked() -> None:
     """A path against its own version, a version against those of the converter."""
-    with pytest.raises(ValueError, match=r"`spec\.shedule` leads to no field: JobSpecV1 has no `shedule`"):
+    with pytest.raises(ValueError, match=r"`spec\.shedule` does not lead to a field: JobSpecV1 has no `shedule`"):
         assert_round_trips(Losing(), overrides={JobV1: {"spec.shedule": str}})
-    with pytest.raises(ValueError, match=r"`ScheduleV2` in `overrides` is no version of the converter"):
+    with pytest.raises(ValueError, match=r"`ScheduleV2` in `overrides` is not a version of the converter"):
         assert_round_trips(Losing(), overrides={ScheduleV2: {"minute": str}})
 
 
 @pytest.mark.parametrize("arguments", [{"ignore": ("spec.grase",)}, {"overrides": {"spec.shedule": str}}])
 def test_a_misspelt_path_is_told(arguments: dict[str, object]) -> None:
     """It has to be a field of the spoke or of the hub."""
-    with pytest.raises(ValueError, match=r"leads to no field: JobSpecV1 has no `\w+`.* and JobSpecV2 has no"):
+    with pytest.raises(ValueError, match=r"does not lead to a field: JobSpecV1 has no `\w+`.* and JobSpecV2 has no"):
         assert_round_trips(Losing(), **arguments)  # type: ignore[arg-type]
