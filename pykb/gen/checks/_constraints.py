@@ -1,10 +1,11 @@
-"""Checks the keywords of one schema: patterns are RE2, formats are known, values fit."""
+"""Checks the keywords of one schema: patterns are RE2, formats are known, values and fractions fit."""
 
 from __future__ import annotations
 
 import json
+import operator
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from pykb.diagnostics import Code, Diagnostics
 from pykb.diagnostics.codes.crd import (
@@ -12,6 +13,7 @@ from pykb.diagnostics.codes.crd import (
     ENUM_VALUE,
     EXTERNAL_DOCS,
     FORMAT,
+    FRACTION_BOUND,
     NULLABLE_ENUM,
     PATTERN,
     TYPE_NAME,
@@ -19,7 +21,6 @@ from pykb.diagnostics.codes.crd import (
 )
 from pykb.diagnostics.suggest import closest
 from pykb.gen.checks._bounds import check_bounds
-from pykb.gen.checks._fractions import check_fractions
 from pykb.gen.checks.patterns import pattern_problem
 from pykb.gen.checks.value import broken_rules, misfits
 from pykb.gen.ir import SchemaNode
@@ -34,10 +35,15 @@ FORMATS = frozenset(
     ],
 )
 _TYPES = ("string", "integer", "number", "boolean", "array", "object")
-
-
 _Problem = tuple[Code, str, *tuple[str, ...]]
 """The code of the mistake, the problem, and what to type."""
+_COMPARISONS: dict[tuple[str, bool], Callable[[float, float], bool]] = {
+    ("minimum", False): operator.ge,
+    ("minimum", True): operator.gt,
+    ("maximum", False): operator.le,
+    ("maximum", True): operator.lt,
+}
+_FLAGS = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 
 
 def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
@@ -50,7 +56,7 @@ def check_constraints(node: SchemaNode, what: str, diagnostics: Diagnostics) -> 
     if checks is _CHECKS:
         check_bounds(node, what, diagnostics)
         if node.type == "number":
-            check_fractions(node, what, diagnostics)
+            _check_fractions(node, what, diagnostics)
 
 
 def _near(word: object, words: Iterable[str]) -> tuple[str, ...]:
@@ -130,3 +136,34 @@ _CHECKS = {
     "externalDocs": _docs,
     "default": _default,
 }
+
+
+def _check_fractions(node: SchemaNode, what: str, diagnostics: Diagnostics) -> None:
+    """Report bounds that would accept or refuse a wrong integer."""
+    for name, flag in _FLAGS.items():
+        keyword = node.keywords.get(name)
+        if keyword is None or not isinstance(keyword.value, float) or keyword.value.is_integer():
+            continue
+        bound, whole = keyword.value, int(keyword.value)
+        compare = _COMPARISONS[name, node.get(flag) is True]
+        for value in (whole - 1, whole, whole + 1):
+            if compare(value, bound) != compare(value, whole):
+                verb = "refuses" if compare(value, bound) else "accepts"
+                diagnostics.add(
+                    FRACTION_BOUND.at(
+                        keyword.span or node.span,
+                        f"the API server {verb} the whole number {value} for {what} in spite of `{name}: {bound}`",
+                        notes=("it ignores the fraction of a bound for whole numbers",),
+                        help=("use a whole bound, or an integer of a smaller unit",),
+                    ),
+                )
+    step = node.keywords.get("multipleOf")
+    if step is not None and isinstance(step.value, float) and 0 < step.value < 1:
+        diagnostics.add(
+            FRACTION_BOUND.at(
+                step.span or node.span,
+                f"the API server refuses all whole numbers for {what} because of `multipleOf: {step.value}`",
+                notes=("it ignores the fraction of a step for whole numbers, which leaves zero",),
+                help=("use an integer of a smaller unit",),
+            ),
+        )

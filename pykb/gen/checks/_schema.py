@@ -1,19 +1,27 @@
-"""Checks a schema, node by node: values, bounds, patterns, lists, rules, structure."""
+"""Checks a schema, node by node: keywords, texts, values, bounds, patterns, lists, rules, structure.
+
+Source of the keywords: JSONSchemaProps of apiextensions.k8s.io/v1, and its validation.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.crd import SCHEMA_KEYWORD
+from pykb.diagnostics.codes.types import TEXT
+from pykb.diagnostics.suggest import closest
 from pykb.gen.cel.types import element_bound
 from pykb.gen.checks._constraints import check_constraints
 from pykb.gen.checks._junctors import check_junctors
-from pykb.gen.checks._keywords import check_keywords
 from pykb.gen.checks._lists import check_list
 from pykb.gen.checks._rules import check_rules
 from pykb.gen.checks._structure import check_structure, check_whole
-from pykb.gen.checks._text import check_text
-from pykb.gen.ir import SchemaNode
+from pykb.gen.checks.form import SCHEMA, unknown_fields
+from pykb.gen.ir import RULES, Keyword, SchemaNode
+
+_UNSUPPORTED = ("$ref", "$schema", "id", "definitions", "dependencies", "patternProperties", "additionalItems")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +64,8 @@ class SchemaChecks:
 
     def _node(self, node: SchemaNode, what: str, context: _Context, at: Span | None, *, is_root: bool = False) -> int:
         """Check a schema without its sub-schemas. Returns the cost of its rules."""
-        check_text(node, what, at, self.diagnostics)
-        right = [check_keywords(part, what, at, self.diagnostics) for part in (node, *node.all_of)]
+        _check_text(node, what, at, self.diagnostics)
+        right = [_check_keywords(part, what, at, self.diagnostics) for part in (node, *node.all_of)]
         if not all(right):
             return 0
         check_structure(node, what, at, self.diagnostics)
@@ -79,3 +87,86 @@ class SchemaChecks:
         if node.values is not None:
             cost += self._visit(node.values, f"{path}.*", _Context(context.inside(node), context.has_old), at)
         return cost
+
+
+def _check_keywords(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> bool:
+    """Check that keywords are known and have values of the right form. Returns whether all are.
+
+    Args:
+        node: The schema. Its sub-schemas are checked separately.
+        what: How messages call its value.
+        at: Where it is declared.
+        diagnostics: Gets what is found.
+    """
+    found = [
+        (keyword, problem) for name, keyword in node.keywords.items() if (problem := _problem(name, keyword, what))
+    ]
+    for keyword, (message, *help_) in found:
+        diagnostics.add(SCHEMA_KEYWORD.at(keyword.span or at, message, help=tuple(help_)))
+    return not found
+
+
+def _problem(name: str, keyword: Keyword, what: str) -> tuple[str, ...]:
+    if name in _UNSUPPORTED or (name == "items" and isinstance(keyword.value, list)):
+        kind = "a list of schemas as `items`" if name == "items" else f"`{name}`"
+        return (f"the schema of {what} has {kind}, which the API server refuses in a CRD",)
+    for path, unknown, known in unknown_fields({name: keyword.value}):
+        near = closest(unknown, known)
+        return (
+            f"the schema of {what} has `{path}{unknown}`, which is not a schema keyword of a CRD",
+            *((f"did you mean `{near}`?",) if near else ()),
+        )
+    form = SCHEMA.fields[name]
+    if keyword.value is None:
+        return ()
+    fault = next(form.faults(keyword.value, name), None)
+    return (f"`{fault.path}` of {what} has the wrong form: {fault.message}",) if fault is not None else ()
+
+
+def _check_text(node: SchemaNode, what: str, at: Span | None, diagnostics: Diagnostics) -> None:
+    """Find keywords and names of fields that cannot be written.
+
+    Args:
+        node: The schema. Its sub-schemas are checked separately.
+        what: How messages call its value.
+        at: Where it is declared.
+        diagnostics: Gets what is found.
+    """
+    found: list[tuple[str, Span | None]] = [
+        (name, keyword.span)
+        for name, keyword in node.keywords.items()
+        for text in _texts(keyword.value)
+        if not _is_whole(text)
+    ]
+    found += [(RULES, rule.span) for rule in node.rules for text in _texts(rule.parts) if not _is_whole(text)]
+    found += [("name", prop.span) for name, prop in (node.properties or {}).items() if not _is_whole(name)]
+    for name, span in found:
+        diagnostics.add(
+            TEXT.at(
+                span or at,
+                f"the {name} of {what} has half of a surrogate pair, which is not a character",
+                help=("write the character itself, or escape the whole character: `\\U0001f600`",),
+            ),
+        )
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(key)
+            yield from _texts(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _is_whole(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
