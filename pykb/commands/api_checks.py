@@ -180,17 +180,22 @@ def _clashes(new: Resource, old: Resource) -> Iterator[tuple[str, str]]:
 def _check_controller(
     options: NewApi, resource: Resource, known: Resource | None, project: Project, found: Diagnostics
 ) -> None:
-    name = options.controller_name
+    if options.controller_name:
+        _check_controller_name(options, resource, project, found)
+        return
     holder = next((r for r in project.resources if r.is_same_kind(resource) and r.has_controller), None)
     is_reported = options.resource and known is not None and known.api
-    if holder is not None and not name and not options.force and not is_reported:
+    if holder is not None and not options.force and not is_reported:
         helps = [f"for another one: `--controller-name {resource.singular}-other`"]
         if options.resource:
             helps.insert(0, "one controller serves all versions: `--no-controller`")
         message = f"`{holder}` already has a controller"
         found.add(CONTROLLER_EXISTS.at(project.span(holder), message, notes=_NOTHING, help=tuple(helps)))
-    if not name:
-        return
+
+
+def _check_controller_name(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
+    name = options.controller_name
+    helps = (f"`--controller-name {name}-2`",)
     for other in project.resources:
         for taken in _controller_names(other):
             if taken == name and (other.identity != resource.identity or not options.force):
@@ -199,11 +204,7 @@ def _check_controller(
                 message = f"`--controller-name {name}` and `{taken}` give the same class"
             else:
                 continue
-            found.add(
-                CONTROLLER_NAME.at(
-                    project.span(other), message, notes=_NOTHING, help=(f"`--controller-name {name}-2`",)
-                )
-            )
+            found.add(CONTROLLER_NAME.at(project.span(other), message, notes=_NOTHING, help=helps))
 
 
 def _controller_names(resource: Resource) -> Iterator[str]:

@@ -154,41 +154,36 @@ def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator
 
 def _check_paths_taken(wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
     """Report two webhooks at one path. The second would be called for the objects of the first."""
+    paths = _paths(wanted, resource)
     taken = {
-        path: other for other in project.resources if other.identity != resource.identity for path in _paths(other)
+        path: other
+        for other in project.resources
+        for flag, path in _paths(other.webhooks or Webhooks(), other).items()
+        if other.identity != resource.identity or flag not in paths
     }
-    known = project.find(resource)
-    own = known.webhooks if known and known.webhooks else Webhooks()
-    if own.defaulting and not wanted.defaulting and known:
-        taken[own.defaulting_path or mutate_path(resource.gvk)] = known
-    if own.validation and not wanted.validation and known:
-        taken[own.validation_path or validate_path(resource.gvk)] = known
-    mutate = wanted.defaulting_path or mutate_path(resource.gvk)
-    validate = wanted.validation_path or validate_path(resource.gvk)
-    for flag, path, is_wanted in (
-        ("--defaulting-path", mutate, wanted.defaulting),
-        ("--validation-path", validate, wanted.validation),
-    ):
-        if is_wanted and not is_served_path(path):  # explicit paths were checked before
+    for flag, path in paths.items():
+        if not is_served_path(path):  # explicit paths were checked before
             message = (
                 f"the path `{path}` would have {len(path) - 1} characters after `/`, at most {SUBDOMAIN_LENGTH} fit"
             )
             shorter = f"/{path[1:].partition('-')[0]}-{resource.version}-{resource.singular}"
             found.add(SERVED_PATH.at(None, message, notes=_NOTHING, help=(f"`{flag} {shorter}`",)))
-        if is_wanted and path in taken:
+        if path in taken:
             message = f"`{flag} {path}` is the path of a webhook of `{taken[path]}`"
             helps = ("use another path, or omit the option",)
             span = project.span(taken[path])
             found.add(SERVED_PATH.at(span, message, label="this one", notes=_NOTHING, help=helps))
-    is_double = wanted.defaulting and wanted.validation and mutate == validate
+    is_double = len(paths) > len(set(paths.values()))
     if is_double and not (wanted.defaulting_path and wanted.validation_path):
-        message = f"both webhooks of `{resource}` would be served at `{mutate}`"
+        message = f"both webhooks of `{resource}` would be served at `{next(iter(paths.values()))}`"
         found.add(SERVED_PATH.at(None, message, notes=_NOTHING, help=("use another path, or omit the option",)))
 
 
-def _paths(resource: Resource) -> Iterator[str]:
-    webhooks = resource.webhooks or Webhooks()
+def _paths(webhooks: Webhooks, resource: Resource) -> dict[str, str]:
+    """The path of each webhook, by the flag that sets it."""
+    found = {}
     if webhooks.defaulting:
-        yield webhooks.defaulting_path or mutate_path(resource.gvk)
+        found["--defaulting-path"] = webhooks.defaulting_path or mutate_path(resource.gvk)
     if webhooks.validation:
-        yield webhooks.validation_path or validate_path(resource.gvk)
+        found["--validation-path"] = webhooks.validation_path or validate_path(resource.gvk)
+    return found

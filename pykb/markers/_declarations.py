@@ -203,15 +203,9 @@ class _Walk:
 
 def _alias_of(node: ast.stmt) -> tuple[ast.Name, ast.expr, TypeKind] | None:
     """Name and value of ``X = NewType(...)``, ``X = Annotated[...]``, ``X: TypeAlias = ...``, ``type X = ...``."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-        target = node.targets[0]
-        if isinstance(node.value, ast.Call) and _last_name(node.value.func) == "NewType":
-            return target, node.value, TypeKind.NEW_TYPE
-        if isinstance(node.value, ast.Subscript) and _last_name(node.value.value) in _GENERIC_NAMES:
-            return target, node.value, TypeKind.ALIAS
-        if isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.BitOr) and _looks_like_types(node.value):
-            return target, node.value, TypeKind.ALIAS
-        return None
+    if isinstance(node, ast.Assign):
+        target, kind = node.targets[0], _alias_kind(node.value)
+        return (target, node.value, kind) if kind and len(node.targets) == 1 and isinstance(target, ast.Name) else None
     if isinstance(node, ast.AnnAssign):
         if isinstance(node.target, ast.Name) and node.value and _last_name(node.annotation) == "TypeAlias":
             return node.target, node.value, TypeKind.ALIAS
@@ -220,6 +214,14 @@ def _alias_of(node: ast.stmt) -> tuple[ast.Name, ast.expr, TypeKind] | None:
     if type(node).__name__ == "TypeAlias" and isinstance(name, ast.Name) and isinstance(value, ast.expr):
         return name, value, TypeKind.ALIAS  # `type X = ...`; Python 3.11 does not have its node class
     return None
+
+
+def _alias_kind(value: ast.expr) -> TypeKind | None:
+    """Which type a value assigned without an annotation makes, if it makes one."""
+    if isinstance(value, ast.Call) and _last_name(value.func) == "NewType":
+        return TypeKind.NEW_TYPE
+    is_applied = isinstance(value, ast.Subscript) and _last_name(value.value) in _GENERIC_NAMES
+    return TypeKind.ALIAS if is_applied or (isinstance(value, ast.BinOp) and _looks_like_types(value)) else None
 
 
 def _looks_like_types(node: ast.expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 
-from pykb.diagnostics import Diagnostics
+from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.scaffold import PLUGIN_BROKEN, PLUGIN_UNKNOWN
 from pykb.diagnostics.suggest import closest
 from pykb.plugins.kustomize_v1 import KustomizeV1
@@ -39,13 +39,9 @@ def resolve(keys: Iterable[str], found: Diagnostics) -> list[Plugin]:
 
 def _resolve(key: str, found: Diagnostics) -> Plugin | None:
     candidates = [plugin for plugin in built_in() if plugin.key.answers_to(key)]
-    if not candidates:
-        registered = [
-            point for point in entry_points(group=ENTRY_POINTS) if PluginKey.parse(point.name).answers_to(key)
-        ]
-        candidates = [plugin for point in registered if (plugin := _load(point, found)) is not None]
-        if registered and not candidates:
-            return None
+    points = () if candidates else entry_points(group=ENTRY_POINTS)
+    registered = [point for point in points if PluginKey.parse(point.name).answers_to(key)]
+    candidates += [plugin for point in registered if (plugin := _load(point, found)) is not None]
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
@@ -53,16 +49,19 @@ def _resolve(key: str, found: Diagnostics) -> Plugin | None:
         found.add(
             PLUGIN_UNKNOWN.at(None, f"`{key}` matches more than one plugin: {names}", help=("write the whole key",))
         )
-        return None
-    known = [str(plugin.key) for plugin in built_in()] + sorted(
-        point.name for point in entry_points(group=ENTRY_POINTS)
-    )
+    elif not registered:  # else they cannot be loaded, which is reported
+        found.add(_unknown(key))
+    return None
+
+
+def _unknown(key: str) -> Diagnostic:
+    registered = sorted(point.name for point in entry_points(group=ENTRY_POINTS))
+    known = [*(str(plugin.key) for plugin in built_in()), *registered]
     name, slash, version = key.partition("/")
     near = closest(key, known) or closest(name, (k.partition(".")[0] for k in known))
     suggestion = f"{near}{slash}{version}" if near and "/" not in near else near
     helps = (f"a plugin with a similar name exists: `{suggestion}`",) if near else ("installed: " + ", ".join(known),)
-    found.add(PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", help=helps))
-    return None
+    return PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", help=helps)
 
 
 def _load(point: EntryPoint, found: Diagnostics) -> Plugin | None:

@@ -61,13 +61,8 @@ def _is_either(part: SchemaNode) -> bool:
 
 
 def _problems(part: SchemaNode, node: SchemaNode | None, way: str, what: str) -> Iterator[tuple[Code, str]]:
-    for name in _FORBIDDEN:
-        if part.get(name):
-            yield STRUCTURAL, f"`{way}` of {what} has `{name}`, which is allowed only in the schema itself"
-    if part.rules or part.get(RULES):
-        yield STRUCTURAL, f"`{way}` of {what} has `{RULES}`, which is allowed only in the schema itself"
-    if part.values is not None or "additionalProperties" in part.keywords:
-        yield STRUCTURAL, f"`{way}` of {what} has `additionalProperties`, which is allowed only in the schema itself"
+    for name in _structure(part):
+        yield STRUCTURAL, f"`{way}` of {what} has `{name}`, which is allowed only in the schema itself"
     if part.get("uniqueItems"):
         yield UNIQUE_ITEMS, f"`uniqueItems: true` in `{way}` of {what} is refused by the API server"
     pattern = part.get("pattern")
@@ -82,13 +77,23 @@ def _problems(part: SchemaNode, node: SchemaNode | None, way: str, what: str) ->
         )
     if part.items is not None:
         yield from _missing(node.items if node else None, part.items, f"{way}.items", what)
+    known = (node.properties if node else None) or {}
     for name, prop in (part.properties or {}).items():
         if name == "metadata":
             yield STRUCTURAL, f"`{way}` of {what} restricts `metadata`, which is not allowed"
-        known = (node.properties or {}).get(name) if node else None
-        yield from _missing(known.schema if known else None, prop.schema, f"{way}.properties.{name}", what)
+        beside = known[name].schema if name in known else None
+        yield from _missing(beside, prop.schema, f"{way}.properties.{name}", what)
     for inner, nested, _ in _nested(part, f"{way}."):
         yield from _problems(nested, node, inner, what)
+
+
+def _structure(part: SchemaNode) -> Iterator[str]:
+    """The keywords of a part that define structure."""
+    yield from (name for name in _FORBIDDEN if part.get(name))
+    if part.rules or part.get(RULES):
+        yield RULES
+    if part.values is not None or "additionalProperties" in part.keywords:
+        yield "additionalProperties"
 
 
 def _missing(node: SchemaNode | None, part: SchemaNode, way: str, what: str) -> Iterator[tuple[Code, str]]:

@@ -7,7 +7,7 @@ import re
 from pykb.diagnostics import Diagnostics, Severity, Span
 from pykb.diagnostics.codes.crd import COLUMN_TYPE, JSON_PATH
 from pykb.diagnostics.suggest import closest
-from pykb.gen.ir import CrdVersion, PrinterColumn, SchemaNode
+from pykb.gen.ir import CrdVersion, PrinterColumn, Scale, SchemaNode
 
 # The parts of a path that can be followed in a schema: `.name`, `['name']`, `[0]`, `[*]`, a filter.
 _STEP = re.compile(
@@ -29,6 +29,12 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
     for column in version.columns:
         node = _follow(version.schema, column.json_path, column.span, diagnostics)
         _check_column(column, node, diagnostics)
+    _check_selectable(version, diagnostics)
+    if version.scale is not None:
+        _check_scale(version.schema, version.scale, diagnostics)
+
+
+def _check_selectable(version: CrdVersion, diagnostics: Diagnostics) -> None:
     seen: set[str] = set()
     for path, span in version.selectable:
         if path in seen:
@@ -48,29 +54,26 @@ def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
                     span, f"a selectable field must be a string, boolean or integer, but `{path}` is `{node.type_name}`"
                 ),
             )
-    scale = version.scale
-    if scale is None:
-        return
-    for path, top, kind in (
-        (scale.spec_path, ".spec.", "integer"),
-        (scale.status_path, ".status.", "integer"),
-        (scale.selector_path or "", ".status. or .spec.", "string"),
-    ):
-        if not path and kind == "string":  # the optional selector
-            continue
-        if not path.startswith(tuple(top.split(" or "))):
-            diagnostics.add(
-                JSON_PATH.at(
-                    scale.span,
-                    f"the path `{path}` of the scale subresource must start with `{top}`"
-                    if path
-                    else f"the scale subresource needs a path that starts with `{top}`, found none",
-                )
-            )
+
+
+def _check_scale(schema: SchemaNode, scale: Scale, diagnostics: Diagnostics) -> None:
+    wanted: list[tuple[str, tuple[str, ...], str]] = [
+        (scale.spec_path, (".spec.",), "integer"),
+        (scale.status_path, (".status.",), "integer"),
+    ]
+    if scale.selector_path:
+        wanted.append((scale.selector_path, (".status.", ".spec."), "string"))
+    for path, tops, kind in wanted:
+        top = " or ".join(tops)
+        if not path.startswith(tops):
+            message = f"the path `{path}` of the scale subresource must start with `{top}`"
+            if not path:
+                message = f"the scale subresource needs a path that starts with `{top}`, found none"
+            diagnostics.add(JSON_PATH.at(scale.span, message))
             continue
         # The API server accepts these two, but scaling then has no effect.
         missing = Severity.WARNING
-        node = _follow(version.schema, path, scale.span, diagnostics, simple=True, missing=missing)
+        node = _follow(schema, path, scale.span, diagnostics, simple=True, missing=missing)
         if node is not None and node.type != kind:
             message = f"the scale subresource needs an {kind} at `{path}`, found `{node.type_name}`"
             diagnostics.add(JSON_PATH.at(scale.span, message, severity=missing))
@@ -134,41 +137,38 @@ def _follow(
     if not path.startswith((".", "[")):
         diagnostics.add(JSON_PATH.at(span, f"a JSONPath starts with a dot, found `{path}`", help=(f".{path}",)))
         return None
-    node: SchemaNode | None = root
+    node = root
     at, walked = 0, ""
     while at < len(path):
         match = _STEP.match(path, at)
         if match is None:
             # The apiserver checks `..name`, `.*` and the like.
-            if path[at:].startswith(("..", ".*", "[")):
-                return None
-            diagnostics.add(JSON_PATH.at(span, f"`{path}` is not a JSONPath: `{path[at:]}` has no meaning"))
+            if not path[at:].startswith(("..", ".*", "[")):
+                diagnostics.add(JSON_PATH.at(span, f"`{path}` is not a JSONPath: `{path[at:]}` has no meaning"))
             return None
         name = match["name"] or match["quoted"]
-        before = node
-        node = _step(node, name.replace("\\.", ".") if name else None, walked)
-        if node is None:
-            if before is not None and name is not None and (known or _is_closed(before, walked)):
-                fields = set(before.properties or {}) | (_METADATA if walked == ".metadata" else set())
-                near = closest(name, fields)
-                diagnostics.add(
-                    JSON_PATH.at(
-                        span,
-                        f"`{path}` does not lead to a field: "
-                        f"{f'`{walked}`' if walked else 'the object'} has no `{name}`",
-                        help=(f"did you mean `{walked}.{near}`?",) if near else (),
-                        severity=missing,
-                    ),
-                )
+        inner = _step(node, name.replace("\\.", ".") if name else None, walked)
+        if inner is None:
+            if name is not None and (known or _is_closed(node, walked)):
+                message, help_ = _no_field(node, name, walked, path)
+                diagnostics.add(JSON_PATH.at(span, message, help=help_, severity=missing))
             return None
-        walked += match[0]
-        at = match.end()
+        node, walked, at = inner, walked + match[0], match.end()
     return node
 
 
-def _step(node: SchemaNode | None, name: str | None, walked: str) -> SchemaNode | None:
-    if node is None:
-        return None
+def _no_field(node: SchemaNode, name: str, walked: str, path: str) -> tuple[str, tuple[str, ...]]:
+    """What is wrong with a path that leads to no field, and what to type."""
+    fields = set(node.properties or {}) | (_METADATA if walked == ".metadata" else set())
+    near = closest(name, fields)
+    where = f"`{walked}`" if walked else "the object"
+    return (
+        f"`{path}` does not lead to a field: {where} has no `{name}`",
+        (f"did you mean `{walked}.{near}`?",) if near else (),
+    )
+
+
+def _step(node: SchemaNode, name: str | None, walked: str) -> SchemaNode | None:
     if name is None:
         return node.items
     if walked == ".metadata":

@@ -45,7 +45,9 @@ def check_structure(node: SchemaNode, what: str, at: Span | None, diagnostics: D
 
 def check_whole(node: SchemaNode, *, has_status: bool, diagnostics: Diagnostics) -> None:
     """Check the rules that apply only to the root schema of a kind."""
-    _report(_of_a_whole(node, has_status=has_status), node, node.span, diagnostics)
+    _report(_of_a_whole(node), node, node.span, diagnostics)
+    if has_status:
+        _report(_beside_status(node), node, node.span, diagnostics)
     _report(_of_metadata(node, "the object"), node, node.span, diagnostics)
 
 
@@ -116,8 +118,7 @@ def _of_metadata(node: SchemaNode, what: str) -> Iterator[_Problem]:
             yield "", f"the field `{name}` of {what} contains an embedded resource, which is not allowed", ()
 
 
-def _of_a_whole(node: SchemaNode, *, has_status: bool) -> Iterator[_Problem]:
-    what = "the object"
+def _of_a_whole(node: SchemaNode) -> Iterator[_Problem]:
     if node.type not in {"object", None}:
         yield "type", f"a kind must be an object, found `{node.type}`", ()
     if node.get("nullable"):
@@ -127,12 +128,13 @@ def _of_a_whole(node: SchemaNode, *, has_status: bool) -> Iterator[_Problem]:
     for name in ("apiVersion", "kind", "metadata"):
         prop = (node.properties or {}).get(name)
         if prop is not None and any("default" in part.keywords for part in _parts(prop.schema)):
-            yield "", f"the field `{name}` of {what} cannot have a default", ()
+            yield "", f"the field `{name}` of the object cannot have a default", ()
     metadata = (node.properties or {}).get("metadata")
     if metadata is not None and not _is_bare(metadata.schema):
         yield "", "the schema of `metadata` can restrict only `name` and `generateName`", ()
-    if not has_status:
-        return
+
+
+def _beside_status(node: SchemaNode) -> Iterator[_Problem]:
     other = [name for name in node.keywords if name not in _OF_A_WHOLE] + (["allOf"] if node.all_of else [])
     for name in other:
         keyword = node.keywords.get(name)
