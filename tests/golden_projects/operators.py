@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -90,9 +90,23 @@ def _grow(spec: dict[str, Any]) -> None:
     spec["cpu"] = "2"
 
 
+@contextmanager
+def importable() -> Iterator[None]:
+    """The packages of the samples can be imported during a block; later, other projects may have their names."""
+    paths = [str(sample.project) for sample in samples()]
+    before = set(sys.modules)
+    sys.path[:0] = paths
+    try:
+        yield
+    finally:
+        del sys.path[: len(paths)]
+        for name in sys.modules.keys() - before:
+            if str(getattr(sys.modules[name], "__file__", None)).startswith(tuple(paths)):
+                del sys.modules[name]
+
+
 def samples() -> list[Sample]:
-    """Every sample that writes; their packages can be imported from then on."""
-    sys.path[:0] = [str(TESTDATA / name) for name in ("foo", "app", "unit", "virtulmachine")]
+    """Every sample that writes."""
     return [
         Sample(
             "foo",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
@@ -28,12 +29,20 @@ from tests.golden_projects.operators import (
     Gate,
     Old,
     Sample,
+    importable,
     samples,
 )
 
 
+@pytest.fixture(scope="module")
+def _importable() -> Iterator[None]:
+    """The samples' packages, for the time of these tests."""
+    with importable():
+        yield
+
+
 @pytest.fixture(params=samples(), ids=str)
-def sample(request: pytest.FixtureRequest) -> Sample:
+def sample(request: pytest.FixtureRequest, _importable: None) -> Sample:
     """Each sample that writes."""
     fresh: Sample = copy.copy(request.param)
     fresh.outside = []
