@@ -15,6 +15,7 @@ from pykb.runtime.client.headers import environment_proxy
 from pykb.runtime.client.server import Server
 from pykb.runtime.errors import ServerUnreachable
 from pykb.runtime.login import Credentials, StaticCredentials
+from tests.unit.runtime_client.test_transport import InstantClock
 
 
 async def _pump(source, sink):
@@ -43,7 +44,10 @@ class Gateway:
             return
         host, _, port = head[0].split(" ")[1].rpartition(":")
         there, back = await asyncio.open_connection(host, int(port))
-        await asyncio.gather(_pump(reader, back), _pump(there, writer))
+        try:
+            await asyncio.gather(_pump(reader, back), _pump(there, writer))
+        finally:
+            back.transport.abort()
 
 
 async def _api(reader, writer):
@@ -59,11 +63,21 @@ async def _api(reader, writer):
 
 @asynccontextmanager
 async def _listening(serve, tls=None):
-    server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+    """A server whose connections end with it: none is left to the garbage collector or to the end of the loop."""
+    connections = {}
+
+    async def handle(reader, writer):
+        connections[asyncio.current_task()] = writer
+        await serve(reader, writer)
+
+    server = await asyncio.start_server(handle, "127.0.0.1", 0, ssl=tls)
     try:
         yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
+        for writer in connections.values():
+            writer.transport.abort()
+        await asyncio.gather(*connections)
         await server.wait_closed()
 
 
@@ -106,7 +120,7 @@ async def test_a_refusal_names_the_proxy_and_what_it_said():
     gateway = Gateway("407 Proxy Authentication Required")
     async with _listening(gateway.serve) as port:
         source = StaticCredentials(Credentials("http://api.example", proxy_url=f"http://u:s3cret@127.0.0.1:{port}"))
-        async with Transport(source) as transport:
+        async with Transport(source, clock=InstantClock()) as transport:
             with pytest.raises(ServerUnreachable, match=r"does not connect to `api\.example:80`") as failure:
                 async with transport.stream(Call("GET", "/")):
                     pass
@@ -122,7 +136,7 @@ async def test_a_server_with_an_ipv6_address_is_asked_for_in_brackets():
     gateway = Gateway("502 Bad Gateway")
     async with _listening(gateway.serve) as port:
         source = StaticCredentials(Credentials("http://[::1]:6443", proxy_url=f"http://127.0.0.1:{port}"))
-        async with Transport(source) as transport:
+        async with Transport(source, clock=InstantClock()) as transport:
             with pytest.raises(ServerUnreachable):
                 async with transport.stream(Call("GET", "/")):
                     pass
@@ -146,7 +160,7 @@ async def test_a_proxy_that_hangs_up_is_an_error_of_the_connection():
 
     async with _listening(hang_up) as port:
         source = StaticCredentials(Credentials("http://api.example", proxy_url=f"http://127.0.0.1:{port}"))
-        async with Transport(source) as transport:
+        async with Transport(source, clock=InstantClock()) as transport:
             with pytest.raises(ServerUnreachable) as failure:
                 async with transport.stream(Call("GET", "/")):
                     pass
