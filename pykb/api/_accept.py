@@ -203,7 +203,7 @@ def _read_base64(value: object) -> object:
     try:
         return base64.b64decode(value, validate=True)
     except binascii.Error as error:
-        raise PydanticCustomError("base64", "expected bytes, or a text in base64 as on the wire") from error
+        raise PydanticCustomError("base64", "expected bytes, or a base64 string as in JSON") from error
 
 
 def _check_uuid(value: object) -> object:
@@ -228,5 +228,5 @@ def _refuse_other_digits(value: object) -> object:
 
 def _refuse_numbers(value: object) -> object:
     if isinstance(value, bool | int | float | bytes):
-        raise PydanticCustomError("string_type", "Input should be a text")
+        raise PydanticCustomError("string_type", "Input should be a string")
     return value

@@ -152,7 +152,7 @@ class _FormatCheck:
 
     def __call__(self, value: str) -> str:
         if not self.check(value):
-            raise PydanticCustomError("format", "expected a text of the format {name}", {"name": self.name})
+            raise PydanticCustomError("format", "expected a string of the format {name}", {"name": self.name})
         return value
 
 

@@ -50,7 +50,7 @@ class Quantity(str):
         if isinstance(value, str):
             text, number = str(value), None
         elif isinstance(value, bool):
-            raise ValueError("a quantity is a text such as 500m or 2Gi, or a number")  # noqa: TRY004 - Pydantic's
+            raise ValueError("a quantity is a string such as 500m or 2Gi, or a number")  # noqa: TRY004 - Pydantic's
         elif isinstance(value, Decimal):
             text, number = _format_decimal(value), None
         else:
@@ -172,7 +172,7 @@ class Quantity(str):
 def _validate(value: object) -> Quantity:
     if isinstance(value, str | int | float | Decimal):
         return Quantity(value)
-    raise ValueError("a quantity is a text such as 500m or 2Gi, or a number")
+    raise ValueError("a quantity is a string such as 500m or 2Gi, or a number")
 
 
 def _wire(value: Quantity) -> str | int:

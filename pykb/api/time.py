@@ -145,7 +145,7 @@ def validate_time(value: object) -> datetime:
     if isinstance(value, str):
         return parse_time(value)
     if not isinstance(value, datetime):
-        message = "expected a time: a datetime with a time zone, or a text such as 2026-01-31T12:00:00Z"
+        message = "expected a time: a datetime with a time zone, or a string such as 2026-01-31T12:00:00Z"
         raise ValueError(message)  # noqa: TRY004 - Pydantic reports only these
     if value.utcoffset() is None:
         raise ValueError("a time needs a time zone: datetime.now(UTC), not datetime.now()")
@@ -158,4 +158,4 @@ def validate_duration(value: object) -> timedelta:
         return value
     if isinstance(value, str):
         return parse_duration(value)
-    raise ValueError("expected a duration: a timedelta, or a text such as 1h30m")
+    raise ValueError("expected a duration: a timedelta, or a string such as 1h30m")

@@ -31,7 +31,7 @@ KEYS: Mapping[str, tuple[type, ...]] = {
     "allow-breaking": (bool,),
 }
 _TABLES = ("generate",)
-_NOUNS = {str: "text", int: "a whole number", bool: "`true` or `false`", list: "a list of texts"}
+_NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", list: "a list of strings"}
 
 
 def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:

@@ -216,7 +216,7 @@ class _Reader:
             return ()
         if isinstance(value, list) and all(isinstance(item, str) for item in value):
             return tuple(value)
-        self._wrong("a list of texts", *path)
+        self._wrong("a list of strings", *path)
         return ()
 
     def _flag(self, *path: object) -> bool:

@@ -134,17 +134,17 @@ def noun_of(value: object) -> str:
     if isinstance(value, list):
         return "a list"
     if isinstance(value, str):
-        return f"the text `{value if len(value) <= _SHOWN else value[:_SHOWN] + '...'}`"
+        return f"the string `{value if len(value) <= _SHOWN else value[:_SHOWN] + '...'}`"
     return f"the number `{value}`" if isinstance(value, int | float) else f"a {type(value).__name__}"
 
 
 _SHOWN = 40
-TEXT = Leaf("a text", (str,))
+TEXT = Leaf("a string", (str,))
 INTEGER = Leaf("a whole number", (int,), 2**63 - 1)
 _NUMBER = Leaf("a number", (int, float), sys.float_info.max)
 FLAG = Leaf("`true` or `false`", (bool,))
-TEXTS = Many("a list of texts", list, TEXT)
-TEXT_MAP = Many("a mapping of texts", dict, TEXT)
+TEXTS = Many("a list of strings", list, TEXT)
+TEXT_MAP = Many("a mapping of strings", dict, TEXT)
 _RULE = Object(
     {
         **dict.fromkeys(RULE_PARTS.values(), TEXT),

@@ -216,7 +216,7 @@ def _pattern(item: object, draft: Draft) -> Iterator[tuple[str, object, str]]:
     if isinstance(pattern, str):
         yield "pattern", pattern, f"Field(pattern={pattern!r})"
     elif pattern is not None:
-        found = f"expected a text, found the {type(pattern).__name__} `{pattern!r}`"
+        found = f"expected a string, found the {type(pattern).__name__} `{pattern!r}`"
         draft.report(CONSTRAINT, f"`Field(pattern={pattern!r})` limits {draft.place.what}: {found}")
 
 

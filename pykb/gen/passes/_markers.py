@@ -259,7 +259,7 @@ def not_expressible(marker: Marker, inner: Marker) -> Diagnostic:
 def _null_text(marker: Marker, what: str) -> Diagnostic:
     return DEFAULT_VALUE.at(
         marker.span_of(),
-        f"the default of {what} is the text `null`, not the absence of a value",
+        f"the default of {what} is the string `null`, not the absence of a value",
         help=(f'+{marker.name}="null"', "or remove it: then the field has no default"),
         severity=Severity.WARNING,
     )

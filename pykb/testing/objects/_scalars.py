@@ -121,7 +121,7 @@ def _matching(pattern: str) -> Strategy:
             warnings.simplefilter("ignore", FutureWarning)  # about nested sets, which RE2 does not have
             return st.from_regex(re.compile(pattern.replace(r"\z", r"\Z"), re.ASCII), fullmatch=True)
     except (re.error, OverflowError, ValueError) as error:
-        raise ValueError(f"no text can be made of the pattern `{pattern}`: {error}") from error
+        raise ValueError(f"no string can be made from the pattern `{pattern}`: {error}") from error
 
 
 def _quantities() -> Strategy:

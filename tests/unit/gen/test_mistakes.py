@@ -37,7 +37,7 @@ CASES = [
     ("unsupported-constraint", "2:8", "expected a whole number from 0, found the str `'3'`", "class Spec(Struct):\n    a: Annotated[str, Field(min_length='3')]\n"),
     ("unsupported-constraint", "2:8", "expected a whole number from 0, found the float `2.5`", "class Spec(Struct):\n    a: Annotated[list[int], Field(max_length=2.5)]\n"),
     ("unsupported-constraint", "2:8", "expected a whole number from 0, found the int `-1`", "class Spec(Struct):\n    a: Annotated[str, Field(min_length=-1)]\n"),
-    ("unsupported-constraint", "2:8", "expected a text, found the int `5`", "class Spec(Struct):\n    a: Annotated[str, Field(pattern=5)]\n"),
+    ("unsupported-constraint", "2:8", "expected a string, found the int `5`", "class Spec(Struct):\n    a: Annotated[str, Field(pattern=5)]\n"),
     ("unsupported-constraint", "2:8", "has flags that", "class Spec(Struct):\n    a: Annotated[str, Field(pattern=__import__('re').compile('a', 64))]\n"),
     ("unsupported-constraint", "2:8", "`WithJsonSchema` on the field `a` is ignored", "class Spec(Struct):\n    a: Annotated[str, __import__('pydantic').WithJsonSchema({})]\n"),
     ("enum-value", "2:7", "expected an integer, found a string", "class Spec(Struct):\n    # +kubebuilder:validation:Enum=a;b\n    a: int\n"),

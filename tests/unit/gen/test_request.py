@@ -64,8 +64,8 @@ def test_the_command_line_wins_over_the_settings(tmp_path: Path) -> None:
     ("setting", "message", "column"),
     [
         ('role-nam = "x"', "has no key `role-nam`", 1),
-        ("role-name = 3", "takes text, found `3`", 1),
-        ("paths = [1]", "takes a list of texts, found `[1]`", 1),
+        ("role-name = 3", "takes a string, found `3`", 1),
+        ("paths = [1]", "takes a list of strings, found `[1]`", 1),
         ("max-desc-len = true", "takes a whole number, found `true`", 1),
     ],
 )

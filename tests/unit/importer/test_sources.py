@@ -94,14 +94,14 @@ def test_yaml_that_is_a_trap_is_said(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        ("spec.group", 5, "`spec.group` of `things.example.com` is invalid: expected a text, found the"),
+        ("spec.group", 5, "`spec.group` of `things.example.com` is invalid: expected a string, found the"),
         ("metadata.labels", {"a": True}, "`metadata.labels.a` of `things.example.com` is invalid: expec"),
         ("spec.names.shortNames", "t", "`spec.names.shortNames` of `things.example.com` is invalid: exp"),
         (f"{SCHEMA}.properties", ["a"], "expected a mapping of schemas, found a list"),
         (f"{SCHEMA}.properties.a", None, "it is null"),
-        (f"{SCHEMA}.properties.spec.maximum", "5", "expected a number, found the text `5`"),
+        (f"{SCHEMA}.properties.spec.maximum", "5", "expected a number, found the string `5`"),
         (f"{SCHEMA}.properties.spec.default", float("inf"), "expected a JSON value, found the number `inf`"),
-        (f"{SCHEMA}.properties.spec.nullable", "no", "expected `true` or `false`, found the text `no`"),
+        (f"{SCHEMA}.properties.spec.nullable", "no", "expected `true` or `false`, found the string `no`"),
         ("spec.versions.0.additionalPrinterColumns", [{"name": "A", "type": "string"}], "jsonPath` of"),
     ],
 )
