@@ -84,7 +84,7 @@ async def test_what_does_not_exist_is_not_found_or_none(client, namespace):
 
 async def test_a_namespaced_kind_needs_a_namespace(client):
     """A name alone is a mistake that is told before any request."""
-    with pytest.raises(ValueError, match="lives in namespaces"):
+    with pytest.raises(ValueError, match="is namespaced"):
         await client.get(ConfigMap, "a")
     with pytest.raises(ValueError, match="give the namespace with"):
         await client.delete_all_of(ConfigMap)
