@@ -39,12 +39,20 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
     ),
     "Run and try": (
         Command("dev", "pykb.cli.dev:dev", "run control plane, CRDs and manager, and follow code changes"),
+        Command("run", "pykb.cli.deploy:run", "run the manager on this machine against a cluster"),
         Command("cluster up", "pykb.cli.cluster:up", "start a local control plane, no Docker needed"),
         Command("cluster status", "pykb.cli.cluster:status", "show whether it runs, and where"),
         Command("cluster down", "pykb.cli.cluster:down", "stop it"),
         Command("envtest use", "pykb.cli.envtest:use", "download the programs of a control plane"),
         Command("envtest list", "pykb.cli.envtest:list_", "list the versions in the cache"),
         Command("envtest path", "pykb.cli.envtest:path", "print the folder of a version"),
+    ),
+    "Ship": (
+        Command("install", "pykb.cli.deploy:install", "install the CRDs in a cluster"),
+        Command("uninstall", "pykb.cli.deploy:uninstall", "delete the CRDs and the objects of their kinds"),
+        Command("deploy", "pykb.cli.deploy:deploy", "deploy the operator, and say why it does not start"),
+        Command("undeploy", "pykb.cli.deploy:undeploy", "delete the operator, its CRDs and their objects"),
+        Command("build-installer", "pykb.cli.deploy:build_installer", "write what `deploy` applies to one file"),
     ),
     "About pykb": (
         Command("explain", "pykb.cli.explain:explain", "explain a message by the code in its brackets"),

@@ -13,6 +13,9 @@ from pykb.tools.process import Finished, check, find_program, run
 
 NAME = "kubectl"
 FIELD_MANAGER = "pykb"
+APPLY = ("--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}", "--filename=-")
+"""Server-side apply, since a large CRD does not fit into the annotation of client-side apply. Conflicts are forced: the
+files are the source of truth, and override changes made by hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,9 @@ class Kubectl:
         """Run kubectl, which must succeed."""
         return check(self._command(arguments), stdin=stdin, timeout=timeout)
 
-    def attempt(self, *arguments: str) -> Finished:
+    def attempt(self, *arguments: str, stdin: str | None = None) -> Finished:
         """Run kubectl, which may fail."""
-        return run(self._command(arguments))
+        return run(self._command(arguments), stdin=stdin)
 
     def _command(self, arguments: Sequence[str]) -> tuple[str | Path, ...]:
         cluster = ("--kubeconfig", str(self.kubeconfig)) if self.kubeconfig else ()
@@ -72,6 +75,5 @@ class Kubectl:
         return (self.program, *cluster, *context, *arguments)
 
     def apply(self, manifests: str) -> str:
-        """Apply manifests by server-side apply, which has no annotation size limit. Returns what changed."""
-        flags = ("--server-side", "--force-conflicts", f"--field-manager={FIELD_MANAGER}")
-        return self("apply", *flags, "--filename=-", stdin=manifests)
+        """Apply manifests. Returns what changed."""
+        return self("apply", *APPLY, stdin=manifests)

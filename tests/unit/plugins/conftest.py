@@ -62,7 +62,7 @@ def run(root: Path, *command: str | Path, code: int = 0, **environment: str) -> 
     return done.stdout + done.stderr
 
 
-def make(root: Path, control_plane: ControlPlane, *words: str, code: int = 0) -> str:
+def make(root: Path, control_plane: ControlPlane, *words: str, code: int = 0, kubeconfig: Path | None = None) -> str:
     """Run a target with this environment's pykb in place of one that the project would install."""
-    command = ("make", "-o", ".venv/.made", f"PYKB={sys.executable} -m pykb", f"KUBECTL={kubectl()}", "KUSTOMIZE=-")
-    return run(root, *command, *words, code=code, KUBECONFIG=str(control_plane.kubeconfig))
+    command = ("make", "-o", ".venv/.made", f"PYKB={sys.executable} -m pykb")
+    return run(root, *command, *words, code=code, KUBECONFIG=str(kubeconfig or control_plane.kubeconfig))

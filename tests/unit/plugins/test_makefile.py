@@ -80,7 +80,7 @@ spec: {}
 
 @pytest.mark.apiserver
 def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, control_plane: ControlPlane) -> None:
-    """They are named; only `FORCE=true` takes away who cleans up after them."""
+    """They are named; only `--force` takes away who cleans up after them."""
     root = grow(NewProject("example.com", "wharf"), NewApi("fleet", "v1", "Ship"))
 
     def ctl(*words: str, text: str = "") -> str:
@@ -93,66 +93,15 @@ def test_undeploy_leaves_the_manager_while_objects_wait_for_it(grow: Grow, contr
     ctl("wait", "--for=condition=Established", "crd/ships.fleet.example.com")
     ctl("apply", "-f", "-", text=HELD)
     try:
-        undeploy = ("undeploy", "DELETE_TIMEOUT=1s")
-        shown = make(root, control_plane, *undeploy, code=2)
-        assert re.search(r"^Ship +default +ark +\[example\.com/cargo\]$", shown, re.MULTILINE)
+        shown = make(root, control_plane, "undeploy", "ARGS=--timeout 1", code=2)
+        assert re.search(r"Ship +default +ark +\[example\.com/cargo\]$", shown, re.MULTILINE)
         assert "the manager, which cleans up after them, was not deleted" in shown
-        assert "FORCE=true" in shown
+        assert "--force" in shown
         manager = ("get", "deployments", "--namespace=wharf-system", "--output=name")
         assert ctl(*manager) == "deployment.apps/wharf-controller-manager\n"
-        shown = make(root, control_plane, *undeploy, "FORCE=true", code=2)
-        assert re.search(r"^CustomResourceDefinition +ships\.fleet\.example\.com ", shown, re.MULTILINE)
+        shown = make(root, control_plane, "undeploy", "ARGS=--timeout 1 --force", code=2)
+        assert re.search(r"CustomResourceDefinition +<none> +ships\.fleet\.example\.com ", shown, re.MULTILINE)
         assert ctl(*manager) == ""
     finally:
         ctl("patch", "ship", "ark", "--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
         ctl("wait", "--for=delete", "crd/ships.fleet.example.com", "--timeout=30s")
-
-
-@pytest.fixture
-def with_cluster(grow: Grow) -> Path:
-    """A project with a control plane of its own, and a kubectl that tells which cluster it is for and finds none."""
-    root = grow(NewProject("example.com", "lagoon"))
-    (root / ".pykb/cluster").mkdir(parents=True)
-    (root / ".pykb/cluster/kubeconfig").touch()
-    tool = root.parent / "kubectl"
-    tool.write_text(f'#!/bin/sh\necho "${{KUBECONFIG#{root}/}}" >>"{root.parent}/asked"\nexit 1\n')
-    tool.chmod(0o755)
-    return root
-
-
-def asked(root: Path, *words: str, **environment: str) -> tuple[str, str]:
-    """The kubeconfig that kubectl was called with first, and what `make` said."""
-    env = {k: v for k, v in os.environ.items() if k != "KUBECONFIG" and not k.startswith("MAKE")}
-    command = ["make", "-o", "manifests", f"KUBECTL={root.parent / 'kubectl'}", *words]
-    done = subprocess.run(command, cwd=root, env={**env, **environment}, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    log = root.parent / "asked"
-    return (log.read_text().splitlines()[0] if log.exists() else ""), done.stderr
-
-
-@pytest.mark.parametrize("target", ["install", "uninstall", "run", "undeploy"])
-def test_a_project_uses_its_own_control_plane(with_cluster: Path, target: str) -> None:
-    """What would reach the cluster of another day says where it goes, and goes there."""
-    kubeconfig, said = asked(with_cluster, target)
-    assert kubeconfig == ".pykb/cluster/kubeconfig"
-    assert "note: using the project's own control plane (.pykb/cluster/kubeconfig)" in said
-    assert "cluster up` or `make dev` starts it again" in said
-
-
-def test_a_cluster_that_was_chosen_counts_more(with_cluster: Path) -> None:
-    """By the environment or on the command line."""
-    for words, environment in (([], {"KUBECONFIG": "/x"}), (["KUBECONFIG=/x"], {})):
-        kubeconfig, said = asked(with_cluster, "install", *words, **environment)
-        assert kubeconfig == "/x"
-        assert "own control plane" not in said
-    (with_cluster.parent / "asked").unlink()
-    kubectl = f"KUBECTL={with_cluster.parent / 'kubectl'} --context=x"
-    assert asked(with_cluster, "install", kubectl)[0] == ""
-
-
-def test_nothing_is_deployed_to_a_control_plane_without_nodes(with_cluster: Path) -> None:
-    """Unless it was chosen."""
-    kubeconfig, said = asked(with_cluster, "deploy")
-    assert kubeconfig == ""
-    assert "has no nodes to run the operator on\nhelp: choose one: make deploy KUBECONFIG=" in said
-    assert asked(with_cluster, "deploy", "KUBECONFIG=/x")[0] == "/x"

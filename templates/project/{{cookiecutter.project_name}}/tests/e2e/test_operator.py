@@ -68,7 +68,7 @@ def operator(request: pytest.FixtureRequest) -> Iterator[None]:
             print(kubectl("--namespace", NAMESPACE, "logs", MANAGER, check=False))
             print(kubectl("--namespace", NAMESPACE, "get", "events", check=False))
     finally:
-        run("make", "undeploy", "ignore-not-found=true", check=False)
+        run("make", "undeploy", check=False)
 
 
 def metrics() -> str:

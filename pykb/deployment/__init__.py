@@ -1,0 +1,4 @@
+"""Brings an operator to a cluster and takes it away again: CRDs, manager, rollout.
+
+kubectl sends all requests, since it supports every kind of login. kustomize (or kubectl) renders the manifests.
+"""

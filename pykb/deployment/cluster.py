@@ -1,0 +1,100 @@
+"""Chooses the cluster, and makes sure that it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.deployment import CLUSTER_WITHOUT_NODES
+from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
+from pykb.envtest.assets import find_assets
+from pykb.tools.kubectl import NAME, Kubectl
+from pykb.tools.process import find_program, quote
+
+_OWN = ("cluster", "dev")
+_PATIENCE = "--request-timeout=10s"
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A cluster.
+
+    Attributes:
+        kubectl: Sends requests to it.
+        own: The kubeconfig of the project's own control plane, relative to the project, if this is it.
+    """
+
+    kubectl: Kubectl
+    own: str = ""
+
+
+def program_folders() -> tuple[Path, ...]:
+    """Where else than on PATH a kubectl is: in the cache of control planes."""
+    if find_program(NAME):
+        return ()
+    assets = find_assets()
+    return (assets.folder,) if assets is not None else ()
+
+
+def choose(root: Path, *, kubeconfig: Path | None, context: str, environment: Mapping[str, str]) -> Cluster:
+    """Choose the cluster: by option, KUBECONFIG, the project's own control plane, ~/.kube/config.
+
+    Raises:
+        EnvironmentProblem: kubectl is not installed.
+    """
+    kubectl = Kubectl.find(kubeconfig=kubeconfig, context=context, folders=program_folders())
+    if kubeconfig is not None or context or environment.get("KUBECONFIG"):
+        return Cluster(kubectl)
+    for name in _OWN:
+        place = Path(".pykb", name, "kubeconfig")
+        if (root / place).is_file():
+            return Cluster(replace(kubectl, kubeconfig=root / place), place.as_posix())
+    return Cluster(kubectl)
+
+
+def check_answers(cluster: Cluster) -> None:
+    """Make sure that the cluster answers.
+
+    Raises:
+        EnvironmentProblem: It does not.
+    """
+    answer = cluster.kubectl.attempt("version", _PATIENCE)
+    if answer.ok:
+        return
+    if cluster.own:
+        message = f"the project's own control plane (`{cluster.own}`) does not answer"
+        helps: tuple[str, ...] = ("pykb cluster up         # starts it again", "pykb cluster down       # deletes it")
+    else:
+        message = "no cluster answers"
+        helps = (
+            'eval "$(pykb cluster up)"   # a local control plane, without Docker',
+            "--kubeconfig FILE           # another cluster",
+        )
+    raise EnvironmentProblem(
+        CLUSTER_UNREACHABLE.at(None, message, notes=quote(answer.stderr, source="kubectl wrote"), help=helps)
+    )
+
+
+def check_can_have_nodes(cluster: Cluster) -> None:
+    """Refuse to deploy to the project's own control plane, unless it was chosen.
+
+    Raises:
+        EnvironmentProblem: The cluster is that one.
+    """
+    if cluster.own:
+        raise EnvironmentProblem(
+            CLUSTER_WITHOUT_NODES.at(
+                None,
+                f"no cluster was chosen, and the project's own control plane (`{cluster.own}`) has no nodes",
+                notes=("nothing was applied",),
+                help=("pykb deploy --kubeconfig ~/.kube/config", "make run     # runs the manager on this machine"),
+            )
+        )
+
+
+def has_nodes(cluster: Cluster) -> bool:
+    """Whether pods can run there. True if the user may not see the nodes."""
+    answer = cluster.kubectl.attempt("get", "nodes", "--output=name")
+    return not answer.ok or bool(answer.stdout.strip())

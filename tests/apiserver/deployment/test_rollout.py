@@ -1,0 +1,143 @@
+"""Rollouts as an API server tells of them; what nodes would do is written into the status of real objects."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from pykb.deployment._rollout import follow
+from pykb.deployment.apply import deploy, diff
+from pykb.deployment.cluster import Cluster, has_nodes
+from pykb.deployment.manifests import Manifests
+from pykb.diagnostics import EnvironmentProblem
+from pykb.envtest import ControlPlane, get_assets
+from pykb.envtest.reporter import Silent
+from pykb.tools.kubectl import Kubectl
+
+NAMESPACE = "wharf-system"
+TEMPLATE = {
+    "metadata": {"labels": {"app": "wharf"}},
+    "spec": {"containers": [{"name": "manager", "image": "reg/wharf:1"}]},
+}
+SPEC: dict[str, Any] = {"replicas": 1, "selector": {"matchLabels": {"app": "wharf"}}, "template": TEMPLATE}
+WHARF = {
+    "apiVersion": "apps/v1",
+    "kind": "Deployment",
+    "metadata": {"name": "wharf", "namespace": NAMESPACE},
+    "spec": SPEC,
+}
+
+
+def manifests(*objects: dict[str, Any]) -> Manifests:
+    """Objects as rendered."""
+    return Manifests.of("\n---\n".join(json.dumps(each) for each in objects))
+
+
+@pytest.fixture
+def cluster(control_plane: ControlPlane) -> Iterator[Cluster]:
+    """A cluster with a namespace."""
+    program = get_assets(kubectl=True).kubectl
+    assert program is not None
+    kubectl = Kubectl(program, control_plane.kubeconfig)
+    kubectl("create", "namespace", NAMESPACE)
+    yield Cluster(kubectl)
+    for kinds in ("deployments,replicasets,pods", "serviceaccounts"):
+        kubectl("delete", kinds, "--all", f"--namespace={NAMESPACE}", "--force", "--grace-period=0")
+    kubectl("delete", "namespace", NAMESPACE, "--wait=false")
+    namespace = json.loads(kubectl("get", "namespace", NAMESPACE, "--output=json"))
+    namespace["spec"]["finalizers"] = []  # without kube-controller-manager nobody else does it
+    kubectl("replace", f"--raw=/api/v1/namespaces/{NAMESPACE}/finalize", "--filename=-", stdin=json.dumps(namespace))
+
+
+def create(cluster: Cluster, obj: dict[str, Any], owner: str, **status: Any) -> str:
+    """Create an object as a controller would, with its status. Return its uid."""
+    metadata = {**obj["metadata"], "namespace": NAMESPACE}
+    kind = "ReplicaSet" if obj["kind"] == "Pod" else "Deployment"
+    metadata["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": kind, "name": "wharf", "uid": owner, "controller": True}
+    ]
+    made = cluster.kubectl("create", "--filename=-", "--output=json", stdin=json.dumps({**obj, "metadata": metadata}))
+    patch(cluster, f"{obj['kind']}/{metadata['name']}", status)
+    return str(json.loads(made)["metadata"]["uid"])
+
+
+def patch(cluster: Cluster, name: str, status: dict[str, Any]) -> None:
+    """Write a status."""
+    words = ("--subresource=status", "--type=merge", f"--namespace={NAMESPACE}")
+    cluster.kubectl("patch", name, *words, "--patch", json.dumps({"status": status}))
+
+
+def test_a_manager_that_cannot_start_is_explained(cluster: Cluster) -> None:
+    """At once, if waiting does not help: the image cannot be pulled."""
+    cluster.kubectl.apply(json.dumps(WHARF))
+    uid = json.loads(cluster.kubectl("get", "deployment/wharf", f"--namespace={NAMESPACE}", "--output=json"))[
+        "metadata"
+    ]["uid"]
+    annotations = {"deployment.kubernetes.io/revision": "1"}
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {"name": "wharf", "annotations": annotations},
+    }
+    owner = create(cluster, {**replica_set, "spec": SPEC}, uid, replicas=1)
+    cluster.kubectl("create", "serviceaccount", "default", f"--namespace={NAMESPACE}")
+    state = {
+        "name": "manager",
+        "image": "reg/wharf:1",
+        "imageID": "",
+        "ready": False,
+        "restartCount": 0,
+        "state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such host"}},
+    }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "wharf-1", "labels": {"app": "wharf"}}}
+    create(cluster, {**pod, "spec": TEMPLATE["spec"]}, owner, containerStatuses=[state])
+    with pytest.raises(EnvironmentProblem) as problem:
+        follow(cluster, WHARF, Silent(), timeout=timedelta(minutes=1))
+    found = problem.value.diagnostic
+    assert found.code.slug == "rollout-failed"
+    assert found.message == f"Deployment {NAMESPACE}/wharf does not start: the image `reg/wharf:1` cannot be pulled"
+    assert "no such host" in found.notes
+
+
+def test_a_rollout_is_followed_to_its_end(cluster: Cluster) -> None:
+    """Or until the time is over."""
+    with pytest.raises(EnvironmentProblem, match=r"not all replicas are available after 0\.1 s"):
+        deploy(cluster, manifests(WHARF), Silent(), timeout=timedelta(seconds=0.1))
+    done = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1}
+    later = threading.Timer(1, patch, (cluster, "deployment/wharf", done))
+    later.start()
+    said = deploy(cluster, manifests(WHARF), Silent(), timeout=timedelta(minutes=1))
+    later.join()
+    assert said == ["deployment.apps/wharf serverside-applied"]
+
+
+def test_what_the_api_server_would_refuse_is_known_before(cluster: Cluster) -> None:
+    """Nothing of it is applied."""
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "wharf", "namespace": NAMESPACE}}
+    wrong = {**WHARF, "spec": {**SPEC, "replicas": -1}}
+    with pytest.raises(EnvironmentProblem) as problem:
+        deploy(cluster, manifests(account, wrong), Silent(), timeout=None)
+    assert problem.value.diagnostic.code.slug == "deploy-refused"
+    assert "spec.replicas" in problem.value.diagnostic.notes[0]
+    words = ("get", "serviceaccounts", f"--namespace={NAMESPACE}", "--output=name")
+    assert "serviceaccount/wharf" not in cluster.kubectl(*words)
+
+
+def test_changes_are_shown_and_not_made(cluster: Cluster) -> None:
+    """With the names of objects in place of temporary files; what would be in a new namespace is listed."""
+    cluster.kubectl.apply(json.dumps(WHARF))
+    more = {**WHARF, "spec": {**SPEC, "replicas": 2}}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}}
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "wharf", "namespace": "elsewhere"}}
+    shown = diff(cluster, manifests(more, space, account))
+    assert f"--- apps.v1.Deployment.{NAMESPACE}.wharf\n+++ apps.v1.Deployment.{NAMESPACE}.wharf\n" in shown
+    assert "-  replicas: 1\n+  replicas: 2\n" in shown
+    assert shown.endswith("+ ServiceAccount elsewhere/wharf\n")
+    assert "/tmp" not in shown
+    assert diff(cluster, manifests(WHARF)) == ""
+    assert not has_nodes(cluster)
