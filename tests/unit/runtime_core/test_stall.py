@@ -42,7 +42,7 @@ async def test_a_coroutine_that_blocks_is_named_while_it_blocks(impatient, runni
     assert "blocks_the_loop" in blocked.at
     assert "asyncio.to_thread" in blocked.help
     assert stood[0] >= SHORT.total_seconds()
-    after = next(record for record in caplog.records if "goes on" in record.getMessage())
+    after = next(record for record in caplog.records if "continues" in record.getMessage())
     assert after.at == blocked.at
 
 

@@ -120,7 +120,9 @@ async def test_a_kind_that_the_fake_does_not_serve_is_named_at_once():
     """Nobody waits for a list that cannot come; the message says how the fake gets to know the kind."""
     manager = Manager(client=fake_client())
     ControllerBuilder(manager).for_(Widget).complete(Labeller(manager.client))
-    with pytest.raises(NoKindMatch, match=r"no kind `Widget` in `example\.com/v1`; give the fake .* `kinds`"):
+    with pytest.raises(
+        NoKindMatch, match=r"does not know the kind `Widget` in `example\.com/v1`; give the fake .* `kinds`"
+    ):
         async with running(manager):
             pass
     manager = Manager(client=fake_client(kinds=[Widget]))
@@ -529,11 +531,11 @@ async def test_a_manager_runs_once():
     manager = Manager(client=client)
     ControllerBuilder(manager).for_(ConfigMap).complete(Labeller(manager.client))
     async with running(manager):
-        with pytest.raises(RuntimeError, match="a manager runs once"):
+        with pytest.raises(RuntimeError, match="a manager runs only once"):
             await manager.start()
         await client.create(config_map("after"))
         await eventually(lambda: seen(client, "after"))
-    with pytest.raises(RuntimeError, match="make another"):
+    with pytest.raises(RuntimeError, match="create another"):
         await manager.start()
 
 
