@@ -13,7 +13,7 @@ from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import title_of
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.deployment import ROLLOUT_FAILED
-from pykb.envtest.reporter import Reporter
+from pykb.envtest.reporter import Reporter, Step
 
 _INTERVAL = 1.0
 _LOG_LINES = 12
@@ -57,6 +57,14 @@ def follow(cluster: Cluster, deployment: dict[str, Any], reporter: Reporter, *, 
         EnvironmentProblem: The rollout failed. The diagnostic says why.
     """
     step = reporter.step(f"starting {title_of(deployment)}")
+    try:
+        _follow(cluster, deployment, step, timeout)
+    except KeyboardInterrupt:
+        step.failed("everything was applied, and the rollout continues")
+        raise
+
+
+def _follow(cluster: Cluster, deployment: dict[str, Any], step: Step, timeout: timedelta) -> None:
     end = time.monotonic() + timeout.total_seconds()
     while True:
         state = _state(cluster, deployment)
