@@ -105,12 +105,17 @@ def forbidden_changes(resource: Resource, old: Mapping[str, Any], new: Mapping[s
         found.append(cause("spec", "FieldValueForbidden", _STATEFUL_RULE))
     if kind == "Secret" and old.get("type") != new.get("type"):
         found.append(_immutable("type", new.get("type")))
-    if kind in _CONTENT and old.get("immutable"):
-        parts = [name for name in _CONTENT[kind] if (old.get(name) or {}) != (new.get(name) or {})]
-        if not new.get("immutable"):
-            parts.append("immutable")
-        found += [cause(name, "FieldValueForbidden", _CONTENT_RULE) for name in parts]
+    if old.get("immutable"):
+        found += _content_changes(kind, old, new)
     return found
+
+
+def _content_changes(kind: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Causes:
+    """The changes of an immutable ConfigMap or Secret."""
+    parts = [name for name in _CONTENT.get(kind, ()) if (old.get(name) or {}) != (new.get(name) or {})]
+    if kind in _CONTENT and not new.get("immutable"):
+        parts.append("immutable")
+    return [cause(name, "FieldValueForbidden", _CONTENT_RULE) for name in parts]
 
 
 def _immutable(path: str, value: Any) -> dict[str, str]:

@@ -37,11 +37,9 @@ def strategic_merge(target: Any, patch: Any, structure: Structure) -> Any:
         if name.startswith(_DELETE_ITEMS):
             listed = name.removeprefix(_DELETE_ITEMS)
             result[listed] = [item for item in result.get(listed) or () if item not in value]
-        elif name.startswith("$"):
-            continue
         elif value is None:
             result.pop(name, None)
-        else:
+        elif not name.startswith("$"):
             result[name] = _merge(result.get(name), value, structure.child(name), patch.get(_ORDER + name))
     for listed, order in _orders_alone(patch):
         if result.get(listed):
