@@ -1,4 +1,4 @@
-"""Inserts fragments at anchors: text in, text out, without duplicates.
+"""Inserts fragments at anchors, which are comments: text in, text out, without duplicates.
 
 A fragment is found by structure: Python by the names that it imports or the call that it makes, YAML by the members of
 the file's lists. A fragment that the user changed is found, too, and stays as it is.
@@ -7,6 +7,7 @@ the file's lists. A fragment that the user changed is found, too, and stays as i
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,7 +22,19 @@ from pykb.python_source.layout import WIDTH, fitted
 from pykb.python_source.scope import unknown_names
 from pykb.python_source.source import CodeStyle, Source
 from pykb.reading import yaml_text
-from pykb.scaffold import _anchor as anchors
+
+_PREFIX = "+pykb:scaffold:"
+
+_LINE = re.compile(r"^(?P<indent>[ \t]*)#[ \t]*\+(?:pykb|kubebuilder):scaffold:(?P<name>[A-Za-z0-9-]+)[ \t]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """An anchor in a text: its name, the index of its line, its indentation."""
+
+    name: str
+    line: int
+    indent: str
 
 
 class FragmentKind(StrEnum):
@@ -67,7 +80,7 @@ def insert(text: str, fragments: Sequence[Fragment], *, path: str, width: int = 
             absent.append(fragment)
     result = text
     for fragment in absent:
-        anchor = anchors.find(result.splitlines(keepends=True), fragment.anchor)
+        anchor = _find_anchor(result.splitlines(keepends=True), fragment.anchor)
         if anchor is None:
             return text, missing(absent, path)
         if PurePosixPath(path).suffix == ".py":
@@ -80,7 +93,7 @@ def insert(text: str, fragments: Sequence[Fragment], *, path: str, width: int = 
     return result, None
 
 
-def _in_python(source: Source, anchor: anchors.Anchor, fragment: Fragment, width: int) -> tuple[str, list[str]]:
+def _in_python(source: Source, anchor: Anchor, fragment: Fragment, width: int) -> tuple[str, list[str]]:
     """The text with a fragment, and its names that are undefined there because the anchor was moved."""
     if fragment.kind is FragmentKind.IMPORT:
         wanted = imports.parse(fragment.text)
@@ -97,7 +110,7 @@ def _in_python(source: Source, anchor: anchors.Anchor, fragment: Fragment, width
     return text, [name for each in found for name in unknown_names(tree, each) if name != fragment.key]
 
 
-def _above(text: str, anchor: anchors.Anchor, added: Sequence[str]) -> str:
+def _above(text: str, anchor: Anchor, added: Sequence[str]) -> str:
     lines = text.splitlines(keepends=True)
     newline = "\r\n" if lines[anchor.line].endswith("\r\n") or lines[0].endswith("\r\n") else "\n"
     new = [f"{anchor.indent}{line}{newline}" for line in added]
@@ -130,7 +143,7 @@ def missing(fragments: Sequence[Fragment], path: str) -> Diagnostic:
         FragmentKind.STATEMENT: "where controllers are registered",
         FragmentKind.LIST_ITEM: "at the end of the list",
     }[fragments[0].kind]
-    comment = anchors.comment(fragments[0].anchor)
+    comment = _anchor_comment(fragments[0].anchor)
     return ANCHOR_MISSING.at(
         None,
         f"`{path}` has no `{comment}` line to insert above",
@@ -177,3 +190,17 @@ def _lists(node: object) -> list[list[object]]:
         for value in node.values():
             found += _lists(value)
     return found
+
+
+def _anchor_comment(name: str) -> str:
+    """The text of an anchor. All files with anchors use ``#`` comments."""
+    return f"# {_PREFIX}{name}"
+
+
+def _find_anchor(lines: list[str], name: str) -> Anchor | None:
+    """The first anchor with a name, in pykb's or kubebuilder's spelling."""
+    for index, line in enumerate(lines):
+        match = _LINE.match(line.rstrip("\r\n"))
+        if match and match["name"] == name:
+            return Anchor(name, index, match["indent"])
+    return None

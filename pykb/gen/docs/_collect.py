@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pykb.api.builtin_table import TABLE
 from pykb.gen.declare import NamedType
 from pykb.gen.docs._example import minimal_example
-from pykb.gen.docs._kubernetes import documentation_of
 from pykb.gen.docs._model import FieldDoc, KindDoc, Piece, Reference, TypeDoc, VersionDoc
 from pykb.gen.docs._phrases import constraints_of, is_quantity, json_text, rules_of, scalar_name
 from pykb.gen.emit.yaml import dump_document
@@ -16,6 +16,8 @@ from pykb.gen.ir import Crd, CrdVersion, PropertyNode, SchemaNode
 
 Samples = Mapping[tuple[str, str], str]
 """Manifests by apiVersion and kind."""
+_PAGE = "https://kubernetes.io/docs/reference/generated/kubernetes-api/v1.36/"
+_GROUPS = {module: group for (group, _), (module, _) in TABLE.items()}
 
 
 def collect(crds: Sequence[Crd], samples: Samples, *, title: str) -> Reference:
@@ -90,7 +92,9 @@ def _kind_fields(
     head = (
         FieldDoc("apiVersion", (Piece("string"),), required=True, constraints=(f"always {api_version}",)),
         FieldDoc("kind", (Piece("string"),), required=True, constraints=(f"always {kind}",)),
-        FieldDoc("metadata", (Piece("ObjectMeta", documentation_of("pykb.api.meta.v1", "ObjectMeta")),), required=True),
+        FieldDoc(
+            "metadata", (Piece("ObjectMeta", _documentation_of("pykb.api.meta.v1", "ObjectMeta")),), required=True
+        ),
     )
     own = {n: p for n, p in (schema.properties or {}).items() if n not in {"apiVersion", "kind", "metadata"}}
     return (*head, *types.fields(own, owner, None))
@@ -197,13 +201,13 @@ class _Types:
         if node.values is not None:
             return (Piece("map of "), *self.pieces(node.values, owner))
         if is_quantity(node):
-            return (Piece("quantity", documentation_of("pykb.api.core.resource", "quantity")),)
+            return (Piece("quantity", _documentation_of("pykb.api.core.resource", "quantity")),)
         return (Piece(scalar_name(node)),)
 
     def _named(self, named: NamedType, schema: SchemaNode, owner: Piece) -> Piece:
         if named.built_in:
             module = str(getattr(named.python, "__module__", ""))
-            return Piece(named.name, documentation_of(module, named.name))
+            return Piece(named.name, _documentation_of(module, named.name))
         if named not in self._by_type:
             self._by_type[named] = self.claim(named.name)
             self._used_by[named] = {}
@@ -244,3 +248,18 @@ def _deprecated(python: object, attribute: str) -> str | None:
     if not said:
         return None
     return said if isinstance(said, str) else str(getattr(said, "message", ""))
+
+
+def _documentation_of(module: str, name: str) -> str:
+    """The URL of a built-in type's documentation.
+
+    >>> documentation_of("pykb.api.core.v1", "PodSpec")[-22:]
+    'v1.36/#podspec-v1-core'
+    >>> documentation_of("pykb.api.networking.v1", "IngressRule")[-33:]
+    '#ingressrule-v1-networking-k8s-io'
+    """
+    parts = module.split(".")
+    if len(parts) < 4:
+        return _PAGE
+    group = _GROUPS.get(module) or parts[-2]
+    return f"{_PAGE}#{name.lower()}-{parts[-1]}-{group.replace('.', '-')}"
