@@ -19,8 +19,7 @@ from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.scaffold import ANCHOR_MISSING, FILE_BROKEN
 from pykb.python_source import imports
 from pykb.python_source.layout import WIDTH, fitted
-from pykb.python_source.scope import unknown_names
-from pykb.python_source.source import CodeStyle, Source
+from pykb.python_source.source import CodeStyle, Source, unknown_names
 from pykb.reading import yaml_text
 
 _PREFIX = "+pykb:scaffold:"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostics
@@ -9,7 +10,6 @@ from pykb.diagnostics.codes.generate import NOTHING_FOUND, OPTION, PATH_OUTSIDE
 from pykb.gen._crd import find_crds
 from pykb.gen.docs._collect import collect
 from pykb.gen.docs._markdown import render_markdown
-from pykb.gen.docs._samples import read_samples
 from pykb.gen.options import GenerateOptions
 from pykb.gen.sources import read_sources
 from pykb.markers.registry import builtin_registry
@@ -17,6 +17,7 @@ from pykb.project.file import read
 
 _FOLDER = "docs"
 _FILE = "api.md"
+_SAMPLES = "config/samples"
 
 
 def generate_docs(options: GenerateOptions) -> tuple[str, Diagnostics]:
@@ -44,7 +45,7 @@ def generate_docs(options: GenerateOptions) -> tuple[str, Diagnostics]:
         return "", diagnostics
     name = read(options.root)[0].project_name
     title = f"API reference of {name}" if name else "API reference"
-    return render_markdown(collect(crds, read_samples(options.root), title=title)), diagnostics
+    return render_markdown(collect(crds, _read_samples(options.root), title=title)), diagnostics
 
 
 def target_file(root: Path, output: Path | None, diagnostics: Diagnostics) -> str:
@@ -77,3 +78,36 @@ def target_file(root: Path, output: Path | None, diagnostics: Diagnostics) -> st
     else:
         return (place if place.suffix == ".md" else place / _FILE).relative_to(root).as_posix()
     return ""
+
+
+def _read_samples(root: Path) -> dict[tuple[str, str], str]:
+    """The text of the first sample of each apiVersion and kind, without the comments above it.
+
+    Files that are not YAML or not manifests are ignored.
+    """
+    import yaml
+
+    from pykb.gen.manifest import load_manifest
+
+    found: dict[tuple[str, str], str] = {}
+    for path in sorted((root / _SAMPLES).glob("*.yaml")):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        for document in re.split(r"^---.*\n", text.replace("\r\n", "\n"), flags=re.MULTILINE):
+            try:
+                data = load_manifest(document)
+            except yaml.YAMLError:
+                continue
+            if isinstance(data, dict) and isinstance(data.get("metadata"), dict):
+                key = (str(data.get("apiVersion")), str(data.get("kind")))
+                found.setdefault(key, _without_head(document))
+    return found
+
+
+def _without_head(text: str) -> str:
+    lines = text.strip("\n").split("\n")
+    while lines and (not lines[0].strip() or lines[0].startswith("#")):
+        del lines[0]
+    return "\n".join(lines).rstrip() + "\n"

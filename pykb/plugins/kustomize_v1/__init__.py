@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pykb.plugins.kustomize_v1 import api, init, webhook
+from pykb.plugins.kustomize_v1 import api, webhook
 from pykb.plugins.plugin import PluginKey
 from pykb.plugins.request import ApiRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
+
+FOLDER = "config/"
 
 
 class KustomizeV1:
@@ -15,8 +17,10 @@ class KustomizeV1:
     summary = "the kustomize manifests in config/"
 
     def init(self, request: InitRequest, plan: PlanBuilder) -> None:
-        """Add the folder ``config``."""
-        init.scaffold(request, plan)
+        """Add the template's files below ``config``."""
+        for path, file in request.files.items():
+            if path.startswith(FOLDER):
+                plan.create(path, file.content, mode=file.mode)
 
     def create_api(self, request: ApiRequest, plan: PlanBuilder) -> None:
         """Add the CRD to the kustomization, roles for users, and a sample."""

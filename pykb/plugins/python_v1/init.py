@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tokenize import TokenError
 
-from pykb.plugins.kustomize_v1.init import FOLDER
+from pykb.plugins.kustomize_v1 import FOLDER
 from pykb.plugins.request import InitRequest
 from pykb.python_source.layout import laid_out, line_length
 from pykb.scaffold.plan import OnExists, PlanBuilder
