@@ -25,6 +25,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 def run(argv: Sequence[str]) -> int:
     """Run one command line; gives the exit code."""
     args = list(argv)
+    if args[:1] == ["help"] and len(args) > 1:
+        args = [*args[1:], "--help"]
     if args in ([], ["--help"], ["-h"], ["help"]) and "_PYKB_COMPLETE" not in os.environ:
         print_overview()
         return 0

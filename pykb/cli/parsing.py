@@ -10,6 +10,7 @@ from typing import Any
 import click
 import typer.core
 
+from pykb.cli import console
 from pykb.cli.errors import EXIT_USAGE, report
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.cli import MISSING_VALUE
@@ -17,6 +18,15 @@ from pykb.diagnostics.render import Format
 
 _TRUE = frozenset({"true", "1", "t", "yes", "y", "on"})
 _FALSE = frozenset({"false", "0", "f", "no", "n", "off"})
+_FROM_KUBEBUILDER = frozenset({"init", "api", "webhook"})
+_GO_OPTIONS = {
+    "--repo": True,
+    "--fetch-deps": False,
+    "--skip-go-version-check": False,
+    "--external-api-module": True,
+    "--ssa": False,
+}
+"""Options of kubebuilder that concern Go, and whether each takes a value."""
 
 
 def shared_options() -> list[click.Parameter]:
@@ -54,6 +64,8 @@ class PykbCommand(typer.core.TyperCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse after respelling; every option without its value is reported, not only the first."""
         args = respell(args, self.get_params(ctx))
+        if self.name in _FROM_KUBEBUILDER:
+            args = without_go_options(args)
         missing = forgotten_values(args, self.get_params(ctx), command=ctx.command_path)
         if missing and not ctx.resilient_parsing:
             report(missing)
@@ -86,6 +98,23 @@ def respell(args: list[str], params: list[click.Parameter]) -> list[str]:
                 out.append(option.secondary_opts[0] if name in option.opts else option.opts[0])
             continue
         out.append(arg)
+    return out
+
+
+def without_go_options(args: list[str]) -> list[str]:
+    """Leave out kubebuilder's options that concern Go, and say so."""
+    out: list[str] = []
+    words = iter(args)
+    for word in words:
+        if word == "--":
+            return [*out, word, *words]
+        name, equals, _ = word.partition("=")
+        if name not in _GO_OPTIONS:
+            out.append(word)
+            continue
+        if _GO_OPTIONS[name] and not equals:
+            next(words, None)
+        console.say(f"note: `{name}` concerns Go, and has no effect here")
     return out
 
 

@@ -327,3 +327,25 @@ def test_explain_knows_markers(pykb) -> None:
     assert (
         "`pykb explain +kubebuilder:validation:MinLength`" in pykb("explain", "+kubebuilder:validation:Minlength").err
     )
+
+
+@pytest.mark.parametrize("words", [("create", "api"), ("generate",), ("deploy",), ("create",)])
+def test_help_of_a_command_is_where_gos_tools_have_it(words: tuple[str, ...], pykb) -> None:
+    """`pykb help create api` shows what `pykb create api --help` shows."""
+    asked = pykb("help", *words)
+    assert asked.code == 0
+    assert asked.out == pykb(*words, "--help").out
+    assert "Usage: pykb" in asked.out
+
+
+def test_options_that_concern_go_are_accepted_with_a_note(
+    pykb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Scripts for kubebuilder go on working, and no option that is misspelt is swallowed."""
+    monkeypatch.chdir(tmp_path)
+    go = ("--repo", "example.com/op", "--fetch-deps=false", "--skip-go-version-check")
+    ended = pykb("init", "--domain", "example.com", "--project-name", "op", *go, "--dry-run")
+    assert ended.code == 0, ended.err
+    for name in ("--repo", "--fetch-deps", "--skip-go-version-check"):
+        assert f"note: `{name}` concerns Go, and has no effect here" in ended.err
+    assert pykb("generate", "--repo", "x").code == 2
