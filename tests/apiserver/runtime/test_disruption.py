@@ -108,7 +108,7 @@ async def test_a_version_that_is_no_longer_served_is_told_and_picked_up_again(ow
             unserved["spec"]["versions"][0]["served"] = False
             await client.apply(unserved, force=True)
             informer = manager.cache.informer(Widget)
-            await eventually(lambda: "does not serve `widgets" in (informer.problem or ""), timeout=LONG)
+            await eventually(lambda: "no longer serves `widgets" in (informer.problem or ""), timeout=LONG)
             meanwhile = {"apiVersion": "runtime.example.com/v2", "kind": "Widget", "spec": {"size": 3}}
             where = {"metadata": {"name": "meanwhile", "namespace": "default"}}
             await eventually(lambda: _made(client, {**meanwhile, **where}), timeout=LONG)
