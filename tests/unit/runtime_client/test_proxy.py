@@ -77,8 +77,8 @@ async def _listening(serve, tls=None):
         server.close()
         for writer in connections.values():
             writer.transport.abort()
-        await asyncio.gather(*connections)
-        await server.wait_closed()
+        ended = asyncio.ensure_future(server.wait_closed())
+        await asyncio.wait({ended, *connections}, timeout=10)  # a test that hangs would say less than one that fails
 
 
 def _serving(authority, folder):
