@@ -50,7 +50,7 @@ def run(
     """
     from pykb.cli.project import require_project
 
-    root, project = require_project(writes=False)
+    root, project = require_project(writes=True)  # by the pykb of the project, which has its dependencies
     words = [sys.executable, "-m", project.package, *(arguments or ())]
     environment = dict(os.environ)
     if not any(word.partition("=")[0] in _OWN_CHOICE for word in words):
