@@ -118,8 +118,8 @@ def deploy(
     from pykb.deployment.manifests import render_operator
 
     root = _root()
-    cluster = _cluster(root, kubeconfig, context, needs_nodes=True)
     operator = render_operator(root, image, folders=program_folders())
+    cluster = _cluster(root, kubeconfig, context, needs_nodes=True)
     if diff:
         console.raw(apply.diff(cluster, operator))
         return

@@ -79,7 +79,8 @@ def delete(cluster: Cluster, manifests: Manifests, reporter: Reporter, *, timeou
     Raises:
         EnvironmentProblem: Some are still there after the time, or the API server refuses.
     """
-    step = reporter.step(f"deleting {len(manifests.objects)} objects")
+    count = len(manifests.objects)
+    step = reporter.step(f"deleting {count} object{'s' * (count != 1)}")
     served = set(cluster.kubectl("api-versions").split())
     known = [each for each in manifests.objects if each["apiVersion"] in served]
     answer = cluster.kubectl.attempt(

@@ -349,3 +349,15 @@ def test_options_that_concern_go_are_accepted_with_a_note(
     for name in ("--repo", "--fetch-deps", "--skip-go-version-check"):
         assert f"note: `{name}` concerns Go, and has no effect here" in ended.err
     assert pykb("generate", "--repo", "x").code == 2
+
+
+def test_a_wrong_image_is_found_before_a_cluster_is_asked(
+    pykb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is wrong on the command line comes first."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KUBECONFIG", "/dev/null")
+    assert pykb("init", "--domain", "example.com", "--project-name", "op").code == 0
+    ended = pykb("deploy", "--image", "oops!")
+    assert ended.code == 1
+    assert "error[image-name]: `oops!` is not the name of an image" in ended.err
