@@ -13,6 +13,7 @@ import typer
 
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS
+from pykb.deployment import IMAGE
 
 if TYPE_CHECKING:
     from pykb.deployment.cluster import Cluster
@@ -29,7 +30,6 @@ Diff = Annotated[bool, typer.Option("--diff", help="Show what would change in th
 Timeout = Annotated[int, typer.Option(min=1, metavar="SECONDS", help="How long to wait for each object.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
-_IMAGE = "controller:latest"
 _OWN_CHOICE = ("--kubeconfig", "--context", "--master")
 
 
@@ -74,26 +74,25 @@ def install(kubeconfig: Kubeconfig = None, context: Context = "", diff: Diff = F
     """
     from pykb.cli.progress import ProgressReporter
     from pykb.deployment import apply
-    from pykb.deployment.cluster import program_folders
     from pykb.deployment.manifests import is_converted, render_crds
 
     root = _root()
     cluster = _cluster(root, kubeconfig, context)
-    crds = render_crds(root, folders=program_folders())
-    if not crds.objects:
+    crds = render_crds(root)
+    if not crds:
         console.say("there are no CRDs to install: `pykb create api` makes the first")
         return
     if diff:
         console.raw(apply.diff(cluster, crds))
         return
     with ProgressReporter() as reporter:
-        if any(is_converted(each) for each in crds.objects):
+        if any(map(is_converted, crds)):
             reporter.note("the deployed manager converts between versions; `pykb dev` converts on this machine")
         _tell(apply.install(cluster, crds, reporter))
 
 
 def deploy(
-    image: Image = _IMAGE,
+    image: Image = IMAGE,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until all replicas are available.")] = True,
     timeout: Annotated[int, typer.Option(min=1, metavar="SECONDS", help="How long to wait for the replicas.")] = 180,
     diff: Diff = False,
@@ -114,11 +113,11 @@ def deploy(
     """
     from pykb.cli.progress import ProgressReporter
     from pykb.deployment import apply
-    from pykb.deployment.cluster import has_nodes, program_folders
-    from pykb.deployment.manifests import render_operator
+    from pykb.deployment.cluster import has_nodes
+    from pykb.deployment.manifests import objects_of, render_operator
 
     root = _root()
-    operator = render_operator(root, image, folders=program_folders())
+    operator = objects_of(render_operator(root, image))
     cluster = _cluster(root, kubeconfig, context, needs_nodes=True)
     if diff:
         console.raw(apply.diff(cluster, operator))
@@ -138,14 +137,13 @@ def uninstall(kubeconfig: Kubeconfig = None, context: Context = "", timeout: Tim
       pykb uninstall --yes --timeout 600
     """
     from pykb.cli.progress import ProgressReporter
-    from pykb.deployment.cluster import program_folders
     from pykb.deployment.manifests import render_crds
     from pykb.deployment.remove import custom_objects, delete
 
     root = _root()
     cluster = _cluster(root, kubeconfig, context)
-    crds = render_crds(root, folders=program_folders())
-    if not crds.objects:
+    crds = render_crds(root)
+    if not crds:
         console.say("there are no CRDs to delete")
         return
     _confirm(custom_objects(cluster, crds), yes=yes)
@@ -172,21 +170,21 @@ def undeploy(
     """
     from pykb.cli.progress import ProgressReporter
     from pykb.deployment import remove
-    from pykb.deployment.cluster import program_folders
-    from pykb.deployment.manifests import render_crds, render_operator
+    from pykb.deployment.manifests import objects_of, render_crds, render_operator
 
     root = _root()
     cluster = _cluster(root, kubeconfig, context)
-    crds = render_crds(root, folders=program_folders())
-    operator = render_operator(root, _IMAGE, folders=program_folders())
-    _confirm(remove.custom_objects(cluster, crds), yes=yes)
+    crds = render_crds(root)
+    operator = objects_of(render_operator(root, IMAGE))
+    held = remove.custom_objects(cluster, crds)
+    _confirm(held, yes=yes)
     with ProgressReporter() as reporter:
         given = timedelta(seconds=timeout)
-        _tell(remove.undeploy(cluster, operator, crds, reporter, timeout=given, force=force))
+        _tell(remove.undeploy(cluster, operator, held, reporter, timeout=given, force=force))
 
 
 def build_installer(
-    image: Image = _IMAGE,
+    image: Image = IMAGE,
     output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="The file.")] = "dist/install.yaml",
 ) -> None:
     """Write everything that `pykb deploy` applies to one file, for `kubectl apply -f`.
@@ -196,13 +194,12 @@ def build_installer(
     """
     from pykb.cli.changes import write
     from pykb.cli.errors import finish
-    from pykb.deployment.cluster import program_folders
     from pykb.deployment.manifests import installer, render_operator
     from pykb.diagnostics import Diagnostics
     from pykb.files.plan import plan_of
 
     root = _root(writes=True)
-    text, note = installer(render_operator(root, image, folders=program_folders()))
+    text, note = installer(render_operator(root, image))
     if note:
         console.say(f"note: {output}: {note}")
     found = Diagnostics()
@@ -220,14 +217,10 @@ def _root(*, writes: bool = False) -> Path:
 
 def _cluster(root: Path, kubeconfig: Path | None, context: str, *, needs_nodes: bool = False) -> Cluster:
     """The cluster, which answers."""
-    from pykb.cli.errors import finish
+    from pykb.cli.project import existing_kubeconfig
     from pykb.deployment.cluster import check_answers, check_can_have_nodes, choose
-    from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
 
-    if kubeconfig is not None and not kubeconfig.expanduser().is_file():
-        finish([KUBECONFIG_UNUSABLE.at(None, f"there is no kubeconfig `{kubeconfig}`")])
-    given = kubeconfig.expanduser() if kubeconfig is not None else None
-    cluster = choose(root, kubeconfig=given, context=context, environment=os.environ)
+    cluster = choose(root, kubeconfig=existing_kubeconfig(kubeconfig), context=context, environment=os.environ)
     if needs_nodes:
         check_can_have_nodes(cluster)
     if cluster.own:
@@ -238,9 +231,8 @@ def _cluster(root: Path, kubeconfig: Path | None, context: str, *, needs_nodes: 
     return cluster
 
 
-def _confirm(objects: dict[str, int], *, yes: bool) -> None:
+def _confirm(held: dict[str, int], *, yes: bool) -> None:
     """Ask before objects are deleted, where somebody can answer."""
-    held = {kind: count for kind, count in objects.items() if count}
     if yes or not held:
         return
     listed = ", ".join(f"{count} {kind}" for kind, count in held.items())

@@ -39,20 +39,17 @@ def dev(
     """
     import asyncio
 
-    from pykb.cli.errors import finish
     from pykb.cli.progress import ProgressReporter
-    from pykb.cli.project import require_project
+    from pykb.cli.project import existing_kubeconfig, require_project
     from pykb.dev.loop import DevLoop
     from pykb.dev.project import DevProject
     from pykb.dev.target import open_target
-    from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
 
     root, project = require_project(writes=True)
-    if kubeconfig is not None and not kubeconfig.expanduser().is_file():
-        finish([KUBECONFIG_UNUSABLE.at(None, f"there is no kubeconfig `{kubeconfig}`")])
+    given = existing_kubeconfig(kubeconfig)
     colour = sys.stdout.isatty() and console.colour_on_stderr()
     output = Lines(colour=colour)
-    with ProgressReporter() as reporter, open_target(root, kubeconfig and kubeconfig.expanduser(), reporter) as target:
+    with ProgressReporter() as reporter, open_target(root, given, reporter) as target:
         reporter.stop()
         _introduce(target, output)
         loop = DevLoop(

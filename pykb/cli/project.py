@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from pykb import __version__
-from pykb.cli.errors import EXIT_USAGE, finish, report
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
 from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING, PROJECT_OWNER
 from pykb.project import FILE_NAME
 
@@ -86,6 +87,14 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
     finish(check(project))
     _compare_versions(project)
     return root, project
+
+
+def existing_kubeconfig(given: Path | None) -> Path | None:
+    """The kubeconfig of an option; ends the command with a finding when there is no such file."""
+    if given is None or given.expanduser().is_file():
+        return given and given.expanduser()
+    finish([KUBECONFIG_UNUSABLE.at(None, f"there is no kubeconfig `{given}`")])
+    raise typer.Exit(EXIT_FINDINGS)
 
 
 def _compare_versions(project: Project) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Sequence
 
 from pykb.deployment.cluster import Cluster
-from pykb.deployment.manifests import CRD, Manifests, title_of
+from pykb.deployment.manifests import CRD, Object, as_list, of_kind, title_of
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.deployment import DEPLOY_REFUSED, KIND_UNSERVED
 from pykb.tools.kubectl import APPLY
 from pykb.tools.process import quote
 
+_QUIET = ("--ignore-not-found", "--output=name")
 _PROVIDERS = {
     "cert-manager.io": (
         "cert-manager, which issues the certificates of the webhooks",
@@ -25,16 +24,21 @@ _PROVIDERS = {
 }
 
 
-def check_served(cluster: Cluster, manifests: Manifests) -> None:
+def served_versions(cluster: Cluster) -> set[str]:
+    """The groups and versions that the API server serves."""
+    return set(cluster.kubectl("api-versions").split())
+
+
+def check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
     """Make sure that the API server serves the group and version of each object.
 
     Raises:
         EnvironmentProblem: It does not serve one.
     """
-    served = set(cluster.kubectl("api-versions").split())
-    for crd in manifests.of_kind(CRD):
+    served = served_versions(cluster)
+    for crd in of_kind(objects, CRD):
         served |= {f"{crd['spec']['group']}/{version['name']}" for version in crd["spec"]["versions"]}
-    unserved = [each for each in manifests.objects if each["apiVersion"] not in served]
+    unserved = [each for each in objects if each["apiVersion"] not in served]
     if not unserved:
         return
     version = unserved[0]["apiVersion"]
@@ -53,15 +57,15 @@ def check_served(cluster: Cluster, manifests: Manifests) -> None:
     )
 
 
-def split(cluster: Cluster, manifests: Manifests) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def split(cluster: Cluster, objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
     """The objects that can be tried in a dry run, and those in namespaces that do not exist yet."""
-    namespaces = {str(each["metadata"].get("namespace") or "") for each in manifests.objects} - {""}
+    namespaces = {str(each["metadata"].get("namespace") or "") for each in objects} - {""}
     missing = {name for name in namespaces if not cluster.kubectl("get", "namespace", name, *_QUIET).strip()}
-    tried = [each for each in manifests.objects if each["metadata"].get("namespace") not in missing]
-    return tried, [each for each in manifests.objects if each["metadata"].get("namespace") in missing]
+    tried = [each for each in objects if each["metadata"].get("namespace") not in missing]
+    return tried, [each for each in objects if each["metadata"].get("namespace") in missing]
 
 
-def check_accepted(cluster: Cluster, objects: Iterable[dict[str, Any]]) -> None:
+def check_accepted(cluster: Cluster, objects: Sequence[Object]) -> None:
     """Make sure that the API server accepts the objects, by a dry run.
 
     Raises:
@@ -76,11 +80,3 @@ def check_accepted(cluster: Cluster, objects: Iterable[dict[str, Any]]) -> None:
                 notes=(*quote(answer.stderr, source="it says"), "nothing was applied"),
             )
         )
-
-
-def as_list(objects: Iterable[dict[str, Any]]) -> str:
-    """Objects as one document for kubectl."""
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})
-
-
-_QUIET = ("--ignore-not-found", "--output=name")

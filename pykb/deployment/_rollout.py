@@ -83,25 +83,28 @@ def _follow(cluster: Cluster, deployment: dict[str, Any], step: Step, timeout: t
 
 def _state(cluster: Cluster, deployment: dict[str, Any]) -> State:
     """Read everything about a rollout in one request of kubectl."""
-    metadata = deployment["metadata"]
     kinds = "deployments.apps,replicasets.apps,pods,events"
-    answer = cluster.kubectl("get", kinds, f"--namespace={metadata.get('namespace', 'default')}", "--output=json")
-    return State.of(metadata["name"], json.loads(answer)["items"])
+    answer = cluster.kubectl("get", kinds, f"--namespace={_namespace(deployment)}", "--output=json")
+    return State.of(deployment["metadata"]["name"], json.loads(answer)["items"])
+
+
+def _namespace(deployment: dict[str, Any]) -> str:
+    return str(deployment["metadata"].get("namespace", "default"))
 
 
 def _diagnostic(cluster: Cluster, deployment: dict[str, Any], cause: Cause | None, timeout: timedelta) -> Diagnostic:
-    where = f"--namespace {deployment['metadata'].get('namespace', 'default')}"
+    namespace = _namespace(deployment)
     if cause is None:
         cause = Cause(f"not all replicas are available after {timeout.total_seconds():g} s")
     notes = [*cause.notes]
-    if cause.pod and (log := _log(cluster, cause, where.split()[1])):
+    if cause.pod and (log := _log(cluster, cause, namespace)):
         notes.append(log)
     notes.append("everything was applied; the earlier version of the manager keeps running, if there was one")
     return ROLLOUT_FAILED.at(
         None,
         f"{title_of(deployment)} does not start: {cause.title}",
         notes=tuple(notes),
-        help=(*cause.remedies, f"kubectl get pods,events {where}"),
+        help=(*cause.remedies, f"kubectl get pods,events --namespace {namespace}"),
     )
 
 

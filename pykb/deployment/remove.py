@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
-from pykb.deployment._preflight import as_list
+from pykb.deployment._preflight import served_versions
 from pykb.deployment.cluster import Cluster
-from pykb.deployment.manifests import CRD, Manifests, names_of
+from pykb.deployment.manifests import CRD, Object, as_list, counted, names_of, of_kind
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.deployment import DELETE_STUCK
 from pykb.envtest.reporter import Reporter
@@ -17,25 +17,32 @@ _MARKED = "custom-columns=:kind,:metadata.namespace,:metadata.name,:metadata.del
 _HELD = "custom-columns=KIND:kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers"
 
 
-def custom_objects(cluster: Cluster, crds: Manifests) -> dict[str, int]:
-    """How many objects there are of each kind that a CRD defines. Kinds that are not installed are left out."""
-    names = names_of(crds.of_kind(CRD))
+def custom_objects(cluster: Cluster, crds: Iterable[Object]) -> dict[str, int]:
+    """How many objects there are of each kind that a CRD defines. Kinds without objects are left out."""
+    names = names_of(of_kind(crds, CRD))
     if not names:
         return {}
     found = cluster.kubectl("get", "customresourcedefinitions", *names, "--ignore-not-found", "--output=name")
     kinds = [line.partition("/")[2] for line in found.split()]
-    return {kind: len(cluster.kubectl("get", kind, "--all-namespaces", "--output=name").split()) for kind in kinds}
+    counts = {kind: len(cluster.kubectl("get", kind, "--all-namespaces", "--output=name").split()) for kind in kinds}
+    return {kind: count for kind, count in counts.items() if count}
 
 
 def undeploy(
-    cluster: Cluster, operator: Manifests, crds: Manifests, reporter: Reporter, *, timeout: timedelta, force: bool
+    cluster: Cluster,
+    operator: Sequence[Object],
+    held: Mapping[str, int],
+    reporter: Reporter,
+    *,
+    timeout: timedelta,
+    force: bool,
 ) -> list[str]:
     """Delete the custom objects, then the operator with its CRDs. Return what kubectl says of each object.
 
     Args:
         cluster: The cluster.
         operator: The operator.
-        crds: Its CRDs.
+        held: The number of custom objects by kind, as of :func:`custom_objects`.
         reporter: Gets the progress.
         timeout: How long to wait for each object.
         force: Whether to delete the manager even if objects still wait for it.
@@ -43,12 +50,9 @@ def undeploy(
     Raises:
         EnvironmentProblem: Objects are still there after the time.
     """
-    kinds = custom_objects(cluster, crds)
     said: list[str] = []
     left: list[str] = []
-    for kind, count in kinds.items():
-        if not count:
-            continue
+    for kind, count in held.items():
         step = reporter.step(f"deleting {count} {kind}")
         answer = cluster.kubectl.attempt("delete", kind, "--all", "--all-namespaces", _seconds(timeout))
         said += answer.stdout.splitlines()
@@ -73,16 +77,15 @@ def undeploy(
     return [*said, *delete(cluster, operator, reporter, timeout=timeout)]
 
 
-def delete(cluster: Cluster, manifests: Manifests, reporter: Reporter, *, timeout: timedelta) -> list[str]:
+def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, timeout: timedelta) -> list[str]:
     """Delete objects, if they are there. Return what kubectl says of each.
 
     Raises:
         EnvironmentProblem: Some are still there after the time, or the API server refuses.
     """
-    count = len(manifests.objects)
-    step = reporter.step(f"deleting {count} object{'s' * (count != 1)}")
-    served = set(cluster.kubectl("api-versions").split())
-    known = [each for each in manifests.objects if each["apiVersion"] in served]
+    step = reporter.step(f"deleting {counted(len(objects))}")
+    served = served_versions(cluster)
+    known = [each for each in objects if each["apiVersion"] in served]
     answer = cluster.kubectl.attempt(
         "delete", "--ignore-not-found", _seconds(timeout), "--filename=-", stdin=as_list(known)
     )
@@ -103,7 +106,7 @@ def delete(cluster: Cluster, manifests: Manifests, reporter: Reporter, *, timeou
     )
 
 
-def _marked(cluster: Cluster, objects: Sequence[dict[str, object]]) -> tuple[str, ...]:
+def _marked(cluster: Cluster, objects: Sequence[Object]) -> tuple[str, ...]:
     """The objects that are marked for deletion, as a table."""
     words = ("get", "--filename=-", "--ignore-not-found", "--no-headers", f"--output={_MARKED}")
     lines = cluster.kubectl.attempt(*words, stdin=as_list(objects)).stdout.splitlines()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
+from pykb.deployment.apply import wait_established
+from pykb.deployment.manifests import as_deployed, as_list, is_converted
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import DEV_RUNNING
 from pykb.envtest.assets import get_assets
@@ -23,7 +24,6 @@ from pykb.envtest.reporter import Reporter
 from pykb.envtest.rest import Rest
 from pykb.files.durable import lock
 from pykb.files.state import private_folder, state_folder
-from pykb.reading import yaml_text
 from pykb.tools.kubectl import Kubectl
 
 CRD_TIMEOUT = timedelta(seconds=60)
@@ -79,29 +79,14 @@ class RealTarget:
     def install(self, crds: Path) -> list[str]:
         """Apply the definitions of a folder and wait until they are established; returns their names."""
         definitions = {definition["metadata"]["name"]: definition for _, definition in read_crds([crds])}
-        if any(_is_converted(definition) for definition in definitions.values()):
-            definitions |= self._as_deployed(crds.parents[1] / "default", set(definitions))
+        root = crds.parents[2]
+        if any(map(is_converted, definitions.values())) and (root / "config/default").is_dir():
+            definitions |= {each["metadata"]["name"]: each for each in as_deployed(root, set(definitions))}
         names = list(definitions)
         if names:
-            seconds = int(CRD_TIMEOUT.total_seconds())
-            text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(definitions.values())})
-            apply = ("apply", "--server-side", "--force-conflicts", "--field-manager=pykb", "--filename=-")
-            self.kubectl(*apply, stdin=text)
-            kinds = [f"customresourcedefinition/{name}" for name in names]
-            self.kubectl("wait", "--for=condition=Established", f"--timeout={seconds}s", *kinds)
+            self.kubectl.apply(as_list(definitions.values()))
+            wait_established(self.kubectl, names, timeout=CRD_TIMEOUT)
         return names
-
-    def _as_deployed(self, folder: Path, names: set[str]) -> dict[str, dict[str, Any]]:
-        """The definitions with the Service of the deployed manager, which other users of the cluster need."""
-        if not folder.is_dir():
-            return {}
-        objects = yaml_text.load_all(self.kubectl("kustomize", str(folder)))
-        definitions = [each for each in objects if each and each.get("kind") == "CustomResourceDefinition"]
-        return {each["metadata"]["name"]: each for each in definitions if each["metadata"]["name"] in names}
-
-
-def _is_converted(definition: dict[str, Any]) -> bool:
-    return (definition["spec"].get("conversion") or {}).get("strategy") == "Webhook"
 
 
 @contextlib.contextmanager

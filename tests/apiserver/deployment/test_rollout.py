@@ -13,7 +13,6 @@ import pytest
 from pykb.deployment._rollout import follow
 from pykb.deployment.apply import deploy, diff
 from pykb.deployment.cluster import Cluster, has_nodes
-from pykb.deployment.manifests import Manifests
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, get_assets
 from pykb.envtest.reporter import Silent
@@ -31,11 +30,6 @@ WHARF = {
     "metadata": {"name": "wharf", "namespace": NAMESPACE},
     "spec": SPEC,
 }
-
-
-def manifests(*objects: dict[str, Any]) -> Manifests:
-    """Objects as rendered."""
-    return Manifests.of("\n---\n".join(json.dumps(each) for each in objects))
 
 
 @pytest.fixture
@@ -107,11 +101,11 @@ def test_a_manager_that_cannot_start_is_explained(cluster: Cluster) -> None:
 def test_a_rollout_is_followed_to_its_end(cluster: Cluster) -> None:
     """Or until the time is over."""
     with pytest.raises(EnvironmentProblem, match=r"not all replicas are available after 0\.1 s"):
-        deploy(cluster, manifests(WHARF), Silent(), timeout=timedelta(seconds=0.1))
+        deploy(cluster, [WHARF], Silent(), timeout=timedelta(seconds=0.1))
     done = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1}
     later = threading.Timer(1, patch, (cluster, "deployment/wharf", done))
     later.start()
-    said = deploy(cluster, manifests(WHARF), Silent(), timeout=timedelta(minutes=1))
+    said = deploy(cluster, [WHARF], Silent(), timeout=timedelta(minutes=1))
     later.join()
     assert said == ["deployment.apps/wharf serverside-applied"]
 
@@ -121,7 +115,7 @@ def test_what_the_api_server_would_refuse_is_known_before(cluster: Cluster) -> N
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "wharf", "namespace": NAMESPACE}}
     wrong = {**WHARF, "spec": {**SPEC, "replicas": -1}}
     with pytest.raises(EnvironmentProblem) as problem:
-        deploy(cluster, manifests(account, wrong), Silent(), timeout=None)
+        deploy(cluster, [account, wrong], Silent(), timeout=None)
     assert problem.value.diagnostic.code.slug == "deploy-refused"
     assert "spec.replicas" in problem.value.diagnostic.notes[0]
     words = ("get", "serviceaccounts", f"--namespace={NAMESPACE}", "--output=name")
@@ -134,10 +128,10 @@ def test_changes_are_shown_and_not_made(cluster: Cluster) -> None:
     more = {**WHARF, "spec": {**SPEC, "replicas": 2}}
     space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "elsewhere"}}
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "wharf", "namespace": "elsewhere"}}
-    shown = diff(cluster, manifests(more, space, account))
+    shown = diff(cluster, [more, space, account])
     assert f"--- apps.v1.Deployment.{NAMESPACE}.wharf\n+++ apps.v1.Deployment.{NAMESPACE}.wharf\n" in shown
     assert "-  replicas: 1\n+  replicas: 2\n" in shown
     assert shown.endswith("+ ServiceAccount elsewhere/wharf\n")
     assert "/tmp" not in shown
-    assert diff(cluster, manifests(WHARF)) == ""
+    assert diff(cluster, [WHARF]) == ""
     assert not has_nodes(cluster)
