@@ -9,6 +9,11 @@ from pykb.envtest.rest import Rest
 
 JSON = dict[str, Any]
 
+# The API server's own groups, but the aggregator's, which has no APIService. The groups of CRDs bear the label's other
+# value, and may end while they are read.
+_AGGREGATOR = "apis/apiregistration.k8s.io/v1"
+_BUILT_IN = f"/{_AGGREGATOR}/apiservices?labelSelector=kube-aggregator.kubernetes.io/automanaged=onstart"
+
 
 @dataclass(frozen=True)
 class Resource:
@@ -42,15 +47,19 @@ def read(rest: Rest) -> Source:
 
     schemas: dict[str, JSON] = {}
     resources: list[Resource] = []
-    for path, entry in sorted(get("/openapi/v3")["paths"].items()):
-        if path == "api/v1" or (path.startswith("apis/") and path.count("/") == 2):
-            document = get(entry["serverRelativeURL"])
-            # DeleteOptions and WatchEvent of different groups differ only in their list of kinds.
-            for name, schema in document.get("components", {}).get("schemas", {}).items():
-                if name.startswith("io.k8s."):  # not the definitions of CRDs on this server
-                    schemas.setdefault(name, schema)
-            resources += _resources(get("/" + path))
+    documents = get("/openapi/v3")["paths"]
+    for path in sorted(_group_versions(get(_BUILT_IN)["items"])):
+        # DeleteOptions and WatchEvent of different groups differ only in their list of kinds.
+        for name, schema in get(documents[path]["serverRelativeURL"])["components"]["schemas"].items():
+            schemas.setdefault(name, schema)
+        resources += _resources(get("/" + path))
     return Source(get("/version")["gitVersion"], dict(sorted(schemas.items())), tuple(resources))
+
+
+def _group_versions(services: list[JSON]) -> list[str]:
+    specs = [service["spec"] for service in services]
+    named = [f"apis/{s['group']}/{s['version']}" if s.get("group") else f"api/{s['version']}" for s in specs]
+    return [_AGGREGATOR, *named]
 
 
 def _resources(answer: JSON) -> list[Resource]:

@@ -15,9 +15,10 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_the_builtin_types_are_up_to_date(control_plane: Any, tmp_path: Path) -> None:
-    """`python -m hack.builtin_types` writes the same bytes again."""
+    """`python -m hack.builtin_types` writes the same bytes again, while the kinds of others come and go."""
     command = [sys.executable, "-m", "hack.builtin_types", "--kubeconfig", str(control_plane.kubeconfig)]
-    subprocess.run([*command, "--output", str(tmp_path)], cwd=ROOT, check=True, capture_output=True)
+    done = subprocess.run([*command, "--output", str(tmp_path)], cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
     written = {path.relative_to(tmp_path): path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.py")}
     assert len(written) > 40
     for path, text in written.items():
