@@ -11,7 +11,7 @@ from pykb.importer._expression import Expression, Name, call, docstring, laid, l
 from pykb.importer._member import Member, spell_member
 from pykb.importer._scalar import api
 from pykb.importer._spelling import Speller
-from pykb.importer.definition import Definition, Version
+from pykb.importer.definition import OF_EVERY_KIND, Definition, Version
 from pykb.importer.naming import attribute_name
 from pykb.importer.shape import Shapes, children, kind_class
 from pykb.meta.plural import pluralize
@@ -19,7 +19,6 @@ from pykb.python_source.imports import Import, block
 
 GROUP_VERSION = "GROUP_VERSION"
 _REQUIRED = ("# +required",)
-_OF_EVERY_KIND = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +100,8 @@ def _members(schema: Any, speller: Speller, *, without: Iterable[str] = ()) -> t
 
 def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
     schema = version.schema
-    members = list(_members(schema, speller, without=_OF_EVERY_KIND))
-    required = [name for name in schema.get("required") or () if name in _OF_EVERY_KIND]
+    members = list(_members(schema, speller, without=OF_EVERY_KIND))
+    required = [name for name in schema.get("required") or () if name in OF_EVERY_KIND]
     if "metadata" in required:
         metadata = Name("ObjectMeta", "pykb.api.meta.v1")
         members.insert(0, Member("metadata", metadata, call(api("Field"), default_factory=metadata), None, _REQUIRED))
@@ -130,7 +129,7 @@ def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
 def _odd_properties(schema: Mapping[str, Any]) -> dict[str, object]:
     """The keywords by which ``apiVersion``, ``kind`` and ``metadata`` differ from those of every kind."""
     odd: dict[str, object] = {}
-    for name, usual in _OF_EVERY_KIND.items():
+    for name, usual in OF_EVERY_KIND.items():
         said = {k: v for k, v in children(schema).get(name, usual).items() if k != "description"}
         if said != usual:
             odd[name] = {k: v for k, v in said.items() if usual.get(k) != v}

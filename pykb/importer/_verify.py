@@ -13,12 +13,11 @@ from pykb.diagnostics.codes.importer import CRD_NOT_KEPT
 from pykb.importer._builtin import builtin_types
 from pykb.importer._fingerprint import Schema
 from pykb.importer._package import ModuleFile, needed_inits
-from pykb.importer.definition import Definition, cleaned
+from pykb.importer.definition import OF_EVERY_KIND, Definition, cleaned
 
 _PACKAGE = "imported_types"
 _SHOWN = 5
 IsKnown = Callable[[Schema], bool]
-_OF_EVERY_KIND = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
 _UNLESS_SAID: Mapping[str, object] = {"deprecated": False, "subresources": {}, "additionalPrinterColumns": []}
 
 
@@ -107,8 +106,8 @@ def _usual_version(entry: Mapping[str, Any]) -> dict[str, Any]:
         columns = version["additionalPrinterColumns"]
         version["additionalPrinterColumns"] = [{k: v for k, v in column.items() if v} for column in columns]
     schema = cleaned(version["schema"]["openAPIV3Schema"])
-    schema["properties"] = {**_OF_EVERY_KIND, **schema.get("properties", {})}
-    for name in _OF_EVERY_KIND:
+    schema["properties"] = {**OF_EVERY_KIND, **schema.get("properties", {})}
+    for name in OF_EVERY_KIND:
         schema["properties"][name] = {k: v for k, v in schema["properties"][name].items() if k != "description"}
     return version | {"schema": schema}
 

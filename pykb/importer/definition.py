@@ -12,6 +12,8 @@ from pykb.gen.checks.form import FLAG, INTEGER, SCHEMA, TEXT, TEXT_MAP, TEXTS, A
 from pykb.importer.source import Document
 
 KIND = "CustomResourceDefinition"
+OF_EVERY_KIND = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {"type": "object"}}
+"""The properties that the schema of each kind has, by name."""
 # Tools write these, and write them again after the import.
 _TOOLS = ("controller-gen.kubebuilder.io/version", "kubectl.kubernetes.io/last-applied-configuration")
 _EMPTY_IS_NOTHING = frozenset({"properties", "required", "description"})

@@ -83,7 +83,7 @@ class ClientListWatch:
         token = None
         while True:
             call = self._call(target, watch=False, limit=size or None)
-            if token:
+            if token:  # it names a position and a version only: the API server accepts another limit with it
                 call = replace(call, query=(*call.query, ("continue", token)))
             content = await self._exchange.connection.request(call)
             page: dict[str, Any] = orjson.loads(content)
