@@ -1,6 +1,6 @@
-"""Types of Kubernetes APIs: the bases of one's own, and the built-in ones.
+"""The built-in Kubernetes types, and the base classes for custom resources.
 
-Names are loaded when they are used: importing this package costs nothing.
+Importing this package loads nothing. Each name is loaded when it is first used.
 """
 
 from pykb._lazy import attach

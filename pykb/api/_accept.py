@@ -1,6 +1,7 @@
-"""What each scalar accepts, as core schemas: the API server's judgement in place of Pydantic's.
+"""Core schemas whose scalar types accept the same values as the API server.
 
-Every function takes a core schema of Pydantic and returns the one to use instead, constraints kept.
+Each public function takes one of Pydantic's core schemas and returns its replacement. The
+replacement keeps the constraints.
 """
 
 from __future__ import annotations
@@ -23,17 +24,20 @@ Schema = dict[str, Any]
 
 _INT64 = {"ge": -(2**63), "le": 2**63 - 1}
 _DECIMAL = re.compile(r"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_EXACT_FLOAT = 2**53 - 1  # beyond, the server takes no float for an integer
+_EXACT_FLOAT = 2**53 - 1  # the server refuses larger floats as integers
 _CONSTRAINTS = ("ge", "gt", "le", "lt")
 
 
 def boolean(schema: Schema) -> Schema:
-    """Neither 1 nor "true"."""
+    """Accept booleans only, not ``1`` or ``"true"``."""
     return {"strict": True, **schema}
 
 
 def number(schema: Schema) -> Schema:
-    """An int or a float, no bool and no text; multiples are told as the server tells them."""
+    """Accept integers and floats, not booleans or strings.
+
+    Check ``multiple_of`` as the server does.
+    """
     factor = schema.get("multiple_of")
     if factor is None:
         return {"strict": True, **schema}
@@ -52,7 +56,7 @@ def number(schema: Schema) -> Schema:
 
 
 def text(schema: Schema) -> Schema:
-    """No bytes; patterns mean what RE2 means."""
+    """Accept strings, not bytes. Match patterns as RE2 does."""
     pattern = schema.get("pattern")
     if isinstance(pattern, str):
         schema = {**schema, "pattern": to_rust(pattern)}
@@ -60,7 +64,10 @@ def text(schema: Schema) -> Schema:
 
 
 def integer(schema: Schema) -> Schema:
-    """64 bits; a float without a fraction counts, since JSON does not tell ``5`` from ``5.0``; no bool and no text."""
+    """Accept 64-bit integers, not booleans or strings.
+
+    A float without a fraction is accepted, since JSON does not distinguish ``5`` from ``5.0``.
+    """
     if schema.get("strict") is not None:
         return schema
     bounded = {**schema, "strict": True}
@@ -77,7 +84,7 @@ def integer(schema: Schema) -> Schema:
 
 
 def literal(schema: Schema) -> Schema:
-    """``Literal[1]`` takes no ``True``, ``Literal[True]`` no ``1``."""
+    """Accept exactly the listed values: ``Literal[1]`` refuses ``True``, ``Literal[True]`` refuses ``1``."""
     expected = schema["expected"]
     if all(isinstance(item, str) for item in expected):
         return schema
@@ -92,7 +99,7 @@ def literal(schema: Schema) -> Schema:
 
 
 def enum(schema: Schema) -> Schema:
-    """A member, or its value exactly."""
+    """Accept a member, or exactly the value of one."""
     cls: type[Enum] = schema["cls"]
     values = [member.value for member in schema["members"]]
     shown = " or ".join(map(repr, values))
@@ -106,62 +113,72 @@ def enum(schema: Schema) -> Schema:
 
 
 def moment(schema: Schema) -> Schema:
-    """An aware datetime, or RFC 3339."""
+    """Accept a datetime with a time zone, or its text in the form of RFC 3339."""
     inner = core_schema.datetime_schema(strict=True, **_bounds(schema))
     return _before(validate_time, cast("Schema", inner), format_time)
 
 
 def duration(schema: Schema) -> Schema:
-    """A timedelta, or Go's text of one."""
+    """Accept a timedelta, or its text in Go's form."""
     inner = core_schema.timedelta_schema(strict=True, **_bounds(schema))
     return _before(validate_duration, cast("Schema", inner), format_duration)
 
 
 def day(schema: Schema) -> Schema:
-    """A date, or its text; a datetime is no date."""
+    """Accept a date or its text. Refuse a datetime, which Python counts among the dates."""
     inner = core_schema.date_schema(strict=True, **_bounds(schema))
     return _before(_read_date, cast("Schema", inner), date.isoformat)
 
 
 def time_of_day(schema: Schema) -> Schema:
-    """A time, or its text."""
+    """Accept a time or its text."""
     inner = core_schema.time_schema(strict=True, **_bounds(schema))
     return _before(_read_time, cast("Schema", inner), time.isoformat)
 
 
 def octets(schema: Schema) -> Schema:
-    """Bytes, or their base64."""
+    """Accept bytes, or their base64 text."""
     return _before(_read_base64, {**schema, "strict": True}, to_base64)
 
 
 def nonempty_octets(schema: Schema) -> Schema:
-    """Bytes in a custom resource: the server's check of ``format: byte`` refuses the empty text."""
+    """Accept bytes, but not empty ones, as the server's check of ``format: byte`` in a CRD does."""
     return octets({"min_length": 1, **schema})
 
 
 def uuid(schema: Schema) -> Schema:
-    """A UUID, or its text without braces and prefix."""
+    """Accept a UUID, or its text without braces and without the prefix ``urn:uuid:``."""
     return _before(_check_uuid, schema)
 
 
 def from_text(schema: Schema) -> Schema:
-    """Anything else whose wire form is a text: Pydantic's own types, but never made from a number."""
+    """Accept what Pydantic accepts, except numbers and bytes.
+
+    For types whose wire form is a string.
+    """
     return _before(_refuse_numbers, schema)
 
 
 def decimal(schema: Schema) -> Schema:
-    """A text of digits, not those of other scripts, which Python knows too."""
+    """Accept a Decimal, or its text in ASCII digits.
+
+    Python also reads the digits of other scripts.
+    """
     return _before(_refuse_other_digits, schema)
 
 
 def address_or_path(schema: Schema) -> Schema:
-    """IP addresses, networks, paths; no address with a zone (``fe80::1%eth0``), which has no meaning elsewhere."""
+    """Accept IP addresses, networks and paths.
+
+    An address with a zone (``fe80::1%eth0``) is refused, since a zone is meaningless on other
+    machines.
+    """
     made = core_schema.no_info_after_validator_function(_refuse_zone, cast("CoreSchema", from_text(schema)))
     return cast("Schema", made)
 
 
 def to_base64(value: bytes) -> str:
-    """The wire form of bytes."""
+    """Return the wire form of bytes."""
     return base64.b64encode(value).decode("ascii")
 
 

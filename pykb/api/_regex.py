@@ -1,7 +1,8 @@
-r"""Patterns mean the same in Python as on the API server.
+r"""Translates patterns so that they match the same strings in Python as on the API server.
 
-The server has Go's RE2; Pydantic has Rust's engine, which is of the same family but takes ``\d``, ``\w``, ``\s`` and
-``\b`` for all of Unicode, and gives some characters a meaning inside brackets.
+The server uses Go's RE2, Pydantic uses Rust's regex engine. The two are closely related. But in
+Rust, ``\d``, ``\w``, ``\s`` and ``\b`` cover all of Unicode, and more characters are special inside
+brackets.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
 
 
 def to_rust(pattern: str) -> str:
-    r"""Rewrite a pattern of RE2 so that Rust's engine matches the same texts.
+    r"""Rewrite an RE2 pattern so that Rust's engine matches the same strings.
 
     >>> to_rust(r"^\d+$"), to_rust(r"[\w.]")
     ('^[0-9]+$', '[[0-9A-Za-z_].]')
@@ -41,7 +42,7 @@ def to_rust(pattern: str) -> str:
             read, written = _member(pattern, at, is_first=out[-1] in ("[", "[^"))
             inside = read != "]"
         elif opening := _OPENING.match(pattern, at):
-            # A bracket that comes first is a member, not the end.
+            # A closing bracket that comes first is a member and does not end the class.
             read, written = opening[0], opening[0].replace("]", r"\]")
             inside = True
         else:
@@ -52,12 +53,12 @@ def to_rust(pattern: str) -> str:
 
 
 def _member(pattern: str, at: int, *, is_first: bool) -> tuple[str, str]:
-    """The next part of a bracket expression, for RE2 and for Rust."""
+    """Return the next part of a bracket expression, as RE2 has it and as Rust needs it."""
     char, pair = pattern[at], pattern[at : at + 2]
     if named := _NAMED_CLASS.match(pattern, at):
         return named[0], named[0]
     if pair == "--":
-        # Of two hyphens the first may make a range, the second ends it: `[+--]`.
+        # The first of two hyphens may form a range that the second one ends: `[+--]`.
         return ("-", r"\-") if is_first else (pair, r"-\-")
     if pair in ("&&", "~~"):
         return pair, f"\\{char}\\{char}"
@@ -70,6 +71,6 @@ def _escape(pair: str, *, inside: bool) -> str:
         return _CLASSES[char]
     if char == "b" and not inside:
         return r"(?-u:\b)"
-    if char in "<>":  # plain characters for RE2, word boundaries for Rust
+    if char in "<>":  # plain characters in RE2, word boundaries in Rust
         return char
     return pair

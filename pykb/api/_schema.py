@@ -1,7 +1,8 @@
-"""Makes Pydantic judge values as the API server does.
+"""Makes Pydantic validate values as the API server does.
 
-Pydantic is lenient by default (``"5"`` and ``True`` pass as ``int``); a schema is not. Works on Pydantic's core schema,
-so every way of writing a type (alias, generic, inheritance) is covered; what is done to each scalar is in `accept`.
+By default Pydantic accepts ``"5"`` and ``True`` as an ``int``; the API server does not. This module
+rewrites Pydantic's core schema, which covers every way of writing a type (alias, generic,
+inheritance). ``pykb.api._accept`` holds the rules for each scalar.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
 
 Schema = dict[str, Any]
 
-# Where a core schema holds other ones. Keys of mappings are left out: JSON's are always strings.
+# The entries of a core schema that hold other schemas. `keys_schema` is left out: JSON keys are
+# always strings.
 _ONE = ("schema", "items_schema", "values_schema", "json_schema", "python_schema")
 _MANY = ("steps", "definitions")
-_DONE = "pykb"  # in the metadata of what has been rewritten
+_DONE = "pykb"  # marks rewritten schemas, in their metadata
 
 _SCALARS = {
     "bool": accept.boolean,
@@ -44,7 +46,10 @@ _SCALARS = {
 
 
 def as_api_server(schema: CoreSchema, owner: type[Struct], handler: GetCoreSchemaHandler) -> CoreSchema:
-    """The schema of a struct with the API server's view of values; other structs inside are left as they are."""
+    """Rewrite the schema of a struct to follow the API server's rules.
+
+    Nested structs are left unchanged.
+    """
     return cast("CoreSchema", _Walk(owner, handler).visit(cast("Schema", schema)))
 
 
@@ -55,11 +60,11 @@ class _Walk:
         self.owner = owner
         self.handler = handler
         self.seen: set[str] = set()
-        # The types of Kubernetes itself are validated by code of their own, which is more liberal in places.
+        # Go code validates the built-in types. It is more lenient than an OpenAPI schema in places.
         self.custom = not owner.__module__.startswith("pykb.api.")
 
     def visit(self, schema: Schema) -> Schema:
-        """The schema to use instead."""
+        """Return the schema to use instead of this one."""
         kind, metadata = schema["type"], schema.get("metadata") or {}
         if _DONE in metadata:
             return schema
@@ -79,7 +84,7 @@ class _Walk:
         return schema
 
     def _without_duplicates(self, list_type: ListMap | ListSet, schema: Schema) -> Schema:
-        """Lists that are sets, or maps by keys, hold nothing twice."""
+        """Add the check for duplicates to a list that is a set, or a map by keys."""
         check = _KeysUnique(list_type.keys) if isinstance(list_type, ListMap) else _check_unique
         rest = {key: value for key, value in schema["metadata"].items() if key != LIST_TYPE}
         inner = cast("CoreSchema", self.visit({**schema, "metadata": rest}))
@@ -87,14 +92,17 @@ class _Walk:
         return cast("Schema", made)
 
     def _definition(self, reference: Schema) -> None:
-        """Named aliases and enums are kept apart; they are changed where they are."""
+        """Rewrite a named alias or enum in place.
+
+        Pydantic stores it apart from the schemas that refer to it.
+        """
         name = reference["schema_ref"]
         if name in self.seen:
             return
         self.seen.add(name)
         try:
             target = cast("Schema", self.handler.resolve_ref_schema(cast("CoreSchema", reference)))
-        except LookupError:  # a struct that is still being built
+        except LookupError:  # the struct is still being built
             return
         made = self.visit(target)
         if made is not target:
@@ -107,7 +115,7 @@ class _Walk:
             inner = schema.get(key)
             if isinstance(inner, dict):
                 schema[key] = self.visit(inner)
-            elif isinstance(inner, list):  # of a tuple
+            elif isinstance(inner, list):  # the items of a tuple
                 schema[key] = [self.visit(item) for item in inner]
         for key in _MANY:
             if key in schema:
@@ -121,7 +129,7 @@ class _Walk:
             self._no_duplicates_in(schema)
 
     def _choices(self, choices: Any) -> Any:
-        """The members of a union: schemas, schemas with a label, or schemas by the value of a tag."""
+        """Rewrite the members of a union: schemas, (schema, label) pairs, or schemas by tag."""
         if isinstance(choices, dict):
             return {tag: self.visit(each) if isinstance(each, dict) else each for tag, each in choices.items()}
         return [(self.visit(c[0]), *c[1:]) if isinstance(c, tuple) else self.visit(c) for c in choices]
@@ -147,7 +155,7 @@ _check_unique.is_constraint = True  # type: ignore[attr-defined] # known to `sto
 
 
 class _KeysUnique:
-    """No two items of a list have the same keys."""
+    """Checks that no two items of a list have the same keys."""
 
     is_constraint = True
 
@@ -170,5 +178,5 @@ def _field(item: Any, wire_name: str) -> Any:
         return item.get(wire_name)
     for name, field in type(item).__pydantic_fields__.items():
         if (field.alias or to_camel(name)) == wire_name:
-            return getattr(item, name, None)  # a partial item may get its keys later
+            return getattr(item, name, None)  # a partial object may get its keys later
     return None

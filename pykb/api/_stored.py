@@ -1,7 +1,8 @@
-"""Reading objects that break constraints which were added after they had been stored.
+"""Reads objects that violate constraints added after they were stored.
 
-The API server keeps such objects and hands them out; nothing but an update has to satisfy the new schema. A program
-that could not read them would fail on them forever, and on every list that has one. Types still have to be right.
+The API server keeps such objects and returns them. Only an update must satisfy the new schema. A
+program that could not read one would fail on it, and on each list that contains it. The types of
+the values are still checked.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _CONSTRAINTS = frozenset(
 )
 _LENGTHS = {"str", "bytes", "list", "dict", "set", "frozenset", "tuple"}
 _NUMBERS = {"int", "float", "decimal", "date", "datetime", "time", "timedelta"}
-# What a core schema has besides schemas: never looked into.
+# The entries of a core schema that hold no schemas. The walk skips them.
 _OPAQUE = frozenset(
     {"cls", "config", "default", "default_factory", "expected", "function", "members", "metadata", "serialization"}
 )
@@ -27,15 +28,18 @@ _OPAQUE = frozenset(
 
 @lru_cache(maxsize=256)
 def lenient_validator(cls: type[Struct]) -> SchemaValidator:
-    """A validator of a struct that checks types alone; made when an object first needs it."""
+    """Return a validator for a struct that checks types only. It is built on first use."""
     config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
     return SchemaValidator(cast("CoreSchema", loosened(cls)), config)
 
 
 def loosened(cls: type[Struct]) -> Any:
-    """The core schema of a struct without constraints, in which an `ObjectMaker` makes each object."""
+    """Return the core schema of a struct without constraints.
+
+    An `ObjectMaker` builds each object in it.
+    """
     if not cls.__pydantic_complete__:
-        cls.model_rebuild()  # nobody has made an object of it yet
+        cls.model_rebuild()  # the first object of this class
     return _loosen(cls.__pydantic_core_schema__)
 
 
@@ -64,20 +68,20 @@ def _is_constraint(schema: dict[str, Any]) -> bool:
 
 
 def _model(schema: dict[str, Any]) -> dict[str, Any]:
-    # pydantic-core takes the validator of a class that has one, whatever the schema says; so objects are made here.
+    # pydantic-core prefers the validator of the class to this schema. An `ObjectMaker` avoids that.
     maker = core_schema.no_info_after_validator_function(ObjectMaker(schema), _loosen(schema["schema"]))
     return cast("dict[str, Any]", {**maker, "ref": schema["ref"]} if "ref" in schema else maker)
 
 
 class ObjectMaker:
-    """Makes an object of a class from its validated fields."""
+    """Builds an object of a class from validated fields."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
         self.cls: type[Struct] = schema["cls"]
         self.post_init: str | None = schema.get("post_init")
 
     def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
-        """The object of fields, unknown fields, and the names of those that were given."""
+        """Build the object from its fields, unknown fields, and the names of set fields."""
         made = self.cls.__new__(self.cls)
         fields, extra, assigned = parts
         object.__setattr__(made, "__dict__", fields)
@@ -92,6 +96,6 @@ class ObjectMaker:
 def _part(key: str, value: Any) -> Any:
     if key in _OPAQUE:
         return value
-    if key in ("fields", "choices") and isinstance(value, dict):  # names, not keywords
+    if key in ("fields", "choices") and isinstance(value, dict):  # the keys are names, not entries of a schema
         return {name: _loosen(item) for name, item in value.items()}
     return _loosen(value)

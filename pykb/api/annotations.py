@@ -1,7 +1,8 @@
-"""What can be said about a type inside ``Annotated[...]``, beyond Pydantic's own ``Field(...)``.
+"""Annotations for ``Annotated[...]``, for the schema keywords that Pydantic's ``Field`` lacks.
 
-Frozen values that the generator turns into a schema. Those that constrain a value also make Pydantic check it.
-Each has a marker of the same meaning (``+listType=map``, ``+kubebuilder:validation:XValidation``, ...).
+The generator writes these frozen values into the CRD's schema. Pydantic checks those that constrain
+a value. Each has an equivalent marker (``+listType=map``, ``+kubebuilder:validation:XValidation``,
+...).
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ _T = TypeVar("_T", bound=type)
 
 
 def Wire(name: str) -> Any:  # noqa: N802 - reads as the annotation it is
-    """Give a field a wire name that camelCase does not lead to.
+    """Set the wire name of a field when it differs from the camelCase of the attribute.
 
     ``host_ip: Annotated[str | None, Wire("hostIP")] = None``.
 
-    Not ``Field(alias=...)`` as a default: a type checker would then ask for the alias as the keyword argument.
+    Do not write ``Field(alias=...)`` as the default value instead. A type checker would then
+    require the alias as the keyword argument.
     """
     return Field(alias=name)
 
@@ -31,12 +33,14 @@ class CEL:
     """A validation rule in the Common Expression Language (``x-kubernetes-validations``).
 
     Args:
-        rule: The expression; ``self`` is the value, ``oldSelf`` the one before an update.
-        message: What the user reads when it fails.
-        message_expression: A CEL expression that makes the message.
-        reason: FieldValueInvalid (default), FieldValueForbidden, FieldValueRequired or FieldValueDuplicate.
-        field_path: The JSON path of the field that the failure is reported at.
-        optional_old_self: Evaluate also when there is no old value; ``oldSelf`` is then an optional.
+        rule: The expression. ``self`` is the value, ``oldSelf`` the value before an update.
+        message: The message that the user sees when the rule fails.
+        message_expression: A CEL expression that returns the message.
+        reason: FieldValueInvalid (default), FieldValueForbidden, FieldValueRequired or
+            FieldValueDuplicate.
+        field_path: The JSON path of the field that the failure is reported for.
+        optional_old_self: Evaluate the rule also when there is no old value. ``oldSelf`` is then an
+            optional.
     """
 
     rule: str
@@ -49,7 +53,7 @@ class CEL:
 
 @dataclass(frozen=True, slots=True, init=False)
 class ListMap:
-    """A list whose items are told apart by keys: ``Annotated[list[Port], ListMap("name")]``."""
+    """A list whose items are identified by keys: ``Annotated[list[Port], ListMap("name")]``."""
 
     keys: tuple[str, ...]
 
@@ -57,21 +61,21 @@ class ListMap:
         object.__setattr__(self, "keys", keys)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let the struct that has the list check it, wherever in a type it stands."""
+        """Mark the schema, at any depth of a type, for the struct that adds the check."""
         return _tell(self, handler(source))
 
 
 @dataclass(frozen=True, slots=True)
 class ListSet:
-    """A list without duplicates, merged item by item."""
+    """A list without duplicates. The server merges it item by item."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Let the struct that has the list check it, wherever in a type it stands."""
+        """Mark the schema, at any depth of a type, for the struct that adds the check."""
         return _tell(self, handler(source))
 
 
 LIST_TYPE = "pykb_list"
-"""Where a core schema's metadata has the list type."""
+"""The key of the list type in a core schema's metadata."""
 
 
 def _tell(annotation: ListMap | ListSet, schema: CoreSchema) -> CoreSchema:
@@ -81,42 +85,45 @@ def _tell(annotation: ListMap | ListSet, schema: CoreSchema) -> CoreSchema:
 
 @dataclass(frozen=True, slots=True)
 class ListAtomic:
-    """A list that is replaced as a whole."""
+    """A list that the server replaces as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class MapAtomic:
-    """A map or struct that is replaced as a whole."""
+    """A map or struct that the server replaces as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class MapGranular:
-    """A map or struct that is merged entry by entry, which is the default."""
+    """A map or struct that the server merges entry by entry, which is the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreserveUnknown:
-    """Fields that the schema does not know are kept by the server."""
+    """Makes the server keep fields that the schema does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedResource:
-    """An object of its own, with apiVersion, kind and metadata."""
+    """A complete object with apiVersion, kind and metadata, as the value of a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nullable:
-    """``null`` is a value of its own: ``None`` goes out as such when it was set."""
+    """Allows ``null`` as a value. ``None`` is sent as ``null`` if it was set explicitly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Immutable:
-    """Cannot be changed once it was set; ``Field(frozen=True)`` says the same and holds in Python as well."""
+    """A field that cannot change once it is set.
+
+    ``Field(frozen=True)`` also forbids it in Python.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The format of a scalar, one that the API server knows: ``Annotated[str, Format("ipv4")]``."""
+    """A scalar's format, one that the API server knows: ``Annotated[str, Format("ipv4")]``."""
 
     name: str
 
@@ -142,7 +149,7 @@ class Format:
 
 
 class _FormatCheck:
-    """Refuses texts that are not of a format."""
+    """Refuses strings that do not match a format."""
 
     is_constraint = True
 
@@ -161,7 +168,7 @@ _INTEGERS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
 @dataclass(frozen=True, slots=True)
 class ExternalDocs:
-    """Where more is written."""
+    """A link to more documentation."""
 
     url: str
     description: str | None = None
@@ -169,29 +176,30 @@ class ExternalDocs:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """The JSON type in the schema, instead of the one that follows from the Python type."""
+    """Sets the JSON type in the schema. Replaces the one derived from the Python type."""
 
     name: Literal["array", "boolean", "integer", "number", "object", "string"]
 
 
 @dataclass(frozen=True, slots=True)
 class Schemaless:
-    """The schema does not follow from the type; only what is said explicitly counts."""
+    """Derives no schema from the Python type. Only explicit markers and annotations count."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawSchema:
-    """The schema of the value, word for word (``oneOf``, ``not`` and whatever else has no other spelling)."""
+    """The literal schema of a value. For ``oneOf``, ``not`` and others that have no annotation."""
 
     schema: Mapping[str, Any] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaPatch:
-    """What a schema says beyond, or other than, what follows from the type; not checked in Python.
+    """A patch to the schema that is derived from the type. Not checked in Python.
 
-    A merge patch (RFC 7386): keywords are added or replaced, ``None`` takes one away, and ``properties``, ``items`` and
-    ``additionalProperties`` reach into the parts. ``required`` names all required fields.
+    It is a merge patch (RFC 7386). It adds or replaces keywords, and ``None`` removes one.
+    ``properties``, ``items`` and ``additionalProperties`` patch the nested schemas. ``required``
+    replaces the whole list of required fields.
 
     ``@annotate(SchemaPatch({"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}))`` on a class,
     ``Annotated[PodSpec, SchemaPatch({"properties": {"hostUsers": None}})]`` on a field.
@@ -202,9 +210,9 @@ class SchemaPatch:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """How a kind's versions are converted, ``spec.conversion`` of its CRD word for word; for `annotate`.
+    """The literal ``spec.conversion`` of a kind's CRD. For `annotate`.
 
-    Not needed in a project with a conversion webhook, whose stanza is generated.
+    A project with a conversion webhook does not need it. There it is generated.
     """
 
     spec: Mapping[str, Any] = field(hash=False)
@@ -217,14 +225,17 @@ class XIntOrString:
 
 @dataclass(frozen=True, slots=True)
 class ServerDefault:
-    """A default that the API server fills in, while the Python attribute stays empty until then."""
+    """A default that the API server sets. The Python attribute stays empty until then."""
 
     value: Any = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownValues:
-    """The values a server of this version knows. Not enforced: a newer server may send another one."""
+    """The values that a server of this version knows.
+
+    Not enforced: a newer server may send others.
+    """
 
     values: tuple[str, ...]
 
@@ -239,15 +250,18 @@ class PatchStrategy:
 
 @dataclass(frozen=True, slots=True)
 class SchemaRequired:
-    """The schema requires a field that Python lets be left out: built-in ones that servers send without a value."""
+    """Marks a field as required in the schema but optional in Python.
+
+    For fields of built-in types that servers sometimes leave out.
+    """
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class SchemaOnly:
-    """Constraints that stand in the schema and are not checked in Python: ``SchemaOnly(Field(min_length=1))``.
+    """Constraints for the schema that Python does not check: ``SchemaOnly(Field(min_length=1))``.
 
-    For built-in types, since the server itself writes values that break them (ServiceCIDR has conditions without a
-    reason), and reading an object must not fail for that.
+    For built-in types. The server itself writes values that violate some of their constraints, such
+    as the conditions without a reason of a ServiceCIDR. Reading such an object must not fail.
     """
 
     constraints: tuple[Any, ...]
@@ -258,7 +272,10 @@ class SchemaOnly:
 
 @dataclass(frozen=True, slots=True)
 class NullIsEmpty:
-    """For built-in lists and maps that are required, yet sent as ``null`` by the server when empty."""
+    """For required lists and maps that the server sends as ``null`` when empty.
+
+    Built-in types only.
+    """
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         inner = handler(source)
@@ -276,24 +293,24 @@ class _Members:
 
 @dataclass(frozen=True, slots=True, init=False)
 class ExactlyOneOf(_Members):
-    """Of these fields (Python names) exactly one is set; for `annotate`."""
+    """Requires that exactly one of these fields (Python names) is set. For `annotate`."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class AtMostOneOf(_Members):
-    """Of these fields (Python names) at most one is set; for `annotate`."""
+    """Requires that at most one of these fields (Python names) is set. For `annotate`."""
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class AtLeastOneOf(_Members):
-    """Of these fields (Python names) at least one is set; for `annotate`."""
+    """Requires that at least one of these fields (Python names) is set. For `annotate`."""
 
 
 def annotate(*annotations: object) -> Callable[[_T], _T]:
-    """Say something about a whole class: ``@annotate(CEL("self.min <= self.max"), ExactlyOneOf("a", "b"))``."""
+    """Annotate a class: ``@annotate(CEL("self.min <= self.max"), ExactlyOneOf("a", "b"))``."""
 
     def attach(cls: _T) -> _T:
-        earlier = cls.__dict__.get("__schema_annotations__", ())  # of a decorator below this one
+        earlier = cls.__dict__.get("__schema_annotations__", ())  # from the decorators below this one
         cls.__schema_annotations__ = (*annotations, *earlier)  # type: ignore[attr-defined]
         return cls
 
@@ -301,5 +318,5 @@ def annotate(*annotations: object) -> Callable[[_T], _T]:
 
 
 def annotations_of(cls: type) -> tuple[object, ...]:
-    """What `annotate` said about a class and, before that, about its bases."""
+    """Return the annotations that `annotate` gave to a class, after those of its base classes."""
     return tuple(item for base in reversed(cls.__mro__) for item in base.__dict__.get("__schema_annotations__", ()))

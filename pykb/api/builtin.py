@@ -1,4 +1,4 @@
-"""Which class stands for a built-in kind; imports no more than the group that is asked for."""
+"""Finds the class of a built-in kind. Imports only the API group that is needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def find_class(gvk: GroupVersionKind) -> type[Object] | None:
-    """The class of a built-in kind, or None for any other kind."""
+    """Return the class of a built-in kind, or None for any other kind."""
     module, kinds = TABLE.get((gvk.group, gvk.version), ("", ()))
     if gvk.kind not in kinds:
         return None
@@ -25,14 +25,17 @@ def find_class(gvk: GroupVersionKind) -> type[Object] | None:
 
 
 def kinds() -> Iterator[GroupVersionKind]:
-    """All built-in kinds, in the order of their groups; imports nothing."""
+    """Yield all built-in kinds in the order of the table. Imports no API group."""
     for (group, version), (_, names) in TABLE.items():
         for name in names:
             yield GroupVersionKind(group, version, name)
 
 
 def structs() -> Iterator[type[Struct]]:
-    """Every built-in type, kinds and parts alike; imports all groups (for tools, not for operators)."""
+    """Yield every built-in type, top-level or nested.
+
+    Imports all API groups, which only tools should do.
+    """
     from pykb.api.struct import Struct
 
     for name in sorted([*OTHER_MODULES, *(module for module, _ in TABLE.values())]):
@@ -42,9 +45,10 @@ def structs() -> Iterator[type[Struct]]:
 
 
 def find_by_fields(names: Iterable[str]) -> tuple[type[Struct], ...]:
-    """The built-in types whose fields have exactly these wire names; imports all groups.
+    """Return the built-in types whose fields have exactly these wire names. Imports all API groups.
 
-    That is how a schema that was written out in full is recognised as, say, a PodTemplateSpec.
+    This recognises a built-in type, such as PodTemplateSpec, in a schema that spells out its
+    fields.
     """
     return _by_fields().get(frozenset(names), ())
 

@@ -1,4 +1,4 @@
-"""Conditions of a status, by the rules of the API conventions.
+"""Status conditions, as the API conventions define them.
 
 https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#typical-status-properties
 """
@@ -14,7 +14,8 @@ from pykb.api.meta.v1 import Condition
 
 Status = Literal["True", "False", "Unknown"]
 
-# Those of metav1.Condition. Its class does not check them, since the server writes conditions that break them.
+# The patterns of metav1.Condition. Its class does not check them, since the server itself violates
+# them.
 _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _DNS = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _TYPE = re.compile(rf"({_DNS}(\.{_DNS})*/)?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
@@ -30,19 +31,21 @@ def set_condition(
     observed_generation: int | None = None,
     now: datetime | None = None,
 ) -> list[Condition]:
-    """The conditions with one of them added or brought up to date; the given ones are not touched.
+    """Return the conditions with one of them added or updated. The argument is not changed.
 
-    ``lastTransitionTime`` moves only when the status does, so that setting the same again changes nothing:
-    ``status.conditions = set_condition(status.conditions, "Ready", True, reason="Running")``.
+    ``lastTransitionTime`` changes only when the status changes. Setting the same condition again
+    therefore makes no difference::
+
+        status.conditions = set_condition(status.conditions, "Ready", True, reason="Running")
 
     Args:
-        conditions: Those there are; None counts as none.
-        type: Which one.
-        status: True and False are the texts of the same name.
-        reason: Why, one word in CamelCase; required by the API.
-        message: Why, for people.
-        observed_generation: ``metadata.generation`` of the object that was looked at.
-        now: The time of the transition, if it is one; the present by default.
+        conditions: The present conditions. None means that there are none.
+        type: The type of the condition to set.
+        status: The new status. True and False stand for ``"True"`` and ``"False"``.
+        reason: The reason, one word in CamelCase. The API requires it.
+        message: A message for people.
+        observed_generation: The ``metadata.generation`` of the object that the status describes.
+        now: The time of a transition. Defaults to the current time.
 
     Raises:
         ValueError: The API server would refuse the type or the reason.
@@ -76,23 +79,23 @@ def set_condition(
 
 
 def find_condition(conditions: Iterable[Condition] | None, type: str) -> Condition | None:  # noqa: A002
-    """The condition of a type, if it is there."""
+    """Return the condition of a type, or None."""
     return next((condition for condition in conditions or () if condition.type == type), None)
 
 
 def remove_condition(conditions: Iterable[Condition] | None, type: str) -> list[Condition]:  # noqa: A002
-    """The conditions without the one of a type."""
+    """Return the conditions without the one of a type."""
     return [condition for condition in conditions or () if condition.type != type]
 
 
 def is_condition_true(conditions: Iterable[Condition] | None, type: str) -> bool:  # noqa: A002
-    """Whether the condition of a type is there and ``True``."""
+    """Report whether the condition of a type exists and is ``True``."""
     found = find_condition(conditions, type)
     return found is not None and found.status == "True"
 
 
 def is_condition_false(conditions: Iterable[Condition] | None, type: str) -> bool:  # noqa: A002
-    """Whether the condition of a type is there and ``False``."""
+    """Report whether the condition of a type exists and is ``False``."""
     found = find_condition(conditions, type)
     return found is not None and found.status == "False"
 

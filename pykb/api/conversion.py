@@ -1,4 +1,4 @@
-"""Conversion between the versions of a kind: each version (a spoke) into one of them (the hub), and back.
+"""Conversion between the versions of a kind: from each version (a spoke) to one hub, and back.
 
 Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 """
@@ -24,11 +24,14 @@ StructT = TypeVar("StructT", bound=Struct)
 
 
 class Unconvertible(PykbError):  # noqa: N818 - says what the object is
-    """Raised by a converter: the object has no form in the other version. The message is shown to the client."""
+    """Raised by a converter when the other version cannot represent the object.
+
+    The message is shown to the client.
+    """
 
 
 class Converter(ABC, Generic[SpokeT, HubT]):
-    """Converts objects of one version into the hub and back.
+    """Converts the objects of one version to the hub and back.
 
     ::
 
@@ -38,14 +41,16 @@ class Converter(ABC, Generic[SpokeT, HubT]):
                 hub.spec.schedule = parse(spoke.spec.schedule)
                 return hub
 
-    Both functions are plain, do no I/O, and leave their argument alone. What one of them loses is lost: the API server
-    stores objects in one version only, so going there and back has to give the same object.
+    Both methods are synchronous, do no I/O, and do not change their argument. The API server stores
+    each object in one version only. A conversion to the hub and back must therefore return an equal
+    object: what one method drops is lost.
 
-    An object may lack what its type requires: it was stored before, or is what a server-side apply leaves of it while
-    it finds out what is not applied any more. Such a field is empty (``0``, ``""``, a struct of empty fields).
+    An object may lack required fields. It may have been stored under an older schema, or it may be
+    the remainder that a server-side apply converts to find the fields that are no longer applied.
+    Such a field has an empty value (``0``, ``""``, a struct of empty fields).
 
-    The metadata of the result is the source's, whatever the function gives, except for labels and annotations: where
-    the function sets one of these, it is taken as the whole of it.
+    The result keeps the metadata of the source object, except for labels and annotations. If a
+    method sets labels or annotations, they replace those of the source.
     """
 
     spoke: ClassVar[type[Object]]
@@ -59,23 +64,23 @@ class Converter(ABC, Generic[SpokeT, HubT]):
 
     @abstractmethod
     def to_hub(self, spoke: SpokeT, /) -> HubT:
-        """The same object as the hub has it.
+        """Return the object in the hub's version.
 
         Raises:
-            Unconvertible: It has no form there.
+            Unconvertible: The hub's version cannot represent the object.
         """
 
     @abstractmethod
     def from_hub(self, hub: HubT, /) -> SpokeT:
-        """The same object as the spoke has it.
+        """Return the object in the spoke's version.
 
         Raises:
-            Unconvertible: It has no form there.
+            Unconvertible: The spoke's version cannot represent the object.
         """
 
 
 class _Unknown:
-    """A value that the source has no field for."""
+    """A value of a field that the class of the source does not have."""
 
     __slots__ = ("value",)
 
@@ -84,7 +89,7 @@ class _Unknown:
 
 
 class _CarriedMaker(PartialMaker):
-    """Makes an object that misses what is required until the converter sets it."""
+    """Builds an object in which required fields may be missing until the converter sets them."""
 
     @staticmethod
     def opened(value: Any) -> Any:
@@ -94,20 +99,22 @@ class _CarriedMaker(PartialMaker):
         return _unmarked(value)
 
     def miss(self, name: str, annotation: Any, fields: dict[str, Any]) -> None:
-        """Reading the attribute is an error, which says what to do."""
+        """Leave the attribute unset. Reading it raises an error that says to set it first."""
 
     def unknown(self, extra: dict[str, Any]) -> dict[str, Any]:
         return {name: value.value for name, value in extra.items() if isinstance(value, _Unknown)}
 
 
 def carry_over(source: Struct, target: type[StructT]) -> StructT:
-    """An object of another type with the fields that both have by the same name on the wire.
+    """Create an object of another type with the fields that both types share by wire name.
 
-    What both types know is taken where the value fits, at every depth, and metadata and status too. What only the
-    source knows, and what has another type in the target, is left out: the converter sets it. A field that the target
-    requires may thus be missing; it can be set, and reading it before is an error. Fields that the source does not know
-    either (the object has more than its class) are kept where they are, so that they go the whole way. Nothing is
-    shared with the source.
+    Metadata, spec and status are copied at every depth, as far as each value fits the target's
+    field. Left out are fields that the target does not have, and values that do not fit. The
+    converter sets those. A required field of the target may therefore be missing. Reading it raises
+    an error until it is set.
+
+    The object may have fields that its own class does not know. They are copied to the same place
+    in the result, and so survive the conversion. The result shares nothing with the source.
     """
     wire = _marked(source) if _has_unknown(source) else source.to_wire()
     if issubclass(target, Object):

@@ -1,8 +1,9 @@
-"""String formats as the API server understands them.
+"""String formats as the API server checks them.
 
-It checks these and ignores every other one. The list, with the Go function behind each:
+The server checks these formats and ignores all others. The list, with the Go function behind each:
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation
-Where Go is more liberal than the RFCs (leading zeros in addresses, durations in words), so is this.
+Go is more lenient than the RFCs in some places (leading zeros in addresses, durations in words).
+This module follows Go.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pykb.api.time import parse_duration
 _UUID = r"[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}[0-9a-f]{{3}}-?{variant}[0-9a-f]{{3}}-?[0-9a-f]{{12}}"
 _BYTE_OF_COLOR = r"\s*(?:0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*"
 _DNS_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-# One class per repetition, so that matching stays linear in the length of what a user sent.
+# Each repetition has one character class, so that matching stays linear in the length of the input.
 _EMAIL_CHARACTERS = r"\w!#$%&'*+\-/=?^`{|}~\x80-\U0010ffff"
 _EMAIL_WORDS = rf"[{_EMAIL_CHARACTERS}]+(?:\.[{_EMAIL_CHARACTERS}]+)*"
 _QUOTED = r'"(?:[^"\\\x00-\x1f\x7f]|\\[\x20-\x7e])*"'
@@ -62,8 +63,8 @@ _AUTHORITY = re.compile(r"(?:[^@\s]*@)?(?:\[[0-9a-fA-F:.%]+\]|[^\s:\[\]<>\"^`{|}
 
 @cache
 def checker(name: str) -> Callable[[str], bool] | None:
-    """Whether a text is of a format, or None when the server does not check that format."""
-    name = name.replace("-", "")  # date-time and datetime are one
+    """Return a function that checks a format, or None if the server does not check it."""
+    name = name.replace("-", "")  # date-time is the same as datetime
     if name in _CHECKS:
         return _CHECKS[name]
     if name not in _PATTERNS:
@@ -78,7 +79,7 @@ def _is_date(text: str) -> bool:
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
         return False
     try:
-        date.fromisoformat(text.replace("0000-", "2000-", 1))  # the year 0 is a leap year, and Python has none
+        date.fromisoformat(text.replace("0000-", "2000-", 1))  # year 0 is a leap year, and Python has no year 0
     except ValueError:
         return False
     return True
@@ -124,7 +125,7 @@ def _is_cidr(text: str) -> bool:
 
 @cache
 def _hostname_pattern() -> SchemaValidator:
-    return SchemaValidator(core_schema.str_schema(pattern=_HOSTNAME))  # Python's own `re` has no \p{L}
+    return SchemaValidator(core_schema.str_schema(pattern=_HOSTNAME))  # Python's `re` does not support \p{L}
 
 
 def _is_hostname(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""How Python attribute names and wire names correspond."""
+"""Converts between Python attribute names and wire names."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _WORD = re.compile(
 
 
 def to_camel(attribute: str) -> str:
-    """The wire name that an attribute has unless ``Wire`` gives another.
+    """Return the wire name of an attribute that has no ``Wire`` annotation.
 
-    A trailing underscore, which keeps an attribute apart from a keyword or a method, is no part of the name.
+    A trailing underscore is dropped. It distinguishes an attribute from a keyword or a method.
 
     >>> to_camel("service_account_name"), to_camel("from_"), to_camel("ipv4_cidr")
     ('serviceAccountName', 'from', 'ipv4Cidr')
@@ -29,7 +29,7 @@ def to_camel(attribute: str) -> str:
 
 
 def to_snake(wire_name: str) -> str:
-    """The customary attribute for a wire name; ``to_camel`` does not always lead back.
+    """Return the usual attribute name for a wire name. ``to_camel`` does not always reverse it.
 
     >>> to_snake("serviceAccountName"), to_snake("podIPs"), to_snake("httpGet"), to_snake("x-kubernetes-list-type")
     ('service_account_name', 'pod_ips', 'http_get', 'x_kubernetes_list_type')
@@ -38,7 +38,7 @@ def to_snake(wire_name: str) -> str:
 
 
 def words(wire_name: str) -> list[str]:
-    """The words of a name, in the case in which they stand.
+    """Split a name into its words. Their case is kept.
 
     >>> words("hostIPs"), words("x-kubernetes")
     (['host', 'IPs'], ['x', 'kubernetes'])

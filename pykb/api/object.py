@@ -1,6 +1,7 @@
-"""`Object`: the base of every kind, and `CustomResource`: that of the user's own."""
+"""The base classes of kinds: `Object` for all, `CustomResource` for those of users."""
 
-# Annotations are objects here, not text: Pydantic evaluates those of each base for every kind.
+# No `from __future__ import annotations` here. Pydantic would evaluate the strings again for each
+# kind.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +17,14 @@ from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 
 
 class Object(Struct):
-    """A top-level object of the API: it has a kind, and metadata with its name.
+    """A top-level object of the API, with a kind and metadata.
 
-    A subclass says its group and version: ``class Pod(Object, group_version=GroupVersion("", "v1"))``. The kind is the
-    name of the class unless ``kind=`` is given; a subclass without ``group_version=`` stays the kind it extends.
+    A subclass declares its group and version::
+
+        class Pod(Object, group_version=GroupVersion("", "v1")): ...
+
+    The kind defaults to the name of the class; ``kind=`` overrides it. A subclass without
+    ``group_version=`` keeps the kind of its base.
     """
 
     gvk: ClassVar[GroupVersionKind]
@@ -48,7 +53,7 @@ class Object(Struct):
     def __pydantic_init_subclass__(cls, *, group_version: GroupVersion | None = None, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__()
         if group_version is not None:
-            # Both are constants of the class; reading an object of another kind is a mistake to be told.
+            # Both are constants of the class. Reading an object of another kind raises an error.
             for name, value in (("api_version", cls.gvk.api_version), ("kind", cls.gvk.kind)):
                 info = cls.__pydantic_fields__[name]
                 info.annotation = Literal[value]  # type: ignore[assignment]
@@ -56,9 +61,11 @@ class Object(Struct):
 
 
 class CustomResource(Object):
-    """A kind of one's own: ``class VirtulMachine(CustomResource, group_version=GROUP_VERSION)``.
+    """The base class of custom resources.
 
-    The kind is the class's name. Plural, scope and the rest are said by markers; at run time discovery knows them.
+    ``class VirtulMachine(CustomResource, group_version=GROUP_VERSION)`` declares the kind
+    VirtulMachine. Markers set the plural, the scope and the rest. A running operator takes them
+    from discovery.
     """
 
 
@@ -67,14 +74,15 @@ ObjectT = TypeVar("ObjectT")
 
 @dataclass(frozen=True, slots=True)
 class ObjectList(Sequence[ObjectT]):
-    """What a list request returns.
+    """The result of a list request.
 
     Args:
         items: The objects.
-        resource_version: The version of the collection, to watch from.
-        continue_token: Where the next page starts; None on the last one.
-        remaining_item_count: How many objects come after this page, when the server says so.
-        unreadable: The objects that are not among the items because they do not fit the class: which, and why.
+        resource_version: The resourceVersion of the list, to start a watch from.
+        continue_token: The token for the next page. None on the last page.
+        remaining_item_count: The number of objects after this page, if the server reports it.
+        unreadable: The objects left out of the items because they do not fit the class, with the
+            reasons.
     """
 
     items: list[ObjectT] = field(default_factory=list)
@@ -98,6 +106,6 @@ class ObjectList(Sequence[ObjectT]):
 
 
 def object_key(obj: Object) -> NamespacedName:
-    """Where an object is: its namespace (empty for cluster-scoped kinds) and its name."""
-    metadata = obj.metadata.__dict__  # a partial object need not have both as attributes
+    """Return the namespace (empty for cluster-scoped kinds) and the name of an object."""
+    metadata = obj.metadata.__dict__  # a partial object may lack either attribute
     return NamespacedName(metadata.get("namespace") or "", metadata.get("name") or "")

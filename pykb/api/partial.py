@@ -1,6 +1,7 @@
-"""Objects of what fits: a value that does not fit its field is left out, alone, and nothing that is required is missed.
+"""Builds objects from the values that fit. Skips each value that does not, and requires none.
 
-Like :mod:`pykb.api._stored` it works on the core schemas of the types, without constraints.
+Like :mod:`pykb.api._stored`, this module rewrites the core schemas of the types, without their
+constraints.
 """
 
 from __future__ import annotations
@@ -19,20 +20,23 @@ StructT = TypeVar("StructT", bound=Struct)
 
 
 class Absent:
-    """Stands for a value that is not there, or does not fit."""
+    """Stands for a value that is missing or does not fit."""
 
 
 ABSENT = Absent()
 
 
 class PartialMaker:
-    """Makes an object of whatever fields there are; what is required and not there is empty, as in Go."""
+    """Builds an object from the fields that exist.
+
+    A missing required field gets an empty value, as in Go.
+    """
 
     def __init__(self, maker: ObjectMaker) -> None:
         self._maker = maker
 
     def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
-        """The object of fields, unknown fields, and the names of those that were given."""
+        """Build the object from its fields, unknown fields, and the names of set fields."""
         found, extra, assigned = parts
         fields: dict[str, Any] = {}
         for name, info in self._maker.cls.__pydantic_fields__.items():
@@ -49,27 +53,28 @@ class PartialMaker:
 
     @staticmethod
     def opened(value: Any) -> Any:
-        """A value as it is to be validated."""
+        """Return the value to validate."""
         return value
 
     def value(self, value: Any) -> Any:
-        """A value of a field."""
+        """Return the value to store in a field."""
         return value
 
     def miss(self, name: str, annotation: Any, fields: dict[str, Any]) -> None:
-        """Say in the fields that a required one is not there."""
+        """Fill in a required field that is missing."""
         fields[name] = _empty(annotation)
 
     def unknown(self, extra: dict[str, Any]) -> dict[str, Any]:
-        """The fields that the class does not know."""
+        """Return the fields to keep that the class does not know."""
         return extra
 
 
 def fitting(cls: type[StructT], wire: Mapping[str, Any]) -> StructT:
-    """An object of everything that fits, at every depth.
+    """Build an object from all values that fit, at every depth.
 
-    What is required and is not there is empty: ``""``, ``0``, ``False``, a collection without items, a struct of empty
-    fields; ``None`` where a type has no such value. So programs in Go, which know no required fields, see it.
+    A missing required field gets an empty value: ``""``, ``0``, ``False``, an empty collection, or
+    a struct of empty fields. It is ``None`` where the type has no such value. Programs in Go see
+    the object the same way, since Go has no required fields.
     """
     made: StructT = partial_validator(cls, PartialMaker).validate_python(wire, by_alias=True, by_name=False)
     return made
@@ -77,7 +82,7 @@ def fitting(cls: type[StructT], wire: Mapping[str, Any]) -> StructT:
 
 @lru_cache(maxsize=256)
 def partial_validator(cls: type[Struct], make: type[PartialMaker]) -> SchemaValidator:
-    """A validator that leaves out what does not fit, and misses nothing."""
+    """Return a validator that skips values that do not fit, and accepts missing fields."""
     config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
     return SchemaValidator(cast("CoreSchema", _partial(loosened(cls), make)), config)
 
@@ -96,7 +101,7 @@ def _partial(schema: Any, make: type[PartialMaker]) -> Any:
             maker = core_schema.no_info_after_validator_function(make(function), _partial(schema["schema"], make))
             return {**maker, "ref": schema["ref"]} if "ref" in schema else maker
         inner = _partial(schema["schema"], make)
-        if _makes_objects(inner):  # a validator of the user's, which expects a whole object
+        if _makes_objects(inner):  # a user's validator expects a whole object: leave it out
             return {**inner, "ref": schema["ref"]} if "ref" in schema else inner
     if kind == "model-field":
         opened = core_schema.no_info_before_validator_function(make.opened, _partial(schema["schema"], make))
@@ -107,7 +112,7 @@ def _partial(schema: Any, make: type[PartialMaker]) -> Any:
 def _part(key: str, value: Any, make: type[PartialMaker]) -> Any:
     if key in _OPAQUE:
         return value
-    if key in ("fields", "choices") and isinstance(value, dict):  # names, not keywords
+    if key in ("fields", "choices") and isinstance(value, dict):  # the keys are names, not entries of a schema
         return {name: _partial(item, make) for name, item in value.items()}
     return _partial(value, make)
 
@@ -126,7 +131,7 @@ def _empty(annotation: Any) -> Any:
     while True:
         if isinstance(annotation, NewType):
             annotation = annotation.__supertype__
-        elif type(annotation).__name__ == "TypeAliasType":  # Python's own, or typing_extensions'
+        elif type(annotation).__name__ == "TypeAliasType":  # of typing or of typing_extensions
             annotation = annotation.__value__
         elif typing.get_origin(annotation) is Annotated:
             annotation = typing.get_args(annotation)[0]

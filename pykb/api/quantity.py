@@ -1,4 +1,4 @@
-"""Kubernetes quantities: ``500m`` of a CPU, ``2Gi`` of memory."""
+"""Kubernetes quantities, such as ``500m`` of a CPU or ``2Gi`` of memory."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ _BY_EXPONENT = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _NANO = Decimal("1e-9")
 _MOST = Decimal(2**63 - 1)
 _FARTHEST = 10_000
-"""Exponents beyond it are all alike: the server stores its largest or its smallest amount for them."""
+"""The largest exponent that matters. The server stores its largest or smallest amount beyond it."""
 
 
 class Quantity(str):
     """An amount with a suffix, kept as it was written.
 
-    It is a string, so it can be printed and used wherever the wire has one; ``amount`` is its value. Two quantities are
-    equal when their amounts are (``Quantity("1000m") == Quantity("1")``, also against a plain string); ``<``, ``+``,
-    ``-`` and ``*`` work on amounts too. What came as an integer goes back as one.
+    A quantity is a string and can be used like one. ``amount`` is its value. Two quantities are
+    equal when their amounts are equal (``Quantity("1000m") == Quantity("1")``), and a plain string
+    is compared in the same way. ``<``, ``+``, ``-`` and ``*`` work on amounts too. A quantity that
+    was an integer in JSON is written as an integer again.
 
     Args:
-        value: A text in Kubernetes' notation, or a number.
+        value: A string in Kubernetes' notation, or a number.
 
     Raises:
-        ValueError: The text is no quantity.
+        ValueError: The string is not a quantity.
 
     >>> Quantity("1.5Gi") > Quantity("1Gi"), Quantity("500m") + Quantity("1500m"), Quantity("2Gi").amount
     (True, Quantity('2'), Decimal('2147483648'))
@@ -44,7 +45,7 @@ class Quantity(str):
     _number: int | None
 
     def __new__(cls, value: str | float | Decimal = "0") -> Self:
-        """Check and keep the text."""
+        """Validate and keep the string."""
         if type(value) is cls:
             return value
         if isinstance(value, str):
@@ -63,7 +64,7 @@ class Quantity(str):
 
     @property
     def amount(self) -> Decimal:
-        """The exact value, the suffix applied."""
+        """The exact value, with the suffix applied."""
         match = _TEXT.fullmatch(self)
         if match is None:  # pragma: no cover - the constructor let it pass
             raise ValueError(f"{str(self)!r} is not a quantity")
@@ -77,13 +78,13 @@ class Quantity(str):
 
     @property
     def wire(self) -> str | int:
-        """What stands in JSON: the text, or the number it came as."""
+        """The JSON value: the string, or the number that it was read from."""
         return str(self) if self._number is None else self._number
 
     def canonical(self) -> Quantity:
-        """The form that the API server would store: no fraction, the largest suffix that fits.
+        """Return the form that the API server would store: the largest suffix without a fraction.
 
-        Precision ends at ``1n`` (rounded up), as the server's does.
+        The smallest unit is ``1n``. Smaller amounts are rounded up, as on the server.
 
         >>> Quantity("1024Mi").canonical(), Quantity("0.5").canonical(), Quantity("1e3").canonical()
         (Quantity('1Gi'), Quantity('500m'), Quantity('1e3'))
@@ -139,7 +140,7 @@ class Quantity(str):
         return self._like(-self.amount, self)
 
     def _like(self, amount: Decimal, other: object) -> Quantity:
-        # As the server's Add does: the left side's format, unless it is zero and says nothing.
+        # Like Add in Go: the result has the format of the left operand, unless that is zero.
         match = _TEXT.fullmatch(self if self.amount or not isinstance(other, str) else other)
         return Quantity(_format(amount, (match["suffix"] or "") if match else ""))
 
@@ -187,7 +188,7 @@ def _amount(text: str) -> Decimal | None:
 
 
 def _from_number(value: float) -> tuple[str, int | None]:
-    # The schema of a quantity has integers of 64 bits; other numbers go out as texts.
+    # The schema of a quantity allows 64-bit integers. Other numbers are sent as strings.
     number = Decimal(repr(value))
     if not number.is_finite():
         return str(number), None
@@ -202,10 +203,11 @@ def _format_decimal(number: Decimal) -> str:
 
 
 def _format(amount: Decimal, suffix: str) -> str:
-    """Write an amount in the family (binary, decimal, exponent) that a suffix belongs to."""
+    """Write an amount in the same family (binary, decimal, exponent) as a suffix."""
     with localcontext(prec=60):
         amount = max(min(amount, _MOST), -_MOST).quantize(_NANO, rounding=ROUND_CEILING)
-        # Binary suffixes cannot say a fraction: the server falls back to decimal ones, and so for less than 1024.
+        # For fractions and for amounts below 1024 the server uses decimal suffixes instead of
+        # binary ones.
         if suffix in _BINARY and amount == amount.to_integral_value() and abs(amount) >= 1024:
             number, exponent = int(amount), 0
             while number % 1024 == 0 and exponent < 6:

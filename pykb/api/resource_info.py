@@ -1,4 +1,4 @@
-"""Where objects of a kind are served."""
+"""The resource through which a kind is served."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ResourceInfo:
-    """What discovery says about a kind.
+    """What the API server's discovery reports about a kind.
 
     Args:
         plural: The name in URLs and RBAC rules.

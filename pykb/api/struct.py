@@ -1,4 +1,4 @@
-"""`Struct`: the base of every type of an API."""
+"""`Struct`, the base class of every API type."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ if TYPE_CHECKING:
 class Struct(BaseModel):
     """A JSON object with known fields: snake_case in Python, camelCase on the wire.
 
-    * Fields that this class does not know are kept when an object is read (`from_wire`) and written again (`to_wire`),
-      so an older program never erases a newer field. They are not attributes: a misspelt name is an error.
-    * Assignments are validated. A list or dict assigned is copied; change it through the attribute.
-    * Scalars are judged as the API server does: ``int`` takes neither ``"5"`` nor ``True``, ``str`` no ``5``.
-    * ``X | None = None`` is an optional field; ``None`` means absent and never goes out, unless it is `Nullable`.
-    * Deep copies are cheap; equality is by value.
+    * `from_wire` and `to_wire` keep the fields that this class does not know. An older program
+      therefore never erases a newer field. Unknown fields are not attributes: a misspelt name
+      raises an error.
+    * Assignments are validated. An assigned list or dict is copied. To change it, go through the
+      attribute.
+    * Scalars are validated as the API server does it: an ``int`` refuses ``"5"`` and ``True``, a
+      ``str`` refuses ``5``.
+    * ``X | None = None`` is an optional field. ``None`` means absent and is not sent, unless the
+      field is `Nullable`.
+    * Deep copies are cheap. Equality is by value.
     """
 
     model_config = ConfigDict(
@@ -42,8 +46,9 @@ class Struct(BaseModel):
     if TYPE_CHECKING:
         __wire_plan__: ClassVar[tuple[FieldPlan, ...] | None]
         __wire_always__: ClassVar[frozenset[str]]
-    else:  # type checkers synthesise __init__ from the fields, and must not see these
-        # Without annotations: Pydantic evaluates those of each base for every class, which tripled the cost of one.
+    else:  # hidden from type checkers, which derive __init__ from the fields
+        # Not annotated: Pydantic would evaluate the annotations again for every class, which takes
+        # three times as long.
         __wire_plan__ = None
         __wire_always__ = frozenset()
 
@@ -52,7 +57,7 @@ class Struct(BaseModel):
             if self.__pydantic_extra__:
                 raise TypeError(_unknown(type(self), next(iter(self.__pydantic_extra__)), "keyword argument"))
 
-        __init__.__pydantic_base_init__ = True  # validation of wire data need not go through it
+        __init__.__pydantic_base_init__ = True  # lets the validation of wire data bypass it
 
         def __setattr__(self, name: str, value: Any) -> None:
             cls = type(self)
@@ -70,11 +75,12 @@ class Struct(BaseModel):
             self.__pydantic_fields_set__.discard(name)
 
         def __getattr__(self, name: str) -> Any:
-            # Pydantic would look into the unknown fields; they are in `model_extra`, attributes are what is declared.
+            # Pydantic would return unknown fields too. Here only declared fields are attributes;
+            # see `model_extra`.
             if name[:1] == "_":
                 return super().__getattr__(name)
             cls = type(self)
-            if name in cls.__pydantic_fields__:  # the object is partial, or was carried over from another version
+            if name in cls.__pydantic_fields__:  # the object is partial, or `carry_over` made it
                 raise AttributeError(f"{cls.__name__} has no {name!r} yet: set it first", name=name, obj=self)
             raise AttributeError(_unknown(type(self), name, "attribute"), name=name, obj=self)
 
@@ -94,22 +100,22 @@ class Struct(BaseModel):
 
     @classmethod
     def from_wire(cls, data: Mapping[str, Any]) -> Self:
-        """Read an object of the wire (names in camelCase, unknown fields kept).
+        """Read an object from its wire form (camelCase names). Unknown fields are kept.
 
         Raises:
-            pydantic.ValidationError: A value is not what its field allows.
+            pydantic.ValidationError: A field does not allow its value.
         """
         return cls.model_validate(data, by_alias=True, by_name=False)
 
     @classmethod
     def from_stored(cls, data: Mapping[str, Any]) -> Self:
-        """Read an object that a server holds: as `from_wire`, but constraints need not be met.
+        """Read an object that the API server returned, even if it violates constraints.
 
-        A server keeps objects that break what was demanded later, and hands them out; they must be readable. Their
-        types still have to be right.
+        The server keeps objects that violate constraints added later, and returns them. They must
+        be readable. The types of the values are still checked.
 
         Raises:
-            pydantic.ValidationError: A value is of another type than its field.
+            pydantic.ValidationError: A value does not have the type of its field.
         """
         try:
             return cls.model_validate(data, by_alias=True, by_name=False)
@@ -120,10 +126,10 @@ class Struct(BaseModel):
             return made
 
     def to_wire(self) -> dict[str, Any]:
-        """The object as JSON-ready plain values: what was set, or differs from a fresh default.
+        """Return the set and the non-default fields as JSON-ready values.
 
-        Changes in place (``status.conditions.append(...)``, ``metadata.labels["a"] = "b"``) are seen. Nothing in the
-        result is shared with the object.
+        Changes in place (``status.conditions.append(...)``, ``metadata.labels["a"] = "b"``) are
+        included. The result shares nothing with the object.
         """
         return encode_struct(self)
 
@@ -131,7 +137,7 @@ class Struct(BaseModel):
         return clone_struct(self)  # type: ignore[return-value]
 
     def __repr_args__(self) -> Iterable[tuple[str | None, Any]]:
-        # Built-in types have dozens of fields, most of them empty.
+        # Show only fields with a value: built-in types have dozens of fields, most of them empty.
         for name, field in type(self).__pydantic_fields__.items():
             value = self.__dict__.get(name)
             if field.repr and value is not None and (name in self.__pydantic_fields_set__ or value != _default(field)):

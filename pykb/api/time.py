@@ -1,6 +1,6 @@
-"""Times and durations as Kubernetes writes them.
+"""Times and durations in the forms that Kubernetes uses.
 
-Sources: RFC 3339; metav1.Time and metav1.MicroTime of the API conventions; Go's text form of a duration.
+Sources: RFC 3339; metav1.Time and metav1.MicroTime in the API conventions; Go's duration format.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _MICROSECONDS: dict[str, Decimal | int] = {
     "h": 36 * 10**8,
 }
 _LONGEST = (2**63 - 1) // 1000
-"""Microseconds; Go counts nanoseconds in 64 bits."""
+"""The longest duration in microseconds. Go counts nanoseconds in 64 bits."""
 
 
 def parse_time(text: str) -> datetime:
-    """Read a time of the wire.
+    """Parse a time in RFC 3339 form.
 
     Raises:
-        ValueError: It is not in the form of RFC 3339, with a time zone.
+        ValueError: The text is not in this form, or has no time zone.
     """
     match = _RFC3339.fullmatch(text)
     if match is None:
@@ -43,7 +43,7 @@ def parse_time(text: str) -> datetime:
 
 
 def format_time(value: datetime) -> str:
-    """Write metav1.Time: UTC, whole seconds.
+    """Format a time as metav1.Time: UTC, whole seconds.
 
     >>> format_time(datetime(2026, 1, 31, 12, 0, 0, 999, tzinfo=UTC))
     '2026-01-31T12:00:00Z'
@@ -52,20 +52,23 @@ def format_time(value: datetime) -> str:
 
 
 def format_micro_time(value: datetime) -> str:
-    """Write metav1.MicroTime: UTC, always six digits of a second."""
+    """Format a time as metav1.MicroTime: UTC, always six decimals."""
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def _early(value: datetime) -> str:
-    # strftime leaves out the leading zeros of a year before 1000 on some platforms; Go's zero time is year 1.
+    # On some platforms strftime drops the leading zeros of years before 1000. Go's zero time is in
+    # year 1.
     return value.astimezone(UTC).replace(tzinfo=None, microsecond=0).isoformat() + "Z"
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read Go's text of a duration, such as ``1h30m``, ``1.5s``, ``-300ms`` or ``0``; finer than a microsecond is cut.
+    """Parse a duration in Go's form, such as ``1h30m``, ``1.5s``, ``-300ms`` or ``0``.
+
+    Fractions of a microsecond are cut off.
 
     Raises:
-        ValueError: The text is no such duration.
+        ValueError: The text is not a duration, or the duration is longer than 292 years.
     """
     sign, rest = (-1, text[1:]) if text[:1] == "-" else (1, text.removeprefix("+"))
     if rest == "0":
@@ -82,7 +85,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def format_duration(value: timedelta) -> str:
-    """Write a duration as Go does.
+    """Format a duration in Go's form.
 
     >>> format_duration(timedelta(hours=1, minutes=30)), format_duration(timedelta(milliseconds=1500))
     ('1h30m0s', '1.5s')
@@ -109,11 +112,11 @@ def _decimal(number: int, digits: int) -> str:
 
 
 class MicroDatetime(datetime):
-    """What a ``MicroTime`` field holds: a datetime that goes out with its microseconds."""
+    """The value of a ``MicroTime`` field: a datetime whose microseconds are sent too."""
 
     @classmethod
     def of(cls, value: datetime) -> MicroDatetime:
-        """The same moment."""
+        """Return the same time as a MicroDatetime."""
         return value if isinstance(value, MicroDatetime) else cls.fromisoformat(value.isoformat())
 
 
@@ -129,7 +132,7 @@ class MicroTimeFormat:
 
 
 MicroTime = Annotated[datetime, MicroTimeFormat()]
-"""metav1.MicroTime; a plain ``datetime`` is metav1.Time, with whole seconds on the wire."""
+"""metav1.MicroTime. A plain ``datetime`` is metav1.Time, with whole seconds on the wire."""
 
 
 def _validate_micro_time(value: object) -> datetime:
@@ -137,10 +140,11 @@ def _validate_micro_time(value: object) -> datetime:
 
 
 def validate_time(value: object) -> datetime:
-    """What a ``datetime`` field accepts: an aware datetime, or the wire's text.
+    """Validate a ``datetime`` field: a datetime with a time zone, or a time in RFC 3339 form.
 
     Raises:
-        ValueError: It is something else; a naive datetime would silently mean another moment on another machine.
+        ValueError: The value is neither. A datetime without a time zone is refused, since it would
+            be another time on another machine.
     """
     if isinstance(value, str):
         return parse_time(value)
@@ -153,7 +157,7 @@ def validate_time(value: object) -> datetime:
 
 
 def validate_duration(value: object) -> timedelta:
-    """What a ``timedelta`` field accepts: a timedelta, or Go's text of one."""
+    """Validate a ``timedelta`` field: a timedelta, or a duration in Go's form."""
     if isinstance(value, timedelta):
         return value
     if isinstance(value, str):

@@ -1,4 +1,4 @@
-"""The classes that a class gives to a generic base: ``VirtulMachine`` of ``class X(Defaulter[VirtulMachine])``."""
+"""Finds type arguments of bases: ``VirtulMachine`` in ``class X(Defaulter[VirtulMachine])``."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import Any, TypeVar
 
 
 def type_arguments(cls: type, base: type, allowed: tuple[type, ...], example: str) -> tuple[type[Any], ...] | None:
-    """The type arguments of a base, as a subclass fills them in; ``None`` where that subclass is generic itself.
+    """Return the type arguments that a subclass gives to a generic base.
+
+    Return ``None`` if the subclass is itself generic.
 
     Args:
-        cls: The subclass; called in its ``__init_subclass__``, after that of its bases.
+        cls: The subclass. Call this function in ``__init_subclass__``, after that of the bases.
         base: The generic base.
-        allowed: What each argument has to be a subclass of.
-        example: Arguments to show when there are none, ``Pod``.
+        allowed: Each argument must be a subclass of one of these.
+        example: Arguments to suggest in an error message, such as ``Pod``.
 
     Raises:
-        TypeError: There is none, or it is no such class.
+        TypeError: An argument is missing, or is not a subclass of an allowed class.
     """
     found = resolved(cls, base)
     generic = bool(getattr(cls, "__parameters__", ()))
@@ -40,7 +42,7 @@ def type_arguments(cls: type, base: type, allowed: tuple[type, ...], example: st
 
 
 def resolved(cls: type, base: type) -> tuple[Any, ...]:
-    """The same whatever they are; a type variable where the subclass says nothing."""
+    """Return the type arguments unchecked. Each argument that is not given is a type variable."""
     if cls is base:
         return tuple(getattr(cls, "__parameters__", ()))
     for given in cls.__dict__.get("__orig_bases__", cls.__bases__):

@@ -1,4 +1,4 @@
-"""`UnreadableObject`: an object of a server that is not what its type says."""
+"""`UnreadableObject`, the error for an object that does not fit its class."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ _JSON_TYPES: Mapping[type, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FieldProblem:
-    """One value that does not fit.
+    """A value that does not fit its field.
 
     Attributes:
-        path: The field, as on the wire: ``spec.parts[2].weight``.
-        problem: What is expected and what kind of value was found; never the value, which may be a secret.
-        location: The same as ``path``, in parts; within a union it goes on to the alternative.
+        path: The field's path on the wire, such as ``spec.parts[2].weight``.
+        problem: What was expected and the type of the value found. The value itself may be secret
+            and is never included.
+        location: The path in parts. For a union it also contains the member that was tried.
     """
 
     path: str
@@ -43,7 +44,7 @@ class FieldProblem:
 
     @property
     def is_missing(self) -> bool:
-        """Whether there is no value where one is required."""
+        """Whether a required value is missing."""
         return self.problem == _MISSING
 
     def __str__(self) -> str:
@@ -51,18 +52,19 @@ class FieldProblem:
 
 
 class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is about
-    """An object of the server does not fit the class that is to hold it: a value is of another type than its field.
+    """An object from the server does not fit its class: a value has another type than its field.
 
-    Definitions change while objects stay, and a definition may be looser than the class. Reading such an object raises
-    this; where many are read, it is left out and reported, so that it does not hide the others.
+    A CRD can change after objects were stored, or be looser than the class. Reading such an object
+    raises this error. Where many objects are read, the object is left out and reported, so that it
+    does not hide the others.
 
     Attributes:
         gvk: The kind.
-        key: Where the object is.
-        resource_version: Which version of it.
-        problems: The fields.
-        partial: What fits of an object that is being deleted, so that its finalizers can be worked off; ``None`` of one
-            that lives.
+        key: The namespace and name of the object.
+        resource_version: The resourceVersion of the object.
+        problems: The fields that do not fit.
+        partial: For an object that is being deleted: the values that fit, so that its finalizers
+            can run. ``None`` for any other object.
     """
 
     def __init__(
@@ -84,7 +86,7 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
 
     @property
     def remedy(self) -> str:
-        """What to do so that the object fits."""
+        """What the user can do about it."""
         if all(problem.is_missing for problem in self.problems):
             return "make the field optional in the type, give it a default, or set it in the object"
         return "let the type accept what is stored (`int | str`), convert it in a new version, or correct the object"
@@ -96,7 +98,7 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
     def of(
         cls, gvk: GroupVersionKind, wire: Mapping[str, Any], error: ValidationError, partial: Object | None = None
     ) -> UnreadableObject:
-        """What is wrong with an object that validation refused."""
+        """Create the error for an object that failed validation."""
         metadata = wire.get("metadata")
         known = metadata if isinstance(metadata, Mapping) else {}
         key = NamespacedName(str(known.get("namespace") or ""), str(known.get("name") or ""))
@@ -104,7 +106,7 @@ class UnreadableObject(PykbError, ValueError):  # noqa: N818 - says what it is a
 
 
 def problems_of(error: ValidationError) -> tuple[FieldProblem, ...]:
-    """What validation found, without the values."""
+    """Return what validation found, without the values."""
     return tuple(
         FieldProblem(_path(item["loc"]), _problem(item["type"], item["msg"], item["input"]), item["loc"])
         for item in error.errors(include_url=False, include_context=False)

@@ -1,8 +1,8 @@
-"""Partial objects: objects of a class on which only what was assigned exists.
+"""Partial objects, which have only the fields that were set.
 
-A field that was not set is no attribute, not even with its default, so nothing but what was set goes out
-(:mod:`pykb.api.wire`). Each value is judged as in a whole object. What is said of several fields at once (Pydantic's
-``model_validator``) is not: there is no whole object yet.
+A field that was not set is not an attribute and has no default. Only fields that were set are
+therefore sent (:mod:`pykb.api.wire`). Each value is validated as in a whole object. Pydantic's
+``model_validator`` does not run, since it expects a whole object.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ StructT = TypeVar("StructT", bound=Struct)
 
 
 def blank(cls: type[StructT]) -> StructT:
-    """An object on which nothing is set."""
+    """Create an object with no fields set."""
     made = cls.__new__(cls)
     private = {name: attribute.get_default() for name, attribute in cls.__private_attributes__.items()}
     private = {name: value for name, value in private.items() if value is not PydanticUndefined}
@@ -33,14 +33,14 @@ def blank(cls: type[StructT]) -> StructT:
 
 
 def assign(obj: Struct, name: str, value: Any, usual: Callable[[str, Any], None]) -> None:
-    """Set a field of an object that is not whole; a frozen one can be set once.
+    """Set a field of a partial object. A frozen field can be set once.
 
     Raises:
-        pydantic.ValidationError: The value is not what the field allows.
+        pydantic.ValidationError: The field does not allow the value.
     """
     values = obj.__dict__
     if name in values and type(obj).__pydantic_fields__[name].frozen:
-        usual(name, value)  # which raises
+        usual(name, value)  # raises an error
     try:
         made: Any = _field_validator(type(obj)).validate_assignment(dict(values), name, value)
     except AttributeError as error:
@@ -53,20 +53,20 @@ def assign(obj: Struct, name: str, value: Any, usual: Callable[[str, Any], None]
 
 
 def of_wire(cls: type[StructT], wire: Mapping[str, Any]) -> StructT:
-    """The partial object of what is in ``wire``, at every depth.
+    """Create a partial object with the fields in ``wire``, at every depth.
 
     Raises:
-        ValueError: A value is of another type than its field.
+        ValueError: A value does not have the type of its field.
     """
     made: StructT = partial_validator(cls, _SetMaker).validate_python(wire, by_alias=True, by_name=False)
     return made
 
 
 class _SetMaker(PartialMaker):
-    """Makes an object of the fields that are there, and of no others."""
+    """Builds an object that has exactly the fields that were given."""
 
     def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
-        """The object of fields, unknown fields, and the names of those that were given."""
+        """Build the object from its fields, unknown fields, and the names of set fields."""
         found, extra, assigned = parts
         cls = self._maker.cls
         made = blank(cls)
@@ -82,7 +82,10 @@ class _SetMaker(PartialMaker):
 
 
 def _fill(obj: Struct) -> None:
-    """Make an empty struct whole, where it can be: its being there is what is said by it."""
+    """Give an empty struct its defaults, unless it has required fields.
+
+    Its presence alone has a meaning, as in ``emptyDir: {}``.
+    """
     fields = type(obj).__pydantic_fields__
     if not any(info.is_required() for info in fields.values()):
         for name, info in fields.items():
@@ -90,7 +93,7 @@ def _fill(obj: Struct) -> None:
 
 
 def sparing_parts(schema: CoreSchema, cls: type[Struct]) -> CoreSchema:
-    """The schema of a class whose own validators, which expect a whole object, do not see partial ones."""
+    """Return the schema of a class, changed so that its model validators skip partial objects."""
     if schema["type"] not in ("function-after", "function-wrap"):
         return schema
 
@@ -104,7 +107,7 @@ def sparing_parts(schema: CoreSchema, cls: type[Struct]) -> CoreSchema:
 
 @lru_cache(maxsize=256)
 def _field_validator(cls: type[Struct]) -> SchemaValidator:
-    """A validator of single fields of a class."""
+    """Return a validator for single fields of a class."""
     if not cls.__pydantic_complete__:
         cls.model_rebuild()
     schema = cast("dict[str, Any]", cls.__pydantic_core_schema__)

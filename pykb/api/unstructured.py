@@ -1,4 +1,4 @@
-"""Objects of kinds that there is no class for."""
+"""Objects of kinds that have no class."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 
 
 class Unstructured:
-    """A top-level object of any kind, over the plain dict of its wire form.
+    """A top-level object of any kind, backed by a dict in wire form.
 
-    Fields are reached by the dict (``data``); only what all objects share has properties here.
+    ``data`` is the dict with all fields. Properties give access to the parts that all objects
+    share.
 
     Args:
-        data: The object; it is kept, not copied.
+        data: The object. It is kept, not copied.
 
     Raises:
         ValueError: ``apiVersion`` or ``kind`` is missing.
@@ -30,33 +31,33 @@ class Unstructured:
 
     @classmethod
     def of(cls, gvk: GroupVersionKind, name: str = "", namespace: str = "") -> Unstructured:
-        """An empty object of a kind."""
+        """Create an empty object of a kind."""
         metadata = {key: value for key, value in (("name", name), ("namespace", namespace)) if value}
         return cls({"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": metadata})
 
     @classmethod
     def from_wire(cls, data: Mapping[str, Any]) -> Unstructured:
-        """Read an object of the wire."""
+        """Create an object from a copy of its wire form."""
         return cls(copy.deepcopy(dict(data)))
 
     def to_wire(self) -> dict[str, Any]:
-        """The object as plain values; nothing is shared with it."""
+        """Return a copy of the wire form."""
         return copy.deepcopy(self.data)
 
     @property
     def gvk(self) -> GroupVersionKind:
-        """Its kind."""
+        """The kind."""
         return GroupVersion.parse(self.data["apiVersion"]).with_kind(self.data["kind"])
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Its metadata, in wire form; made when there is none."""
+        """The metadata in wire form. Created if missing."""
         metadata: dict[str, Any] = self.data.setdefault("metadata", {})
         return metadata
 
     @property
     def key(self) -> NamespacedName:
-        """Where it is."""
+        """The namespace and name."""
         return NamespacedName(self.metadata.get("namespace") or "", self.metadata.get("name") or "")
 
     def __eq__(self, other: object) -> bool:

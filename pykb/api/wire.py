@@ -1,7 +1,8 @@
-"""From objects to JSON-ready values: what `Struct.to_wire` does, and deep copies.
+"""Encodes objects as JSON-ready values (`Struct.to_wire`), and copies them.
 
-Written by hand and not left to Pydantic's serialisation, which knows what was *assigned* but not what was changed in
-place, and which cannot say "differs from its default" without dumping twice. Costs about the same.
+Pydantic's serialisation is not used here. It knows which fields were *assigned*, but not which were
+changed in place. It cannot leave out fields that equal their default without dumping twice. The
+code here is about as fast.
 """
 
 from __future__ import annotations
@@ -32,33 +33,34 @@ if TYPE_CHECKING:
 
 
 class FieldPlan(NamedTuple):
-    """How one field goes out."""
+    """How one field is encoded."""
 
     attribute: str
     wire_name: str
     always: bool
     nullable: bool
-    custom: bool  # the user gave a serialiser: Pydantic's is used
-    fresh: Callable[[Mapping[str, Any]], Any] | None  # makes the default anew; None: `default` is a constant
+    custom: bool  # the field has a user's serialiser, which Pydantic calls
+    fresh: Callable[[Mapping[str, Any]], Any] | None  # makes a new default; None if `default` is a constant
     default: Any
 
 
 def wire_name(attribute: str, field: FieldInfo) -> str:
-    """The name of a field on the wire."""
+    """Return the wire name of a field."""
     return field.serialization_alias or field.alias or to_camel(attribute)
 
 
 def plan(cls: type[Struct]) -> tuple[FieldPlan, ...]:
-    """How the fields of a class go out, in order of declaration."""
+    """Return how each field of a class is encoded, in the order of declaration."""
     if not cls.__pydantic_complete__:
-        cls.model_rebuild()  # forward references hide annotations
+        cls.model_rebuild()  # resolves forward references, which hide annotations
     with_own = {name for d in cls.__pydantic_decorators__.field_serializers.values() for name in d.info.fields}
     return tuple(
         FieldPlan(
             attribute=name,
             wire_name=wire_name(name, field),
             always=name in cls.__wire_always__,
-            # Where a value is required, null can only be meant: the API server would miss what is left out.
+            # A required field that is None must be meant as null: the API server refuses an object
+            # without it.
             nullable=field.is_required() or any(isinstance(item, Nullable) for item in field.metadata),
             custom=bool(with_own & {name, "*"}) or _has_serializer(field),
             fresh=_fresh(field),
@@ -73,7 +75,7 @@ def _fresh(field: FieldInfo) -> Callable[[Mapping[str, Any]], Any] | None:
     factory = cast("Callable[..., Any] | None", field.default_factory)
     if factory is None:
         return None
-    # Asked here: `FieldInfo.get_default` looks at the factory's signature each time.
+    # Decided once here. `FieldInfo.get_default` would inspect the factory's signature on each call.
     if field.default_factory_takes_validated_data:
         return lambda values: factory(dict(values))
     return lambda _: factory()
@@ -91,11 +93,11 @@ def _mentions(annotation: Any, kinds: Any) -> bool:
 
 
 def encode_struct(obj: Struct, *, only: str | None = None) -> dict[str, Any]:
-    """The wire form of a struct: what was set, or differs from a fresh default.
+    """Return the wire form of a struct: fields that were set, or that differ from their default.
 
     Args:
         obj: The struct.
-        only: The wire name of the one member that is asked for; the others may be missing then.
+        only: The wire name of the one field to encode. Other fields may then be left out.
     """
     cls = type(obj)
     fields = cls.__wire_plan__
@@ -131,25 +133,25 @@ def encode_struct(obj: Struct, *, only: str | None = None) -> dict[str, Any]:
 
 
 def is_whole(obj: Struct) -> bool:
-    """Whether every field has a value, if only its default; not so on a partial object."""
+    """Report whether every field has a value or a default. A partial object lacks some."""
     fields, values = type(obj).__pydantic_fields__, obj.__dict__
-    return len(fields) == len(values) or fields.keys() <= values.keys()  # there may be cached properties, too
+    return len(fields) == len(values) or fields.keys() <= values.keys()  # `values` may hold cached properties too
 
 
 def _is_blank(value: Any) -> bool:
-    """Whether it is a part of a partial object, on which nothing was set: not even defaults are there."""
+    """Report whether a value is part of a partial object, and has no fields set."""
     struct = hasattr(type(value), "__wire_plan__")
     return struct and not is_whole(value) and value.__dict__.keys() <= value.__pydantic_fields_set__
 
 
 def encode_custom(obj: Struct, attribute: str) -> Any:
-    """The value of one field as the user's own serialiser writes it."""
+    """Encode one field with the user's serialiser."""
     dumped = obj.__pydantic_serializer__.to_python(obj, mode="json", include={attribute}, by_alias=False)
     return dumped.get(attribute)
 
 
 def encode(value: Any) -> Any:
-    """The JSON-ready form of any value that a field can hold."""
+    """Return the JSON-ready form of any value that a field can hold."""
     kind = type(value)
     if kind in _PLAIN:
         return value
@@ -164,7 +166,7 @@ def _encode_list(value: Any) -> list[Any]:
 
 
 def _encode_set(value: Any) -> list[Any]:
-    # A set has no order of its own, and the same object must give the same bytes.
+    # Sets are unordered, but the same object must always give the same bytes.
     return sorted(_encode_list(value), key=lambda item: (type(item).__name__, item))
 
 
@@ -227,13 +229,16 @@ def _encoder_for(kind: type) -> Callable[[Any], Any]:
     for base, encoder in _BY_BASE:
         if issubclass(kind, base):
             return encoder
-    if hasattr(kind, "get_secret_value"):  # Pydantic's secrets: stars are for logs, and would be stored here
+    if hasattr(kind, "get_secret_value"):  # Pydantic's secrets serialise to stars, which would be stored
         return lambda value: encode(value.get_secret_value())
     return to_jsonable_python
 
 
 def clone(value: Any) -> Any:
-    """A deep copy; several times as fast as `copy.deepcopy` on objects of the API, which are trees."""
+    """Return a deep copy.
+
+    API objects are trees, which makes it several times faster than `copy.deepcopy`.
+    """
     kind = type(value)
     if kind in _ATOMS:
         return value
@@ -248,7 +253,7 @@ def clone(value: Any) -> Any:
 
 
 def clone_struct(obj: Struct) -> Struct:
-    """A deep copy of a struct, remembering what was set."""
+    """Return a deep copy of a struct. The copy keeps the record of which fields were set."""
     new: Struct = object.__new__(type(obj))
     values = obj.__dict__.copy()
     for name, value in values.items():
@@ -275,7 +280,10 @@ def _cloner_for(kind: type) -> Callable[[Any], Any]:
 
 
 def _setter(slot: str) -> Callable[[BaseModel, Any], None]:
-    """Sets a slot of a model without a look-up by name, which is most of the cost of a copy."""
+    """Return the setter of a model's slot.
+
+    The look-up by name would be most of the cost of a copy.
+    """
     setter: Callable[[BaseModel, Any], None] = BaseModel.__dict__[slot].__set__
     return setter
 
