@@ -1,4 +1,7 @@
-"""The command ``pykb``. ``version`` and ``--help`` are answered here: they must cost no more than starting Python."""
+"""The command ``pykb``.
+
+Answers ``version`` and ``--help`` itself, so that they take no longer than starting Python.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,10 @@ from importlib.util import find_spec
 
 
 def main() -> None:
-    """Run the command line and exit the process; Ctrl-C while it is still being loaded is no traceback either."""
+    """Run the command line and exit the process.
+
+    Ctrl-C during the imports prints no traceback either.
+    """
     try:
         _main()
     except KeyboardInterrupt:
@@ -17,7 +23,7 @@ def main() -> None:
 
 
 def _main() -> None:
-    """Says which extra to install where a plain install lacks it."""
+    """Say which extra to install if the command line is not installed."""
     if sys.argv[1:] in (["version"], ["--version"]):
         from pykb import __version__
 

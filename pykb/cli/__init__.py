@@ -1,1 +1,1 @@
-"""The command line: argument parsing, printing, exit codes; nothing else. The only package that prints or exits."""
+"""The command line: parses arguments, prints, and sets exit codes. No other package does that."""

@@ -1,6 +1,6 @@
-"""The command line as a whole: finds the command that was named, imports only its module, runs it.
+"""Runs a command line. Imports only the module of the command that is named.
 
-``main`` is what the console script calls; it never raises but ``SystemExit``.
+``main`` is the entry point of the console script. It raises only ``SystemExit``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Run one command line; gives the exit code."""
+    """Run one command line. Returns the exit code."""
     args = list(argv)
     if args[:1] == ["help"] and len(args) > 1:
         args = [*args[1:], "--help"]
@@ -54,7 +54,7 @@ def _run(args: list[str]) -> int:
     except click.Abort:
         return _interrupted()
     except SystemExit as error:
-        # click makes an exit code of it, and it is that of a finding
+        # click turns a broken pipe into an exit code, which is the same as that of a finding
         if isinstance(error.__context__, BrokenPipeError):
             raise error.__context__ from None
         return error.code if isinstance(error.code, int) else 0
@@ -68,7 +68,7 @@ def _run(args: list[str]) -> int:
 
 
 def _open_streams() -> None:
-    """Two streams that take any text, also where we were started without them or in an ASCII terminal."""
+    """Make both streams accept any text, even if they are closed or only take ASCII."""
     if sys.stdout is None:
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
     if sys.stderr is None:
@@ -79,7 +79,10 @@ def _open_streams() -> None:
 
 
 def _restore_wheel(args: Sequence[str]) -> None:
-    """Bring the wheel that a project pins into a copy that came without; a command that only looks writes nothing."""
+    """Restore the wheel that a project pins in a copy without it.
+
+    Commands that only read write nothing.
+    """
     from pykb.cli import console
     from pykb.cli.project import find_root
     from pykb.diagnostics import EnvironmentProblem
@@ -87,7 +90,7 @@ def _restore_wheel(args: Sequence[str]) -> None:
 
     if "_PYKB_COMPLETE" in os.environ or {"--check", "--diff", "--dry-run", "--help", "-h"}.intersection(args):
         return
-    with suppress(EnvironmentProblem):  # whoever needs it will say so
+    with suppress(EnvironmentProblem):  # the command that needs it reports the problem
         root = find_root()
         if root is None or is_from_index() or (root / WHEEL).exists():
             return
@@ -104,7 +107,7 @@ def _interrupted() -> int:
 
 
 def _broken_pipe() -> int:
-    # The reader went away (`pykb explain | head`): nothing to say, and nothing to flush at exit.
+    # The reader has closed the pipe (`pykb explain | head`). Python must not flush into it at exit.
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -114,7 +117,7 @@ def _broken_pipe() -> int:
 
 
 def root() -> Any:
-    """The click command behind ``pykb``."""
+    """Make the click command ``pykb``."""
     import typer
 
     from pykb.cli.groups import LazyGroup
@@ -132,11 +135,11 @@ def root() -> Any:
 
 
 def _root_options() -> None:
-    """The options of ``pykb`` itself; they do nothing of their own."""
+    """The options of ``pykb`` itself. They do nothing."""
 
 
 def load(command: Command, name: str) -> Any:
-    """Import the one module of a command and make its click command."""
+    """Import the module of a command and make its click command."""
     import typer
 
     from pykb.cli.parsing import PykbCommand, help_text

@@ -1,4 +1,4 @@
-"""What a shell completes the values of options with: names of the project here, and pykb's own."""
+"""The values that a shell completes for options: names of the project, and pykb's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pykb.project.resource import Resource
 
 _WORD = re.compile(r"[\w.+:-]+")
-"""What no shell takes for more than a word, whoever wrote the PROJECT."""
+"""Characters that no shell treats specially. PROJECT may contain any others."""
 
 
 def groups(incomplete: str) -> list[str]:
@@ -29,7 +29,7 @@ def kinds(incomplete: str) -> list[str]:
 
 
 def explained(incomplete: str) -> list[str]:
-    """The codes of messages; after a `+` the names of markers."""
+    """The codes of messages or, after a `+`, the names of markers."""
     if incomplete.startswith("+"):
         from pykb.markers.registry import builtin_registry
 
@@ -44,7 +44,10 @@ def _beginning(incomplete: str, names: Iterator[str]) -> list[str]:
 
 
 def _resources() -> tuple[Resource, ...]:
-    """What PROJECT lists; nothing where there is none or it cannot be read: a completion has nobody to tell."""
+    """The resources in PROJECT.
+
+    Empty if it cannot be read, since a completion cannot show errors.
+    """
     from pykb.cli.project import find_root
     from pykb.diagnostics import EnvironmentProblem
     from pykb.project.file import read

@@ -1,4 +1,4 @@
-"""Shows a plan, or applies it and says what was done: the end of every command that scaffolds."""
+"""Shows a plan, or applies it and reports the changes. Every scaffolding command ends here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from pykb.files.plan import Action, Plan
 
 
 def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
-    """Apply a plan, or only show it (``--dry-run``: a list, ``--diff``: everything); whether anything was written."""
+    """Apply a plan, or only show it: ``--dry-run`` a list, ``--diff`` all changes.
+
+    Returns whether anything was written.
+    """
     if diff:
         console.raw(plan.diff())
         return False
@@ -34,7 +37,7 @@ def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
 
 
 def write(plan: Plan, *, seen_from: Path) -> None:
-    """Apply a plan of generated files, and say what became of each; ``seen_from`` a folder, if not that of the plan."""
+    """Apply a plan of generated files. Report each change, with its path from ``seen_from``."""
     _apply(plan)
     here = seen_from.resolve() == plan.root
     for change in plan.changes:
@@ -50,7 +53,7 @@ def _apply(plan: Plan) -> None:
 
 
 def summary(plan: Plan) -> list[str]:
-    """One line for each file: what happens to it, and its path."""
+    """One line for each file: the action and the path."""
     lines = {change.path: f"{change.action:<9} {change.path}" for change in plan.changes}
     lines |= {path: f"{Action.KEEP:<9} {path}" for path in plan.kept}
     return [lines[path] for path in (*(c.path for c in plan.changes), *plan.kept)]

@@ -73,7 +73,7 @@ def up(
 
 
 def _add_controller_manager(cluster: Cluster, version: str, reporter: Reporter) -> None:
-    """Get the program while the control plane can be used already; Ctrl-C leaves it as it is."""
+    """Get the controller manager while the control plane is already in use. Ctrl-C skips it."""
     from pykb.envtest.assets import get_assets
 
     reporter.note("the control plane is ready; getting kube-controller-manager next (Ctrl-C to skip it)")
@@ -89,7 +89,7 @@ def _add_controller_manager(cluster: Cluster, version: str, reporter: Reporter) 
 
 
 def tell_without_controller_manager() -> None:
-    """Warn what does not work."""
+    """Warn which features need the controller manager."""
     from pykb.cli.errors import report
     from pykb.diagnostics import Severity
     from pykb.diagnostics.codes.environment import CONTROLLER_MANAGER_MISSING
@@ -135,7 +135,7 @@ def status(name: Name = "") -> None:
 
 
 def describe(found: Status) -> list[str]:
-    """A running cluster in a few lines."""
+    """Describe a running cluster in a few lines."""
     from pykb.tools.process import describe_exit
 
     lines = [f"server      {found.url}", f"kubeconfig  {found.kubeconfig}"]
@@ -145,7 +145,7 @@ def describe(found: Status) -> list[str]:
 
 
 def as_json(found: Status) -> str:
-    """A cluster for programs: where it is, and the process ids or exit codes of its parts."""
+    """Describe a cluster as JSON: its addresses, and the process id or exit code of each part."""
     import json
 
     facts = {
@@ -170,7 +170,10 @@ def down(name: Name = "") -> None:
 
 
 def find_cluster(name: str) -> Cluster:
-    """The cluster of a name; of no name that of the project, or the user's default one outside of projects."""
+    """Find the cluster with a name.
+
+    Without a name: that of the project, else the user's default one.
+    """
     from pykb.cli.errors import EXIT_USAGE, finish
     from pykb.cli.project import find_root
     from pykb.diagnostics.codes.environment import CLUSTER_NAME
@@ -186,10 +189,10 @@ def find_cluster(name: str) -> Cluster:
 
 
 def project_folder(root: Path) -> Path:
-    """Where the cluster of a project is kept; generated projects have git ignore it."""
+    """The folder of a project's cluster. The ``.gitignore`` of a generated project contains it."""
     return root / ".pykb" / "cluster"
 
 
 def export_line(kubeconfig: Path) -> str:
-    """What to type (or to ``eval``) so that kubectl talks to it."""
+    """The line to type (or ``eval``) so that kubectl uses the cluster."""
     return f"export KUBECONFIG={shlex.quote(str(kubeconfig))}"

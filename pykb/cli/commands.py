@@ -1,7 +1,8 @@
-"""The table of commands and the text of ``pykb --help``.
+"""The table of commands, and the text of ``pykb --help``.
 
-Imports neither typer nor any command: help and completion of names must start as fast as Python does. A command
-is a function in a module of its own, imported only when the command line names it (:mod:`pykb.cli.app`).
+Imports neither typer nor any command, so that help and the completion of names start as fast as
+Python. Each command is a function in its own module, which :mod:`pykb.cli.app` imports when the
+command line names it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import NamedTuple
 
 
 class Command(NamedTuple):
-    """One command: its words, the function that runs it, and one line of help."""
+    """One command: its words, its function, and one line of help."""
 
     words: str
     target: str  # "module:function"
@@ -88,9 +89,9 @@ def commands() -> tuple[Command, ...]:
 
 
 def tree() -> dict[str, Command | dict[str, Command]]:
-    """Commands by their first word; the sub-commands of a group by their second.
+    """Commands by their first word. A group has its sub-commands by their second word.
 
-    A command of two words whose first is a command itself (`generate docs`) is found by :func:`longer`.
+    If the first word is a command itself (`generate docs`), use :func:`longer`.
     """
     found: dict[str, Command | dict[str, Command]] = {}
     for command in commands():
@@ -105,7 +106,7 @@ def tree() -> dict[str, Command | dict[str, Command]]:
 
 
 def longer(words: Sequence[str]) -> Command | None:
-    """The command of two words that stands beside one of one word, if it is named.
+    """Find the command of two words whose first word is also a command. ``None`` if there is none.
 
     >>> longer(["generate", "docs", "--check"]).words, longer(["generate", "crd"]), longer(["create", "api"])
     ('generate docs', None, None)

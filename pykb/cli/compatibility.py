@@ -1,4 +1,4 @@
-"""What ``pykb generate`` says of changes that stored objects or clients suffer from."""
+"""Reports changes of CRDs in ``pykb generate`` that break stored objects or clients."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from pykb.tools.git import Commit
 
 
 def replaced(root: Path, changes: Iterable[Change], result: GenerateResult) -> Iterable[Diagnostic]:
-    """What the definitions that are about to be written break; warnings."""
+    """Compare the new CRDs with the files that they replace. Breaking changes are warnings."""
     old = baseline.replaced(root, changes)
     return find_breaking_changes(old, {crd.name: crd for crd in result.crds}, severity=Severity.WARNING)
 
 
 def since(root: Path, revision: str, request: Request, result: GenerateResult) -> Iterable[Diagnostic]:
-    """What the definitions of now break of those of a revision; errors."""
+    """Compare the new CRDs with those of a commit. Breaking changes are errors."""
     if "crd" not in result.artifacts:
         return [OPTION.at(None, "`--check-compat` compares CRDs, and none are generated", help=("pykb generate crd",))]
     commit = Commit.find(root, revision)

@@ -1,4 +1,7 @@
-"""``pykb completion``: the script that a shell evaluates, kubebuilder's spelling of ``--show-completion``."""
+"""``pykb completion``: prints a completion script, like ``--show-completion``.
+
+As in kubebuilder.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pykb.cli import console
 
 
 class Shell(StrEnum):
-    """The shells that have one."""
+    """The supported shells."""
 
     BASH = "bash"
     ZSH = "zsh"

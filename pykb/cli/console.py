@@ -1,6 +1,6 @@
-"""What the user asked of the output (``--format``, ``--verbose``, ``NO_COLOR``) and the two streams.
+"""The user's output options (``--format``, ``--verbose``, ``NO_COLOR``), and the two streams.
 
-Data goes to stdout, everything about the run to stderr.
+Data goes to stdout, all messages go to stderr.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pykb.diagnostics.render import Format, visible
 
 @dataclass(slots=True)
 class Settings:
-    """How to speak in this run."""
+    """The output options of a run."""
 
     format: Format = Format.FULL
     verbose: bool = False
@@ -24,13 +24,13 @@ class Settings:
 
 
 settings = Settings()
-"""Set once by :func:`configure`; read by whoever prints."""
+"""Set once, by :func:`configure`."""
 
 
 def configure(argv: Sequence[str]) -> None:
-    """Read the output options wherever they stand, so that even a mistake of spelling is shown as asked.
+    """Read the output options anywhere on the command line, so that usage errors obey them too.
 
-    Values that are no format are left to the parser, which reports them.
+    The parser reports invalid values later.
     """
     settings.format, settings.verbose, settings.argv = Format.FULL, False, tuple(argv)
     words = list(argv)
@@ -49,17 +49,17 @@ def configure(argv: Sequence[str]) -> None:
 
 
 def colour_on_stderr() -> bool:
-    """Whether ANSI colours are welcome on stderr (https://no-color.org)."""
+    """Whether ANSI colours may be used on stderr (https://no-color.org)."""
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return bool(os.environ.get("FORCE_COLOR")) or sys.stderr.isatty()
 
 
 def is_interactive() -> bool:
-    """Whether a question would reach a person: stdin and stderr are terminals."""
+    """Whether a person can answer a question: stdin and stderr are terminals."""
     try:
         return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
-    except ValueError:  # stdin was closed by whoever started us
+    except ValueError:  # the parent process closed stdin
         return False
 
 
@@ -69,12 +69,15 @@ def out(text: str = "") -> None:
 
 
 def raw(text: str) -> None:
-    """Print data to stdout: as it is for a program, without what a terminal would act on for a person."""
+    """Print data to stdout. On a terminal, control characters are made visible."""
     sys.stdout.write(visible(text) if sys.stdout.isatty() else text)
 
 
 def data(value: object) -> bool:
-    """Print data to stdout as one JSON document, where ``--format json`` asks for it; whether it does."""
+    """Print data to stdout as one JSON document if ``--format json`` is set.
+
+    Returns whether it is.
+    """
     if settings.format is not Format.JSON:
         return False
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
@@ -82,7 +85,7 @@ def data(value: object) -> bool:
 
 
 def say(text: str = "") -> None:
-    """Print a line about the run to stderr; silent where the output is for machines."""
+    """Print a message to stderr. Prints nothing if the output is for programs."""
     if settings.format in {Format.JSON, Format.GITHUB}:
         return
     sys.stderr.write(text + "\n")
@@ -96,7 +99,7 @@ def warn_raw(text: str) -> None:
 
 
 def confirm(question: str, *, default: bool) -> bool:
-    """Ask y/n on a terminal; the default where nobody can answer, said in a line."""
+    """Ask a question with the answer y or n. Without a terminal, print and return the default."""
     hint = "Y/n" if default else "y/N"
     if not is_interactive():
         say(f"{question} [{hint}]: {'yes' if default else 'no'} (no terminal to ask)")

@@ -88,7 +88,7 @@ def api(
     if resource is None and from_version:
         resource = True
     if controller is None and controller_name:
-        controller = True  # its name says that one is wanted
+        controller = True  # a name implies a controller
     options = NewApi(
         group=group,
         version=version,
@@ -106,7 +106,7 @@ def api(
         plugins=listed(plugins),
     )
 
-    @cache  # what is planned to see whether a question helps is mostly what is done then
+    @cache  # `_asked` plans every answer, and one of these plans is used afterwards
     def plan(options: NewApi) -> tuple[ApiPlan | None, Diagnostics]:
         return plan_api(options, project, root)
 
@@ -125,7 +125,7 @@ def api(
 
 
 def create(plan: Plan, what: str, root: Path, *, dry_run: bool, diff: bool, make: bool) -> bool:
-    """Carry out what was planned, or only show it, and generate; whether there is now something new."""
+    """Apply or show a plan, then run the generator. Returns whether anything was written."""
     from pykb.cli.changes import carry_out
 
     wrote = carry_out(plan, dry_run=dry_run, diff=diff)
@@ -148,7 +148,10 @@ def _asked(
     about_resource: bool,
     about_controller: bool,
 ) -> NewApi:
-    """The options with the answers to what they leave open; nobody is asked where every answer ends in an error."""
+    """The options, with the user's answers to questions that they leave open.
+
+    Asks nothing if every answer leads to an error.
+    """
     resources = (options.resource, not options.resource) if about_resource else (options.resource,)
     controllers = (options.controller, not options.controller) if about_controller else (options.controller,)
     answers = (replace(options, resource=r, controller=c) for r in resources for c in controllers)
@@ -171,14 +174,14 @@ def _has_controller(project: Project, group: str, kind: str) -> bool:
 
 
 def exit_code(found: Diagnostics) -> int:
-    """The exit code of a command that was refused: whether only its words are at fault."""
+    """The exit code of a refused command: for usage if only names are wrong, else for findings."""
     about_names = {value.slug for value in vars(name_codes).values() if hasattr(value, "slug")}
     only_words = all(d.code.slug in about_names | {"nothing-to-do", "plugin-unknown"} for d in found)
     return EXIT_USAGE if only_words else EXIT_FINDINGS
 
 
 def from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
-    """Places as a person sees them from where the command was run."""
+    """Findings with paths relative to the working directory."""
     prefix = os.path.relpath(root)
     if prefix == ".":
         return found
@@ -189,11 +192,11 @@ def from_working_directory(found: Diagnostics, root: Path) -> Diagnostics:
 
 
 def _generate(root: Path) -> None:
-    """Run the generator: the project's own pykb where its environment exists, else this one. Makes no environment."""
+    """Run the generator, with the project's own pykb if it is installed. Installs nothing."""
     program = own_pykb(root) or (sys.executable, "-P", "-m", "pykb")
     sys.stdout.flush()
     style = console.settings.format
-    kept = subprocess.PIPE if style is Format.JSON else None  # its findings and ours are one document
+    kept = subprocess.PIPE if style is Format.JSON else None  # merged with the findings of this process
     words = (*program, "generate", "--format", style)
     done = subprocess.run(words, cwd=root, stdin=subprocess.DEVNULL, stderr=kept, check=False, encoding="utf-8")
     if done.stderr:

@@ -82,7 +82,7 @@ def webhook(
         plugins=listed(plugins),
     )
 
-    @cache  # what is planned to see whether a question helps is what is done then
+    @cache  # `_asked` plans every answer, and one of these plans is used afterwards
     def plan(options: NewWebhook) -> tuple[WebhookPlan | None, Diagnostics]:
         return plan_webhook(options, project, root)
 
@@ -101,7 +101,10 @@ def webhook(
 
 
 def _asked(options: NewWebhook, plan: Callable[[NewWebhook], tuple[WebhookPlan | None, Diagnostics]]) -> NewWebhook:
-    """The types of webhook that a person chooses, where the command line names none and any of them would do."""
+    """The options, with the types of webhook that the user chooses if the command line names none.
+
+    Asks only about types that the command could make.
+    """
     named = options.defaulting or options.validation or options.conversion
     others = options.spoke or options.defaulting_path or options.validation_path
     if named or others or not console.is_interactive():

@@ -216,7 +216,7 @@ def _root(*, writes: bool = False) -> Path:
 
 
 def _cluster(root: Path, kubeconfig: Path | None, context: str, *, needs_nodes: bool = False) -> Cluster:
-    """The cluster, which answers."""
+    """Choose the cluster and check that it answers."""
     from pykb.cli.project import existing_kubeconfig
     from pykb.deployment.cluster import check_answers, check_can_have_nodes, choose
 
@@ -232,7 +232,7 @@ def _cluster(root: Path, kubeconfig: Path | None, context: str, *, needs_nodes: 
 
 
 def _confirm(held: dict[str, int], *, yes: bool) -> None:
-    """Ask before objects are deleted, where somebody can answer."""
+    """Ask before objects are deleted."""
     if yes or not held:
         return
     listed = ", ".join(f"{count} {kind}" for kind, count in held.items())

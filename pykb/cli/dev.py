@@ -1,4 +1,4 @@
-"""``pykb dev``: everything at once, following the files."""
+"""``pykb dev``: runs control plane, CRDs and manager, and follows changes of files."""
 
 from __future__ import annotations
 
@@ -70,19 +70,19 @@ def _introduce(target: Target, output: Lines) -> None:
 
 
 class Lines:
-    """Lines on stdout, each with who wrote it."""
+    """Prints lines to stdout, each with its source."""
 
     def __init__(self, *, colour: bool) -> None:
         self._colour = colour
 
     def line(self, source: Source, text: str) -> None:
-        """Show one line."""
+        """Print one line."""
         name = f"{source:<8} |"
         head = f"\x1b[{_COLOURS[source]}m{name}\x1b[0m" if self._colour else name
         sys.stdout.write(f"{head} {text}".rstrip() + "\n")
         sys.stdout.flush()
 
     def error(self, text: str) -> None:
-        """Show a diagnostic."""
+        """Print a diagnostic."""
         sys.stdout.flush()
         console.warn_raw(text)

@@ -1,4 +1,4 @@
-"""Handing a command over to the pykb of the project's own environment, where its types can be imported."""
+"""Hands a command over to the pykb of the project's own environment, which can import its types."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ _GUARD = "PYKB_HANDED_OVER"
 
 
 def own_pykb(root: Path) -> tuple[str, ...] | None:
-    """The words that run the pykb of a project's environment, ``.venv``; none where it has no pykb.
+    """The command that runs the pykb in a project's ``.venv``. ``None`` if it has none.
 
-    It is run by its Python, which works where the project was moved: a script names the old place. And without the
-    working directory on the path, where a file of the user's could stand for a module.
+    It runs pykb through the environment's Python, since installed scripts contain an absolute path
+    that is wrong after the project was moved. It leaves the working directory off the import path,
+    where a user's file could hide a module.
     """
     environment = root / ".venv"
     folder = environment / ("Scripts" if os.name == "nt" else "bin")
@@ -28,9 +29,9 @@ def own_pykb(root: Path) -> tuple[str, ...] | None:
 
 
 def hand_over(root: Path) -> None:
-    """Run this command line again with the project's pykb, unless this is it; returns only when there is none.
+    """Run this command line with the pykb in the project's ``.venv``, in place of this process.
 
-    The project's environment is its ``.venv``. Where that has no pykb the command goes on here, and says so.
+    Returns if this is that pykb already. If ``.venv`` has no pykb, says so and returns.
     """
     environment = root / ".venv"
     if not environment.is_dir() or _GUARD in os.environ or Path(sys.prefix).resolve() == environment.resolve():
@@ -49,7 +50,7 @@ def hand_over(root: Path) -> None:
 
 
 def _version(environment: Path) -> str | None:
-    """The version of pykb in an environment, told by the name of its metadata directory."""
+    """The version of pykb in an environment, from the name of its metadata directory."""
     for pattern in ("lib/python3*/site-packages", "Lib/site-packages"):
         for folder in sorted(environment.glob(f"{pattern}/pykubebuilder-*.dist-info")):
             return folder.name.removeprefix("pykubebuilder-").removesuffix(".dist-info")

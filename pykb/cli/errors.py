@@ -1,7 +1,7 @@
-"""The one place where findings and failures become text and exit codes.
+"""Prints findings and failures, and maps them to exit codes.
 
-Exit codes: 0 done, 1 findings or a broken environment, 2 a mistake on the command line, 70 a bug of pykb's
-(sysexits.h EX_SOFTWARE), 130 interrupted.
+Exit codes: 0 success, 1 findings or a broken environment, 2 a mistake on the command line, 70 a bug
+in pykb (EX_SOFTWARE in sysexits.h), 130 interrupted.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ EXIT_INTERRUPTED = 130
 
 
 def report(diagnostics: Iterable[Diagnostic]) -> None:
-    """Print findings to stderr in the form that ``--format`` asks for; nothing for none.
+    """Print findings to stderr in the format set by ``--format``.
 
-    JSON is kept back until :func:`flush`: one command prints one document.
+    JSON is held back until :func:`flush`, since a command prints one document.
     """
     found = list(diagnostics)
     if not found:
@@ -48,22 +48,22 @@ def report(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 _as_json: list[object] = []
-"""The findings of this command so far, where they are asked for as JSON."""
+"""The findings of this command so far, if the format is JSON."""
 
 
 def report_rendered(text: str) -> None:
-    """Report what another pykb has rendered, in the form that ``--format`` asks for."""
+    """Report findings that another pykb process has rendered in the same format."""
     if console.settings.format is not Format.JSON:
         console.warn_raw(text)
         return
     try:
         _as_json.extend(json.loads(text or "[]"))
-    except ValueError:  # it broke down, and said so in its own way
+    except ValueError:  # it crashed and printed something else
         console.warn_raw(text)
 
 
 def flush(*, last: bool = False) -> None:
-    """Print what was kept back; at the end of a command also where that is nothing."""
+    """Print findings held back. At the end of a command, print the document even if it is empty."""
     if _as_json or (last and console.settings.format is Format.JSON):
         text = json.dumps(_as_json, indent=2, ensure_ascii=False) + "\n"
         _as_json.clear()
@@ -71,7 +71,7 @@ def flush(*, last: bool = False) -> None:
 
 
 def finish(diagnostics: Iterable[Diagnostic], *, code: int = EXIT_FINDINGS) -> None:
-    """Print findings; end the command with ``code`` when there is an error among them."""
+    """Print findings. If one is an error, end the command with ``code``."""
     found = list(diagnostics)
     report(found)
     if any(d.severity is Severity.ERROR for d in found):
@@ -79,7 +79,7 @@ def finish(diagnostics: Iterable[Diagnostic], *, code: int = EXIT_FINDINGS) -> N
 
 
 def from_usage_error(error: click.UsageError) -> Diagnostic:
-    """A mistake that the parser found, in our words."""
+    """Turn an error of the parser into a diagnostic."""
     command = error.ctx.command_path if error.ctx else "pykb"
     see = f"`{command} --help` shows its options"
     match error:
@@ -106,7 +106,7 @@ def from_usage_error(error: click.UsageError) -> Diagnostic:
 
 
 def unknown_command(words: str, known: Iterable[str], *, see: str) -> Diagnostic:
-    """A command that is none."""
+    """The diagnostic for a command that does not exist."""
     near = closest(words, known)
     what = f"a command with a similar name exists: `pykb {near}`" if near else f"`{see} --help` lists the commands"
     return UNKNOWN_COMMAND.at(None, f"no command `pykb {words}`", help=(what,))
@@ -118,7 +118,7 @@ def _sentence(text: str) -> str:
 
 
 def from_exception(error: BaseException) -> tuple[Diagnostic, int]:
-    """What to tell about an exception that reached the top, and the exit code."""
+    """The diagnostic and the exit code for an exception that no command handled."""
     match error:
         case EnvironmentProblem():
             return error.diagnostic, EXIT_FINDINGS
@@ -148,7 +148,7 @@ _SYSTEM = frozenset(
         errno.EISDIR,
     }
 )
-"""What the system refuses for its own reasons; anything else (a file that should be there) is a bug of ours."""
+"""Errors with causes outside pykb. Any other OSError (a missing file, say) is a bug in pykb."""
 
 
 def _bug(error: BaseException) -> Diagnostic:
@@ -163,7 +163,7 @@ def _bug(error: BaseException) -> Diagnostic:
 
 
 def handle(error: BaseException) -> int:
-    """Tell about an exception that ends the run; gives the exit code."""
+    """Report an exception that ends the run. Returns the exit code."""
     diagnostic, code = from_exception(error)
     if console.settings.verbose and not isinstance(error, click.ClickException):
         traceback.print_exception(error, file=sys.stderr)

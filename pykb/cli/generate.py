@@ -177,7 +177,7 @@ def generate(
         allow_breaking=allow_breaking,
         allow_outside=allow_outside,
     )
-    del ignore_unexported_fields  # Python has none
+    del ignore_unexported_fields  # Python has no equivalent
     found = Diagnostics()
     request = make_request(root, given, found)
     finish(found, code=2)
@@ -221,7 +221,7 @@ def generate(
 
 
 def _judged(found: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
-    """Findings as a check has them: a sample that the API server would refuse must not be merged."""
+    """For ``--check``: samples that the API server would refuse are errors."""
     from pykb.diagnostics import Severity
     from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
 

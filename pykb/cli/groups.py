@@ -1,4 +1,4 @@
-"""Groups of commands that import a command only when it is named."""
+"""Groups of commands. A command is imported only when it is named."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from pykb.cli.parsing import shared_options
 
 
 class LazyGroup(typer.core.TyperGroup):
-    """``pykb`` itself and ``pykb create``, ``pykb cluster``, ...: names from the table, functions on demand."""
+    """``pykb``, ``pykb create``, ``pykb cluster`` and so on.
+
+    Names come from the table of commands.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -25,7 +28,7 @@ class LazyGroup(typer.core.TyperGroup):
 
     @property
     def table(self) -> dict[str, Command | dict[str, Command]]:
-        """What stands in this group: of ``pykb`` everything, of a group its sub-commands."""
+        """The entries of this group: all commands for ``pykb``, else the sub-commands."""
         whole = tree()
         own = whole.get(self.name or "")
         return dict(own) if isinstance(own, dict) else whole
@@ -35,7 +38,7 @@ class LazyGroup(typer.core.TyperGroup):
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of a name; imports its module."""
+        """Import and return the command with a name."""
         entry = self.table.get(cmd_name)
         if entry is None:
             return None
@@ -53,7 +56,7 @@ class LazyGroup(typer.core.TyperGroup):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; an unknown one is reported with the nearest name."""
+        """Find the command. Reports an unknown one with the most similar name."""
         two_words = longer(args) if ctx.parent is None else None
         if two_words is not None:
             return two_words.words, load(two_words, two_words.words), args[2:]
@@ -65,14 +68,17 @@ class LazyGroup(typer.core.TyperGroup):
         raise typer.Exit(EXIT_USAGE)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """A group alone shows its commands; that did nothing, so it is exit code 2."""
+        """Show the commands of a group that is called without one. The exit code is then 2."""
         if not args and not ctx.resilient_parsing:
             sys.stderr.write(self.get_help(ctx) + "\n")
             raise typer.Exit(EXIT_USAGE)
         return super().parse_args(ctx, args)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The overview for ``pykb``; for a group its commands, without importing them."""
+        """Write the overview for ``pykb``, or the list of a group's commands.
+
+        Imports no command.
+        """
         if ctx.parent is None:
             formatter.write(overview())
             return

@@ -89,7 +89,10 @@ def init(
 
 
 def _year() -> str:
-    """For the word YEAR in a licence file; SOURCE_DATE_EPOCH makes it repeatable (reproducible-builds.org)."""
+    """The year for a licence file.
+
+    SOURCE_DATE_EPOCH makes it reproducible (reproducible-builds.org).
+    """
     import datetime as dt
 
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")

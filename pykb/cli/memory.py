@@ -1,4 +1,4 @@
-"""The garbage collector in commands that make much and throw nothing away."""
+"""Turns off the garbage collector in commands that create many objects and free none."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 @contextlib.contextmanager
 def without_collection() -> Iterator[None]:
-    """The time of a command whose objects live as long as it does.
+    """Turn off garbage collection during a block.
 
-    Looking for garbage again and again among a million schemas takes a third of the time and finds none.
+    Repeated searches for garbage among a million schemas take a third of the time and find none.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The OpenAPI of the cluster of the kubeconfig, kept in the project for runs without one."""
+"""Saves the OpenAPI of the kubeconfig's cluster in the project, for runs without a cluster."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ _FILE = "openapi.json"
 
 
 def fetch_openapi(root: Path) -> str:
-    """Read the cluster's OpenAPI into the project's git-ignored folder; gives the absolute path of the file.
+    """Save the cluster's OpenAPI in the project's git-ignored folder.
+
+    Returns the file's absolute path.
 
     Raises:
-        EnvironmentProblem: There is no kubectl, or it cannot reach the cluster.
+        EnvironmentProblem: kubectl is not installed, or cannot reach the cluster.
     """
     from pykb.files import durable
     from pykb.files.state import state_folder

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ Kind = Annotated[str, typer.Option(help="The kind, in PascalCase.", autocompleti
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """The members of a list joined by commas."""
+    """The items of a comma-separated list."""
     return tuple(part.strip() for part in text.split(",") if part.strip())

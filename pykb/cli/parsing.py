@@ -1,4 +1,4 @@
-"""How every command parses: kubebuilder's spellings, options of every command, values that were forgotten."""
+"""Parsing for all commands: kubebuilder's spellings, shared options, missing values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _GO_OPTIONS = {
 
 
 def shared_options() -> list[click.Parameter]:
-    """The options of every command. Their values are read by :func:`pykb.cli.console.configure`, before parsing."""
+    """The options of every command. ``console.configure`` reads them before parsing."""
     return [
         typer.core.TyperOption(
             param_decls=["--format"],
@@ -48,21 +48,27 @@ def shared_options() -> list[click.Parameter]:
 
 
 def help_text(function: Callable[..., Any]) -> str:
-    """The help of a command: its docstring up to Google's sections, examples kept line by line."""
+    """The help text of a command: its docstring up to the sections ``Args`` and so on.
+
+    The lines of examples are kept.
+    """
     text = inspect.getdoc(function) or ""
     text = re.split(r"^(?:Args|Returns|Raises|Yields):$", text, maxsplit=1, flags=re.MULTILINE)[0].rstrip()
     return re.sub(r"^Examples?:$", "\b\n\\g<0>", text, flags=re.MULTILINE).replace("``", "`")
 
 
 class PykbCommand(typer.core.TyperCommand):
-    """A command as typer makes it, with our manners of parsing."""
+    """A typer command with the parsing of this module."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params = [*self.params, *shared_options()]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse after respelling; every option without its value is reported, not only the first."""
+        """Normalise spellings, then parse.
+
+        Reports all options without a value, not only the first.
+        """
         args = respell(args, self.get_params(ctx))
         if self.name in _FROM_KUBEBUILDER:
             args = without_go_options(args)
@@ -74,7 +80,7 @@ class PykbCommand(typer.core.TyperCommand):
 
 
 def respell(args: list[str], params: list[click.Parameter]) -> list[str]:
-    """Go's spellings as ours: ``--flag=false``, ``--flag=true``, ``-long value``.
+    """Rewrite Go's spellings of options: ``--flag=false``, ``--flag=true``, ``-long value``.
 
     >>> option = click.Option(["--namespaced/--no-namespaced"])
     >>> respell(["--namespaced=false", "-namespaced", "--", "--namespaced=false"], [option])
@@ -102,7 +108,7 @@ def respell(args: list[str], params: list[click.Parameter]) -> list[str]:
 
 
 def without_go_options(args: list[str]) -> list[str]:
-    """Leave out kubebuilder's options that concern Go, and say so."""
+    """Drop kubebuilder's options that concern Go, with a note."""
     out: list[str] = []
     words = iter(args)
     for word in words:
@@ -119,9 +125,10 @@ def without_go_options(args: list[str]) -> list[str]:
 
 
 def forgotten_values(args: list[str], params: list[click.Parameter], *, command: str) -> Diagnostics:
-    """Options followed by another option where their value should be.
+    """Find options that are followed by another option instead of their value.
 
-    The parser would take the next option for the value: ``--group --version v1`` is group ``--version``.
+    The parser would read the next option as the value: ``--group --version v1`` would set the group
+    to ``--version``.
     """
     takes_value = {
         name for p in params if isinstance(p, click.Option) and not p.is_flag and not p.count for name in p.opts

@@ -1,4 +1,4 @@
-"""Progress on stderr: one living line on a terminal, plain lines elsewhere."""
+"""Shows progress on stderr: a line that updates itself on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ if TYPE_CHECKING:
     from pykb.envtest.reporter import Step
 
 PLAIN_INTERVAL = 10.0
-"""Seconds between two lines about one step where lines stay: a log shall show that it moves, and be short."""
+"""Seconds between two plain lines about one step.
+
+Keeps logs short while showing that work continues.
+"""
 
 
 class ProgressReporter:
-    """A reporter (:class:`pykb.envtest.reporter.Reporter`) for the length of a ``with`` block."""
+    """A reporter (:class:`pykb.envtest.reporter.Reporter`) for a ``with`` block."""
 
     def __init__(self) -> None:
         self._live: Progress | None = None
 
     def __enter__(self) -> Self:
         if _may_redraw():
-            # Imported only here: a log file or a pipe never pays for it.
+            # Imported only for a terminal, since it is slow to import.
             from rich.console import Console
             from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -42,16 +45,16 @@ class ProgressReporter:
         self.stop()
 
     def stop(self) -> None:
-        """Give the terminal back before the block ends."""
+        """Release the terminal before the end of the block."""
         if self._live is not None:
             self._live.stop()
 
     def step(self, title: str) -> Step:
-        """A piece of work begins."""
+        """Start a step."""
         return _LiveStep(self._live, title) if self._live is not None else _PlainStep(title)
 
     def note(self, text: str) -> None:
-        """Something to know that is no step."""
+        """Show a note that does not belong to a step."""
         if self._live is not None:
             self._live.console.print(f"note: {text}", markup=False, highlight=False)
         else:

@@ -1,4 +1,4 @@
-"""Finds and reads the project that a command is run in, made whole first where a command was killed in it."""
+"""Finds and reads the project of a command. Repairs it first if a command was killed in it."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 
 def find_root() -> Path | None:
-    """The folder of PROJECT: the working directory or the nearest one above.
+    """The folder of PROJECT: the working directory or its nearest parent that has the file.
 
     Raises:
-        EnvironmentProblem: One above belongs to another user, whose code and files a command would use.
+        EnvironmentProblem: The parent belongs to another user. A command would run that user's
+            code.
     """
     here = Path.cwd()
     root = next((folder for folder in (here, *here.parents) if (folder / FILE_NAME).is_file()), None)
@@ -41,17 +42,19 @@ def find_root() -> Path | None:
 
 
 def _is_trusted(root: Path) -> bool:
-    """Whether a folder and its PROJECT are of the user who runs pykb, or of the system's administrator."""
+    """Whether a folder and its PROJECT belong to the current user or to root."""
     return all(path.lstat().st_uid in {0, os.geteuid()} for path in (root, root / FILE_NAME))
 
 
 def settle(root: Path, *, writes: bool) -> None:
-    """Complete or undo what a killed command left in ``root``; a command that writes nothing only mentions it.
+    """Complete or undo the changes of a killed command.
+
+    Commands that write nothing only report them.
 
     Raises:
-        EnvironmentProblem: The command writes, and what is there cannot be completed or undone.
+        EnvironmentProblem: The command writes, and the changes can be neither completed nor undone.
     """
-    if not any(root.glob(".pykb/transaction*")):  # do not load the rest for nothing
+    if not any(root.glob(".pykb/transaction*")):  # saves the imports
         return
     from pykb.files.apply import pending, recover
 
@@ -61,10 +64,10 @@ def settle(root: Path, *, writes: bool) -> None:
 
 
 def require_project(*, writes: bool) -> tuple[Path, Project]:
-    """The project; ends the command with a finding when there is none, or its PROJECT cannot be used.
+    """Read the project. If there is none or PROJECT is invalid, end the command with a finding.
 
-    ``writes`` says whether the command is going to change files. Such a command is carried out by the pykb of the
-    project's environment, which the project pins; see also :func:`settle`.
+    ``writes`` says whether the command changes files. If so, the pykb that the project pins runs
+    the command. See also :func:`settle`.
     """
     from pykb.cli.environment import hand_over
     from pykb.project.file import read
@@ -90,7 +93,10 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
 
 
 def existing_kubeconfig(given: Path | None) -> Path | None:
-    """The kubeconfig of an option; ends the command with a finding when there is no such file."""
+    """Expand the path of a kubeconfig option.
+
+    If the file does not exist, end the command with a finding.
+    """
     if given is None or given.expanduser().is_file():
         return given and given.expanduser()
     finish([KUBECONFIG_UNUSABLE.at(None, f"there is no kubeconfig `{given}`")])
@@ -98,7 +104,7 @@ def existing_kubeconfig(given: Path | None) -> Path | None:
 
 
 def _compare_versions(project: Project) -> None:
-    """Say that the project was made by another pykb; what it may mean is for the user to judge."""
+    """Report that another version of pykb made the project. The user decides what to do."""
     made, here = _numbers(project.cli_version), _numbers(__version__)
     if not made or made == here:
         return
@@ -116,6 +122,6 @@ def _compare_versions(project: Project) -> None:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version, to compare; none where it is no version: PROJECT may have anything there."""
+    """The numbers of a version, for comparisons. Empty if PROJECT contains something else."""
     found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9}){0,3})[0-9A-Za-z.+]{0,20}", version)
     return tuple(map(int, found[1].split("."))) if found else ()

@@ -1,4 +1,4 @@
-"""``pykb version``: the plain answer is given by :mod:`pykb.__main__`; this is the one with options."""
+"""``pykb version`` with options. :mod:`pykb.__main__` prints the plain version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pykb tells people; knows nothing of Kubernetes and prints nothing."""
+"""Messages for users, as values. This package prints nothing and does not depend on Kubernetes."""
 
 from pykb.diagnostics.model import (
     Code,

@@ -1,7 +1,7 @@
-"""What pykb tells people about a mistake: plain frozen values, made anywhere, printed only by ``pykb.cli``.
+"""Diagnostics: immutable values that describe a mistake. Only ``pykb.cli`` prints them.
 
-A mistake of the user is a value, not an exception. Functions return ``(value, Diagnostics)`` or take a
-:class:`~pykb.diagnostics.Diagnostics` to add to, so that one run reports everything at once.
+A user's mistake is a value, not an exception. Functions return ``(value, Diagnostics)``, or take a
+:class:`~pykb.diagnostics.Diagnostics` to add to. One run can then report all mistakes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class Severity(StrEnum):
-    """How bad a finding is. Only an error makes a command fail."""
+    """The severity of a finding. Only an error makes a command fail."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -21,7 +21,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A piece of a file. Lines and columns are 1-based, columns count characters (not UTF-8 bytes).
+    """A range in a file. Lines and columns are 1-based, columns count characters (not UTF-8 bytes).
 
     ``end_column`` is exclusive: a one-character span at column 3 ends at column 4.
     """
@@ -41,7 +41,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A secondary place, with what is to be seen there (the other party of a conflict)."""
+    """A secondary place, with a text about it (the other side of a conflict)."""
 
     span: Span
     text: str
@@ -86,12 +86,13 @@ class Diagnostic:
 
     Attributes:
         code: The kind of mistake.
-        message: The headline: one line, no full stop, back-ticks around literals, what was found and what was expected.
-        span: The text to change (the marker, not the field it stands on); ``None`` where there is no file.
-        label: What to see at ``span``, a few words.
-        labels: Other places that take part.
-        notes: Why, or what state things were left in ("nothing was written").
-        help: What to type, exactly. A help with line breaks is shown as an indented block.
+        message: The headline: one line without a full stop, literals in back-ticks, what was found
+            and what was expected.
+        span: The text to change (the marker, not its field). ``None`` if no file is involved.
+        label: A few words about ``span``.
+        labels: Other places involved.
+        notes: The reason, or the state afterwards ("nothing was written").
+        help: Exactly what to type. A help with line breaks is shown as an indented block.
         severity: Error, warning or note.
     """
 
@@ -106,14 +107,14 @@ class Diagnostic:
 
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
-        """Order of the output: by path and position; findings without a place come first."""
+        """The sort key for output: path and position. Findings without a place come first."""
         if self.span is None:
             return ("", 0, 0, self.code.slug, self.message)
         return (self.span.path, self.span.line, self.span.column, self.code.slug, self.message)
 
 
 class Diagnostics:
-    """Gathers findings; iterates over them sorted by place, each once."""
+    """Collects findings. Iterates over them sorted by place, without duplicates."""
 
     __slots__ = ("_found",)
 
@@ -121,7 +122,7 @@ class Diagnostics:
         self._found: dict[Diagnostic, None] = dict.fromkeys(found)
 
     def add(self, diagnostic: Diagnostic) -> None:
-        """Add one finding; the same finding twice counts once."""
+        """Add one finding. A duplicate has no effect."""
         self._found[diagnostic] = None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
@@ -136,16 +137,16 @@ class Diagnostics:
 
     @property
     def has_errors(self) -> bool:
-        """Whether anything was found that must stop the run."""
+        """Whether any finding is an error."""
         return any(d.severity is Severity.ERROR for d in self._found)
 
 
 class PykbError(Exception):
-    """Root of everything that pykb raises on purpose."""
+    """The base class of all exceptions that pykb raises on purpose."""
 
 
 class EnvironmentProblem(PykbError):  # noqa: N818 - not every problem is an error of the program
-    """Something outside the project stands in the way: a tool is missing, a cluster cannot be reached.
+    """A problem outside the project: a tool is missing, a cluster cannot be reached.
 
     The command line prints its diagnostic and exits with 1.
     """
@@ -156,4 +157,4 @@ class EnvironmentProblem(PykbError):  # noqa: N818 - not every problem is an err
 
 
 class InternalError(PykbError):
-    """A bug in pykb. The command line says so, asks for a report, and exits with 70."""
+    """A bug in pykb. The command line asks the user to report it and exits with 70."""

@@ -1,4 +1,4 @@
-"""Every code as text: ``docs/reference/diagnostics.md``."""
+"""Renders all codes as text: ``docs/reference/diagnostics.md``."""
 
 from __future__ import annotations
 

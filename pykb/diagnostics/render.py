@@ -1,6 +1,6 @@
-"""Diagnostics as text: the full form with source excerpts, one line each, JSON, and GitHub's annotations.
+"""Renders diagnostics as text: with source excerpts, one line each, JSON, or GitHub annotations.
 
-Rendering reads the source files it quotes and nothing else; it neither prints nor decides exit codes.
+Rendering reads only the source files that it quotes. It does not print or decide exit codes.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ class Format(StrEnum):
 
 
 ReadLines = Callable[[str], list[str]]
-"""Gives the lines of a file by the path in a span; empty when it cannot be read."""
+"""Returns the lines of the file at a span's path, or an empty list if it cannot be read."""
 
 _LONGEST_LINE = 300
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _COLOURS = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.NOTE: "1;36"}
 
 
-# Letters that a terminal acts on in place of showing them, and those that turn the direction of what follows.
+# Characters that control a terminal or change the direction of the text after them.
 _UNSEEN = {n: 0x2400 + n for n in range(32) if chr(n) not in "\t\n"} | {
     0x7F: 0x2421,
     **dict.fromkeys((*range(0x80, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD),
@@ -41,7 +41,7 @@ _UNSEEN = {n: 0x2400 + n for n in range(32) if chr(n) not in "\t\n"} | {
 
 
 def visible(text: str) -> str:
-    r"""A text of somebody else's for a terminal: each letter that would act there is one that shows it.
+    r"""Make control characters in a foreign text visible, so that a terminal does not act on them.
 
     >>> visible("a\x1b[2Jb")
     'a␛[2Jb'
@@ -50,12 +50,12 @@ def visible(text: str) -> str:
 
 
 def read_lines(path: str, *, root: Path | None = None) -> list[str]:
-    """Lines of a source file for an excerpt; empty when it is gone or no text."""
+    """Read the lines of a source file for an excerpt. Empty if the file cannot be read as text."""
     try:
         text = (root / path if root else Path(path)).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         return []
-    # `str.splitlines` also breaks at characters that end no line of source
+    # `str.splitlines` also splits at characters that do not end a line of source
     return [visible(line) for line in _LINE_END.split(text)]
 
 
@@ -66,13 +66,13 @@ def render(
     colour: bool = False,
     root: Path | None = None,
 ) -> str:
-    """All findings as one text that ends with a line break, or an empty text when there are none.
+    """Render all findings. The text ends with a line break, or is empty if there are no findings.
 
     Args:
-        diagnostics: What to show, already in order.
-        style: One of the four forms.
-        colour: Whether ANSI colours may be used; only the full form has them.
-        root: Folder that relative paths in spans start from; the working directory when not given.
+        diagnostics: The findings, in order.
+        style: The format.
+        colour: Whether to use ANSI colours. Only the full format has them.
+        root: The folder that paths in spans are relative to. Defaults to the working directory.
     """
     text = _text(list(diagnostics), style, colour=colour, root=root)
     # Source can hold halves of characters (`"\\ud800"`), which no output takes.
@@ -162,7 +162,7 @@ def _lines(labels: list[Label], source: list[str], *, gutter: int, accent: str |
 
 
 def _part(text: str, column: int) -> tuple[str, int]:
-    """A line, or of a very long one (JSON, say) what stands around a column; and how far that is shifted."""
+    """The part of a very long line (as in JSON) around a column, and by how much it is shifted."""
     if len(text) <= _LONGEST_LINE:
         return text, 0
     first = max(0, min(column - 1 - _LONGEST_LINE // 4, len(text) - _LONGEST_LINE))

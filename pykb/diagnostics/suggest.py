@@ -1,4 +1,4 @@
-"""Did-you-mean over a set of names."""
+"""Suggests similar names ("did you mean")."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Iterable
 
 
 def edit_distance(left: str, right: str, *, limit: int) -> int:
-    """Optimal string alignment distance (insert, delete, replace, swap neighbours); ``limit + 1`` when beyond it."""
+    """Return the optimal string alignment distance, or ``limit + 1`` if it is larger.
+
+    Insertions, deletions, replacements and swaps of neighbours count one each.
+    """
     if abs(len(left) - len(right)) > limit:
         return limit + 1
     before_last: list[int] = []
@@ -27,9 +30,10 @@ def edit_distance(left: str, right: str, *, limit: int) -> int:
 
 
 def closest(name: str, candidates: Iterable[str]) -> str | None:
-    """The candidate nearest to ``name``, or ``None`` when none is within a third of its length.
+    """Return the most similar candidate, or ``None`` if none is similar.
 
-    Case does not count; among equals the first in alphabetical order wins, so the answer is stable.
+    Similar names differ in at most a third of the characters, ignoring case. Of equally similar
+    candidates, the first in alphabetical order is returned.
     """
     limit = max(1, len(name) // 3)
     best: tuple[int, str] | None = None

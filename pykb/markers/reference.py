@@ -46,14 +46,15 @@ there are no blanks around the first `=`.
 | any | one of the above, guessed from its looks: `100Mi` and `2024-01-15` are strings, `3` is an integer |
 | JSON | strict JSON up to the end of the line |
 
-Single quotes are no quotes. Tags that start with `+k8s:` have a grammar of their own,
+Single quotes do not quote. Tags that start with `+k8s:` have a grammar of their own,
 `+k8s:name(argument)=value  # comment`; their values may be tags (`+k8s:eachVal=+k8s:maxLength=63`).
 
 Schema markers `+kubebuilder:validation:X` also exist as `+kubebuilder:validation:items:X`, for the elements of a list;
 `items:` can be repeated for lists of lists.
 
-`pykb explain +<marker>` shows one of them; `pykb explain markers` lists all. What each one does to the manifests, and
-what is said when it is wrong, is shown in [a table that a test makes](marker-coverage.md).
+`pykb explain +<marker>` shows one of them; `pykb explain markers` lists all.
+[A table made by a test](marker-coverage.md) shows the effect of each marker on the manifests, and
+the message when it is wrong.
 """
 
 

@@ -1,4 +1,7 @@
-"""Every kind of mistake that pykb can report, one module an area; `pykb explain` and the reference read them here."""
+"""Every kind of mistake that pykb reports, for `pykb explain` and the reference.
+
+One module per area.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pykb.diagnostics.model import Code
 
 @cache
 def all_codes() -> dict[str, Code]:
-    """All codes by slug. Imported on demand: a run without findings never pays for the texts."""
+    """Return all codes by slug. The texts are imported only here, since most runs need none."""
     import importlib
     import pkgutil
 

@@ -1,4 +1,4 @@
-"""Mistakes in CRDs and their schemas that show once markers and types come together."""
+"""Mistakes in CRDs and their schemas that depend on both markers and types."""
 
 from __future__ import annotations
 

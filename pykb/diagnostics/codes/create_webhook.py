@@ -1,4 +1,4 @@
-"""What stops `pykb create webhook` before it writes anything, or is said of what it makes."""
+"""Errors and notes of `pykb create webhook`."""
 
 from __future__ import annotations
 

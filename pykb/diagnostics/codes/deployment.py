@@ -1,4 +1,4 @@
-"""Mistakes of deployments: the cluster, what it does not serve or accepts not, and a manager that does not start."""
+"""Mistakes in deployments: a cluster that refuses objects, a manager that does not start."""
 
 from __future__ import annotations
 

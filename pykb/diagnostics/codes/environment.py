@@ -1,4 +1,4 @@
-"""Mistakes outside the project: a missing tool, a control plane that does not start, a state that is not ours."""
+"""Problems outside the project: missing tools, a failing control plane, foreign files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes around a run of ``pykb generate``: its inputs, its output, its environment."""
+"""Mistakes in a run of ``pykb generate``: inputs, outputs, environment."""
 
 from __future__ import annotations
 

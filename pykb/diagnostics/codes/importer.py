@@ -1,4 +1,4 @@
-"""Mistakes in what `pykb import crd` is given."""
+"""Mistakes in the input of `pykb import crd`."""
 
 from __future__ import annotations
 

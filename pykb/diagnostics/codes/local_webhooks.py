@@ -1,4 +1,4 @@
-"""Mistakes with webhooks that a local control plane is to call on this machine."""
+"""Problems with webhooks on this machine that a local control plane calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes and obstacles on the way to an API server."""
+"""Problems that prevent access to an API server."""
 
 from pykb.diagnostics.model import Code
 

@@ -1,4 +1,4 @@
-"""Names that Kubernetes, Python or the project cannot take."""
+"""Names that Kubernetes, Python or the project does not allow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The PROJECT file, and what it says against a command."""
+"""Mistakes in PROJECT, and commands that conflict with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong when a manager is put together or started."""
+"""Mistakes in the setup or the start of a manager."""
 
 from pykb.diagnostics.model import Code
 

@@ -1,4 +1,4 @@
-"""What stops a scaffolding command before it writes anything."""
+"""Errors that stop a scaffolding command before it writes anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes in API types: what Python can say and a CRD cannot."""
+"""Mistakes in API types: Python that a CRD cannot express."""
 
 from __future__ import annotations
 

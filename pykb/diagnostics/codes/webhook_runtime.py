@@ -1,4 +1,4 @@
-"""What can go wrong when webhooks are put together."""
+"""Mistakes in the setup of webhooks."""
 
 from pykb.diagnostics.model import Code
 

@@ -36,7 +36,7 @@ class Leaf:
     most: float = math.inf
 
     def faults(self, value: object, path: str) -> Iterator[Fault]:
-        """What is wrong with a value that is there."""
+        """Find what is wrong with a value."""
         fits = isinstance(value, self.types) and (not isinstance(value, bool) or bool in self.types)
         if not fits or (isinstance(value, float) and not math.isfinite(value)):
             yield Fault(path, f"expected {self.noun}, found {noun_of(value)}")
@@ -49,7 +49,7 @@ class Anything:
     """Any JSON value."""
 
     def faults(self, value: object, path: str) -> Iterator[Fault]:
-        """What is wrong with a value that is there."""
+        """Find what is wrong with a value."""
         if isinstance(value, Mapping):
             for key, item in value.items():
                 yield from self.faults(item, f"{path}.{key}")
@@ -69,7 +69,7 @@ class Many:
     item: Form
 
     def faults(self, value: object, path: str) -> Iterator[Fault]:
-        """What is wrong with a value that is there."""
+        """Find what is wrong with a value."""
         if not isinstance(value, self.kind):
             yield Fault(path, f"expected {self.noun}, found {noun_of(value)}")
         elif isinstance(value, Mapping):
@@ -88,7 +88,7 @@ class Object:
     required: tuple[str, ...] = ()
 
     def faults(self, value: object, path: str) -> Iterator[Fault]:
-        """What is wrong with a value that is there."""
+        """Find what is wrong with a value."""
         if not isinstance(value, Mapping):
             yield Fault(path, f"expected a mapping, found {noun_of(value)}")
             return
@@ -109,7 +109,7 @@ class Either:
     other: Form = field(default_factory=Anything)
 
     def faults(self, value: object, path: str) -> Iterator[Fault]:
-        """What is wrong with a value that is there."""
+        """Find what is wrong with a value."""
         yield from (self.other if isinstance(value, self.simple) else self.form).faults(value, path)
 
 

@@ -106,7 +106,7 @@ def url_flaw(url: str) -> str:
     """What is wrong with a webhook's URL; empty when it is valid."""
     try:
         parts = urlsplit(url)
-        parts.port  # noqa: B018 - raises for one that is no number
+        parts.port  # noqa: B018 - raises if the port is not a number
     except ValueError as error:
         return str(error)
     if parts.scheme != "https":

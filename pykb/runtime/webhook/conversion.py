@@ -82,7 +82,7 @@ class Conversions:
         try:
             review = orjson.loads(request.body)
             if (review["apiVersion"], review["kind"]) != (API_VERSION, KIND):
-                raise ValueError("another review")  # noqa: TRY301 - one answer to all that is no such review
+                raise ValueError("another review")  # noqa: TRY301 - all invalid reviews get the same answer
             asked = review["request"]
             uid, desired, objects = str(asked["uid"]), str(asked["desiredAPIVersion"]), list(asked["objects"])
         except (ValueError, TypeError, KeyError):
