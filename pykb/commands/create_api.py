@@ -18,6 +18,7 @@ from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
+from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import resolve
 from pykb.plugins.request import ApiRequest, Controller
 from pykb.plugins.style import Style
@@ -57,40 +58,66 @@ class ApiPlan:
     resource: Resource
 
 
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A command without errors.
+
+    Attributes:
+        options: The options. What they leave open is as in the source.
+        chain: The plugins of the project.
+        source: The version to copy, if any.
+        resource: The entry in PROJECT that this command makes.
+        known: The existing entry.
+    """
+
+    options: NewApi
+    chain: Sequence[Plugin]
+    source: Resource | None
+    resource: Resource
+    known: Resource | None
+
+
 def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | None, Diagnostics]:
     """Plan an API. Without errors among the findings the plan may be applied."""
     found = Diagnostics()
+    checked = _check(options, project, found)
+    return (_plan(checked, project, root, found) if checked else None), found
+
+
+def _check(options: NewApi, project: Project, found: Diagnostics) -> _Checked | None:
     api_checks.check_options(options, found)
     _check_names(options, project, found)
     chain = resolve(options.plugins or project.layout, found)
     source = _source(options, project, found)
     if _failed(found):
-        return None, found
+        return None
     if source is not None:
         scope = source.namespaced if options.namespaced is None else options.namespaced
         options = replace(options, plural=options.plural or source.plural, namespaced=scope)
     resource = _resource(options, project, found)
     if resource is None or _failed(found):
-        return None, found
-    known = project.find(resource)
+        return None
     api_checks.check_resource(options, resource, project, found)
-    if _failed(found):
-        return None, found
+    return None if _failed(found) else _Checked(options, chain, source, resource, project.find(resource))
+
+
+def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -> ApiPlan | None:
     plan = PlanBuilder(root)
-    request = _request(options, project, resource, source, boilerplate(plan, found))
+    request = _request(checked, project, boilerplate(plan, found))
     if _failed(found):
-        return None, found
-    for plugin in chain:
+        return None
+    for plugin in checked.chain:
         plugin.create_api(request, plan)
+    resource, known = checked.resource, checked.known
     entry = merge(known, resource) if known else resource
     plan.update(FILE_NAME, with_resource(project, entry).text.encode() if entry != known else _unchanged(plan))
     if resource.protected:
         _say_protected(resource, found)
-    if options.resource and known is None:
-        _say_builtin(options, found)
+    if checked.options.resource and known is None:
+        _say_builtin(checked.options, found)
         _say_unconverted(resource, project, found)
     found.extend(plan.diagnostics)
-    return (None if _failed(found) else ApiPlan(plan.build(), resource)), found
+    return None if _failed(found) else ApiPlan(plan.build(), resource)
 
 
 def check_words(options: NewApi) -> Diagnostics:
@@ -161,20 +188,15 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
     return replace(plain, path=path, api=options.resource)
 
 
-def _request(
-    options: NewApi,
-    project: Project,
-    resource: Resource,
-    source: Resource | None,
-    header: str,
-) -> ApiRequest:
+def _request(checked: _Checked, project: Project, header: str) -> ApiRequest:
+    options, resource = checked.options, checked.resource
     request = ApiRequest(
         project=project,
         resource=resource,
         boilerplate=header,
         force=options.force,
-        known=project.find(resource),
-        source=source,
+        known=checked.known,
+        source=checked.source,
         make_resource=options.resource,
         controller=None,
     )

@@ -16,7 +16,7 @@ from pykb.diagnostics.codes.project import RESOURCE_CONFLICT
 from pykb.diagnostics.suggest import closest
 from pykb.files.plan import Plan
 from pykb.meta.plural import pluralize
-from pykb.plugins.plugin import WebhookPlugin
+from pykb.plugins.plugin import Plugin, WebhookPlugin
 from pykb.plugins.registry import resolve
 from pykb.plugins.request import WebhookRequest
 from pykb.project import FILE_NAME
@@ -73,38 +73,64 @@ class WebhookPlan:
     spokes: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A command without errors.
+
+    Attributes:
+        options: The options.
+        chain: The plugins of the project.
+        known: The existing entry in PROJECT, if any.
+        entry: The entry with all of its webhooks after the command.
+        wanted: The webhooks to make.
+    """
+
+    options: NewWebhook
+    chain: Sequence[Plugin]
+    known: Resource | None
+    entry: Resource
+    wanted: Webhooks
+
+
 def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[WebhookPlan | None, Diagnostics]:
     """Plan the webhooks of a kind. Without errors among the findings the plan may be applied."""
     found = check_words(options)
+    checked = _check(options, project, found)
+    return (_plan(checked, project, root, found) if checked else None), found
+
+
+def _check(options: NewWebhook, project: Project, found: Diagnostics) -> _Checked | None:
     webhook_checks.check_options(options, found)
     chain = resolve(options.plugins or project.layout, found)
     if _failed(found):
-        return None, found
+        return None
     resource = find_target(options, project, found)
     if resource is None or _failed(found):
-        return None, found
+        return None
     known = project.find(resource)
     wanted = _wanted(options, resource, project)
     webhook_checks.check(options, wanted, resource, project, found)
-    if _failed(found):
-        return None, found
+    present = known.webhooks if known and known.webhooks else Webhooks()
+    entry = replace(resource, webhooks=present.merged(wanted))
+    return None if _failed(found) else _Checked(options, chain, known, entry, wanted)
+
+
+def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -> WebhookPlan | None:
     plan = PlanBuilder(root)
-    entry = replace(resource, webhooks=((known and known.webhooks) or Webhooks()).merged(wanted))
-    request = _request(options, project, entry, wanted, boilerplate(plan, found))
+    request = _request(checked, project, boilerplate(plan, found))
     if _failed(found):
-        return None, found
-    for plugin in chain:
+        return None
+    for plugin in checked.chain:
         if isinstance(plugin, WebhookPlugin):
             plugin.create_webhook(request, plan)
-    merged = merge(known, entry) if known else entry
+    known, wanted = checked.known, checked.wanted
+    merged = merge(known, checked.entry) if known else checked.entry
     if merged != known:
         plan.update(FILE_NAME, with_resource(project, merged).text.encode())
-    if resource.core and (wanted.defaulting or wanted.validation):
-        _say_core(resource, project, found)
+    if checked.entry.core and (wanted.defaulting or wanted.validation):
+        _say_core(checked.entry, project, found)
     found.extend(plan.diagnostics)
-    if _failed(found):
-        return None, found
-    return WebhookPlan(plan.build(), merged, wanted.spoke), found
+    return None if _failed(found) else WebhookPlan(plan.build(), merged, wanted.spoke)
 
 
 def check_words(options: NewWebhook) -> Diagnostics:
@@ -136,16 +162,15 @@ def _wanted(options: NewWebhook, resource: Resource, project: Project) -> Webhoo
     )
 
 
-def _request(
-    options: NewWebhook, project: Project, resource: Resource, wanted: Webhooks, header: str
-) -> WebhookRequest:
+def _request(checked: _Checked, project: Project, header: str) -> WebhookRequest:
     """The request to the plugins. With ``--force``, the module is written again with all webhooks of the kind."""
+    options, entry, wanted = checked.options, checked.entry, checked.wanted
     return WebhookRequest(
         project=project,
-        resource=resource,
+        resource=entry,
         boilerplate=header,
         force=options.force,
-        made=(resource.webhooks or wanted) if options.force else wanted,
+        made=(entry.webhooks or wanted) if options.force else wanted,
         named=wanted.spoke,
     )
 
@@ -174,15 +199,12 @@ def _failed(found: Diagnostics) -> bool:
 
 def find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:
     """The kind from PROJECT, or a new entry for its first webhook. Reports a kind that does not exist."""
-    groups = {options.group, short_group(options.group)}
-    known = [r for r in project.resources if (r.version, r.kind) == (options.version, options.kind)]
-    known = [r for r in known if r.group in groups and (r.api or r.core or r.external)]
-    known.sort(key=lambda r: not r.api)
     if options.external_api_path:
         return _external(options, project, found)
-    if known:
-        _check_plural(options, known[0], project, found)
-        return replace(known[0], controller=False, controllers=())
+    known = _known(options, project)
+    if known is not None:
+        _check_plural(options, known, project, found)
+        return replace(known, controller=False, controllers=())
     own = {r.kind for r in project.resources if r.group == options.group and r.api}
     short = short_group(options.group)
     if short in BUILTIN_GROUPS and options.kind not in own:
@@ -195,6 +217,14 @@ def find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Re
             return None
     _say_missing(options, project, found)
     return None
+
+
+def _known(options: NewWebhook, project: Project) -> Resource | None:
+    """The entry of a kind that can have webhooks. A kind of the project comes before others of the same name."""
+    groups = {options.group, short_group(options.group)}
+    named = [r for r in project.resources if (r.version, r.kind) == (options.version, options.kind)]
+    usable = [r for r in named if r.group in groups and (r.api or r.core or r.external)]
+    return min(usable, key=lambda r: not r.api, default=None)
 
 
 def _builtin(options: NewWebhook, group: str, found: Diagnostics) -> Resource | None:

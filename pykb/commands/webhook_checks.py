@@ -38,25 +38,12 @@ def making(like: Resource, version: str) -> str:
 
 def check_options(options: NewWebhook, found: Diagnostics) -> None:
     """Report missing options, contradictions, and invalid paths."""
-    named = options.defaulting or options.validation or options.conversion
-    if not (named or options.spoke or options.defaulting_path or options.validation_path):  # each implies a type
-        message = "no type of webhook was given"
-        helps = (
-            "`--defaulting` sets fields that an object leaves out",
-            "`--programmatic-validation` refuses invalid objects",
-            "`--conversion` converts between versions of the kind",
-        )
-        found.add(FLAG_REQUIRED.at(None, message, help=helps))
-    for flag, path, wanted, type_flag in (
-        ("--defaulting-path", options.defaulting_path, options.defaulting, "--defaulting"),
-        ("--validation-path", options.validation_path, options.validation, "--programmatic-validation"),
-    ):
-        if path and not wanted:
-            found.add(FLAG_REQUIRED.at(None, f"`{flag}` needs `{type_flag}`", help=(f"`{type_flag} {flag} {path}`",)))
-        if path:
-            _check_path_form(flag, path, found)
-    if options.defaulting_path and options.defaulting_path == options.validation_path:
-        message = f"`--defaulting-path` and `--validation-path` are both `{options.defaulting_path}`"
+    _check_type(options, found)
+    defaulting, validation = options.defaulting_path, options.validation_path
+    _check_path("--defaulting-path", defaulting, "--defaulting", options.defaulting, found)
+    _check_path("--validation-path", validation, "--programmatic-validation", options.validation, found)
+    if defaulting and defaulting == validation:
+        message = f"`--defaulting-path` and `--validation-path` are both `{defaulting}`"
         found.add(SERVED_PATH.at(None, message, help=("give each webhook its own path",)))
     if options.spoke and not options.conversion:
         message = "`--spoke` names a version to convert, which needs `--conversion`"
@@ -65,6 +52,28 @@ def check_options(options: NewWebhook, found: Diagnostics) -> None:
         message = "`--external-api-domain` needs the module of the type"
         found.add(FLAG_REQUIRED.at(None, message, help=("`--external-api-path some.module`",)))
     naming.check_own_kind(options.kind, found)
+
+
+def _check_type(options: NewWebhook, found: Diagnostics) -> None:
+    """Report a command without a type of webhook. Each of these options implies a type."""
+    types = (options.defaulting, options.validation, options.conversion)
+    implied = (options.spoke, options.defaulting_path, options.validation_path)
+    if any((*types, *implied)):
+        return
+    helps = (
+        "`--defaulting` sets fields that an object leaves out",
+        "`--programmatic-validation` refuses invalid objects",
+        "`--conversion` converts between versions of the kind",
+    )
+    found.add(FLAG_REQUIRED.at(None, "no type of webhook was given", help=helps))
+
+
+def _check_path(flag: str, path: str, type_flag: str, wanted: bool, found: Diagnostics) -> None:
+    if not path:
+        return
+    if not wanted:
+        found.add(FLAG_REQUIRED.at(None, f"`{flag}` needs `{type_flag}`", help=(f"`{type_flag} {flag} {path}`",)))
+    _check_path_form(flag, path, found)
 
 
 def _check_path_form(flag: str, path: str, found: Diagnostics) -> None:
@@ -114,30 +123,32 @@ def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project:
 
 
 def _check_conversion(wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
+    have = versions(resource, project)
+    hub = _hub(resource, project)
     if not resource.api:
         message = (
             f"`{resource}` is not a kind of this project: only the project that defines a kind converts its versions"
         )
         found.add(FLAG_CONFLICT.at(None, message, notes=_NOTHING, help=("leave `--conversion` out",)))
-        return
-    have = versions(resource, project)
-    hub = next(
-        (r for r in project.resources if r.is_same_kind(resource) and r.webhooks and r.webhooks.conversion), None
-    )
-    if hub is not None and hub.version != resource.version:
+    elif hub is not None and hub.version != resource.version:
         message = f"`{resource.kind}` already has the hub {hub.version}, and a kind has only one hub"
         flags = f"`--version {hub.version} --conversion --spoke {resource.version}`"
         found.add(CONVERSION_SPOKE.at(project.span(hub), message, notes=_NOTHING, help=(flags,)))
-        return
-    if len(have) == 1 and not [v for v in wanted.spoke if v != resource.version]:
+    elif len(have) == 1 and not set(wanted.spoke) - {resource.version}:
         message = f"`{resource.kind}` has one version, {resource.version}: there is nothing to convert"
         other = "v2" if resource.version == "v1" else "v1"
         helps = (f"create another version first: `{making(resource, other)}`",)
         found.add(CONVERSION_SPOKE.at(project.span(resource, "version"), message, notes=_NOTHING, help=helps))
-        return
-    for spoke in wanted.spoke:
-        for problem, advice in _spoke_problems(spoke, resource, have):
-            found.add(CONVERSION_SPOKE.at(None, problem, notes=_NOTHING, help=advice))
+    else:
+        for spoke in wanted.spoke:
+            for problem, advice in _spoke_problems(spoke, resource, have):
+                found.add(CONVERSION_SPOKE.at(None, problem, notes=_NOTHING, help=advice))
+
+
+def _hub(resource: Resource, project: Project) -> Resource | None:
+    """The version of a kind that the others are converted to and from."""
+    alike = (r for r in project.resources if r.is_same_kind(resource))
+    return next((r for r in alike if r.webhooks and r.webhooks.conversion), None)
 
 
 def _spoke_problems(spoke: str, resource: Resource, have: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
