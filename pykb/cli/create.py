@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ import typer
 from pykb.cli import candidates, console
 from pykb.cli.environment import own_pykb
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report, report_rendered
-from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed
+from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed, plugin_args
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes import names as name_codes
 from pykb.diagnostics.render import Format
@@ -104,6 +104,7 @@ def api(
         external_api_domain=external_api_domain,
         force=force,
         plugins=listed(plugins),
+        args=plugin_args(console.settings.argv),
     )
 
     @cache  # `_asked` plans every answer, and one of these plans is used afterwards
@@ -120,11 +121,11 @@ def api(
     report(from_working_directory(found, root))
     if planned is None:
         raise typer.Exit(exit_code(found))
-    if create(planned.plan, f"`{planned.resource}`", root, dry_run=dry_run, diff=diff, make=make):
+    if create(planned.plan, f"`{planned.resource}`", root, options.plugins, dry_run=dry_run, diff=diff, make=make):
         _say_next(planned.resource, made=make)
 
 
-def create(plan: Plan, what: str, root: Path, *, dry_run: bool, diff: bool, make: bool) -> bool:
+def create(plan: Plan, what: str, root: Path, plugins: Sequence[str], *, dry_run: bool, diff: bool, make: bool) -> bool:
     """Apply or show a plan, then run the generator. Returns whether anything was written."""
     from pykb.cli.changes import carry_out
 
@@ -136,6 +137,10 @@ def create(plan: Plan, what: str, root: Path, *, dry_run: bool, diff: bool, make
 
         report([UNCHANGED.at(None, f"nothing was changed: everything for {what} already exists")])
         return False
+    if plugins:
+        from pykb.plugins.external.trust import trust
+
+        trust(root, plugins)
     if make:
         _generate(root)
     return True

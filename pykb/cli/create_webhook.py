@@ -12,7 +12,7 @@ import typer
 from pykb.cli import candidates, console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
-from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed
+from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed, plugin_args
 
 if TYPE_CHECKING:
     from pykb.commands.create_webhook import NewWebhook, WebhookPlan
@@ -80,6 +80,7 @@ def webhook(
         external_api_domain=external_api_domain,
         force=force,
         plugins=listed(plugins),
+        args=plugin_args(console.settings.argv),
     )
 
     @cache  # `_asked` plans every answer, and one of these plans is used afterwards
@@ -96,7 +97,7 @@ def webhook(
             f"no `--spoke` was given, so all versions without a converter are used: {', '.join(planned.spokes)}"
         )
     what = f"the webhooks of `{planned.resource}`"
-    if create(planned.plan, what, root, dry_run=dry_run, diff=diff, make=make):
+    if create(planned.plan, what, root, options.plugins, dry_run=dry_run, diff=diff, make=make):
         _say_next(planned, project, options, made=make)
 
 

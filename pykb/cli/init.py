@@ -10,7 +10,7 @@ import typer
 
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
-from pykb.cli.options import Diff, DryRun, Plugins, listed
+from pykb.cli.options import Diff, DryRun, Plugins, listed, plugin_args
 from pykb.diagnostics.codes.project import PROJECT_EXISTS
 from pykb.diagnostics.codes.scaffold import DIRECTORY_FILE_TAKEN
 
@@ -53,6 +53,7 @@ def init(
     from pykb.cli.changes import carry_out
     from pykb.cli.project import settle
     from pykb.commands.init import NewProject, plan_project
+    from pykb.plugins.external.trust import trust
     from pykb.scaffold.locate import WHEEL
 
     if project_version != "3":
@@ -72,6 +73,7 @@ def init(
         multigroup=multigroup,
         template=template or None,
         plugins=listed(plugins),
+        args=plugin_args(console.settings.argv),
     )
     plan, found = plan_project(options, root, year=_year())
     in_the_way = any(d.code in {PROJECT_EXISTS, DIRECTORY_FILE_TAKEN} for d in found)
@@ -80,6 +82,7 @@ def init(
         raise typer.Exit(EXIT_FINDINGS if in_the_way else EXIT_USAGE)
     report(found)
     if carry_out(plan, dry_run=dry_run, diff=diff):
+        trust(root, options.plugins)
         if (root / WHEEL).exists():
             console.say(
                 f"\nnote: no package index has this version of pykb; commit {WHEEL}, so that a clone can install it"

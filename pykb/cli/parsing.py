@@ -19,6 +19,7 @@ from pykb.diagnostics.render import Format
 _TRUE = frozenset({"true", "1", "t", "yes", "y", "on"})
 _FALSE = frozenset({"false", "0", "f", "no", "n", "off"})
 _FROM_KUBEBUILDER = frozenset({"init", "api", "webhook"})
+_WITH_PLUGINS = frozenset({"init", "api", "webhook", "edit"})
 _GO_OPTIONS = {
     "--repo": True,
     "--fetch-deps": False,
@@ -69,6 +70,10 @@ class PykbCommand(typer.core.TyperCommand):
 
         Reports all options without a value, not only the first.
         """
+        if self.name in _WITH_PLUGINS:
+            from pykb.cli.plugin_options import extend
+
+            extend(self, args)
         args = respell(args, self.get_params(ctx))
         if self.name in _FROM_KUBEBUILDER:
             args = without_go_options(args)

@@ -19,8 +19,8 @@ from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.plugins.plugin import Plugin
-from pykb.plugins.registry import resolve
-from pykb.plugins.request import ApiRequest, Controller
+from pykb.plugins.registry import keys, resolve
+from pykb.plugins.request import ApiRequest, CommandLine, Controller
 from pykb.plugins.style import Style
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
@@ -48,6 +48,7 @@ class NewApi:
     from_version: str = ""
     force: bool = False
     plugins: Sequence[str] = ()
+    args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +81,14 @@ class _Checked:
 def plan_api(options: NewApi, project: Project, root: Path) -> tuple[ApiPlan | None, Diagnostics]:
     """Plan an API. Without errors among the findings the plan may be applied."""
     found = Diagnostics()
-    checked = _check(options, project, found)
+    checked = _check(options, project, root, found)
     return (_plan(checked, project, root, found) if checked else None), found
 
 
-def _check(options: NewApi, project: Project, found: Diagnostics) -> _Checked | None:
+def _check(options: NewApi, project: Project, root: Path, found: Diagnostics) -> _Checked | None:
     api_checks.check_options(options, found)
     _check_names(options, project, found)
-    chain = resolve(options.plugins or project.layout, found)
+    chain = resolve(options.plugins, project.layout, root, found)
     source = _source(options, project, found)
     if _failed(found):
         return None
@@ -106,6 +107,8 @@ def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -
     request = _request(checked, project, boilerplate(plan, found))
     if _failed(found):
         return None
+    line = CommandLine(checked.options.args, keys(checked.chain))
+    request = replace(request, command_line=line)
     for plugin in checked.chain:
         plugin.create_api(request, plan)
     resource, known = checked.resource, checked.known

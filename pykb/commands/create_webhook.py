@@ -17,8 +17,8 @@ from pykb.diagnostics.suggest import closest
 from pykb.files.plan import Plan
 from pykb.meta.plural import pluralize
 from pykb.plugins.plugin import Plugin, WebhookPlugin
-from pykb.plugins.registry import resolve
-from pykb.plugins.request import WebhookRequest
+from pykb.plugins.registry import keys, resolve
+from pykb.plugins.request import CommandLine, WebhookRequest
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import BUILTIN_GROUPS, Resource, Webhooks, merge
@@ -47,6 +47,7 @@ class NewWebhook:
     external_api_domain: str = ""
     force: bool = False
     plugins: Sequence[str] = ()
+    args: tuple[str, ...] = ()
 
     @property
     def command(self) -> str:
@@ -95,13 +96,13 @@ class _Checked:
 def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[WebhookPlan | None, Diagnostics]:
     """Plan the webhooks of a kind. Without errors among the findings the plan may be applied."""
     found = check_words(options)
-    checked = _check(options, project, found)
+    checked = _check(options, project, root, found)
     return (_plan(checked, project, root, found) if checked else None), found
 
 
-def _check(options: NewWebhook, project: Project, found: Diagnostics) -> _Checked | None:
+def _check(options: NewWebhook, project: Project, root: Path, found: Diagnostics) -> _Checked | None:
     webhook_checks.check_options(options, found)
-    chain = resolve(options.plugins or project.layout, found)
+    chain = resolve(options.plugins, project.layout, root, found)
     if _failed(found):
         return None
     resource = find_target(options, project, found)
@@ -120,6 +121,8 @@ def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -
     request = _request(checked, project, boilerplate(plan, found))
     if _failed(found):
         return None
+    line = CommandLine(checked.options.args, keys(checked.chain))
+    request = replace(request, command_line=line)
     for plugin in checked.chain:
         if isinstance(plugin, WebhookPlugin):
             plugin.create_webhook(request, plan)

@@ -21,8 +21,8 @@ from pykb.diagnostics.codes.scaffold import (
 from pykb.files.plan import Plan
 from pykb.meta.names import as_module_name
 from pykb.plugins.plugin import Plugin
-from pykb.plugins.registry import DEFAULT, resolve
-from pykb.plugins.request import InitRequest
+from pykb.plugins.registry import DEFAULT, keys, resolve
+from pykb.plugins.request import CommandLine, InitRequest
 from pykb.project import FILE_NAME, writer
 from pykb.scaffold import distribution, license, naming, tree  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
@@ -45,6 +45,7 @@ class NewProject:
     multigroup: bool = False
     template: str | None = None
     plugins: Sequence[str] = ()
+    args: tuple[str, ...] = ()
 
 
 def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | None, Diagnostics]:
@@ -64,7 +65,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     boilerplate = license.header(
         options.license, owner=options.owner, file=options.license_file, year=year, found=found
     )
-    chain = resolve(options.plugins or (str(DEFAULT.key),), found)
+    chain = resolve(options.plugins, (str(DEFAULT.key),), root, found)
     if _failed(found):
         return None, found
     package = as_module_name(name)
@@ -95,7 +96,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     if _failed(found):
         return None, found
     plan = PlanBuilder(root)
-    _run(chain, InitRequest(file, files), plan)
+    _run(chain, InitRequest(file, files, CommandLine(options.args, keys(chain))), plan)
     plan.create(FILE_NAME, file.text.encode())
     _pin(plan, found)
     _explain_taken(plan.diagnostics, found)

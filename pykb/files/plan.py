@@ -86,6 +86,11 @@ class Draft:
                 self.diagnostics.add(error.diagnostic)
         return self._seen[path]
 
+    @property
+    def changed(self) -> frozenset[str]:
+        """The paths of the changes."""
+        return frozenset(self._changes)
+
     def current(self, path: str) -> bytes | None:
         """The content of a file after the changes; ``None`` when it does not exist."""
         if path in self._changes:
@@ -106,10 +111,25 @@ class Draft:
 
     def update(self, path: str, content: bytes | None) -> None:
         """Change the content of a file. ``None`` removes it."""
+        self.check_types(path, content)
         before = self.read(path)
         if before is not None and content != self.current(path):
             action = Action.UPDATE if before.exists else Action.CREATE
             self.put(before, content, Action.REMOVE if content is None else action)
+
+    @staticmethod
+    def check_types(path: object, content: object, mode: object = None) -> None:
+        """Check the values that code of other packages gives, where no type checker does.
+
+        Raises:
+            TypeError: A value has the wrong type.
+        """
+        if not isinstance(path, str):
+            raise TypeError(f"the path of a file must be a str, not {type(path).__name__}")
+        if not isinstance(content, bytes | None):
+            raise TypeError(f"the content of `{path}` must be bytes, not {type(content).__name__}")
+        if not isinstance(mode, int | None):
+            raise TypeError(f"the mode of `{path}` must be an int, not {type(mode).__name__}")
 
     def put(self, before: Snapshot, content: bytes | None, action: Action, *, new_mode: int | None = None) -> None:
         """Add a change. A file keeps its mode and the action of its first change."""

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
+from collections.abc import Iterable
 from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.scaffold import NOT_A_FILE
 from pykb.files import durable
+from pykb.reading import json_text
 
 STATE = ".pykb"
+_MOST_BYTES = 1024 * 1024
 
 
 class UnusableError(Exception):
@@ -58,6 +62,31 @@ def private_folder(root: Path, name: str) -> Path:
     except UnusableError as error:
         raise _in_the_way(f"{STATE}/{name}", str(error)) from error
     return folder
+
+
+def remember(root: Path, name: str, words: Iterable[str]) -> None:
+    """Keep words of this user about this copy of the project, in addition to those that are kept.
+
+    Raises:
+        EnvironmentProblem: A link or a file has the folder's name.
+    """
+    state = state_folder(root)
+    kept = sorted({*remembered(root, name), *words})
+    durable.write(state / name, json.dumps({"folder": state.stat().st_ino, "words": kept}).encode())
+
+
+def remembered(root: Path, name: str) -> frozenset[str]:
+    """The words that this user kept in this copy of the project. A file that came with a repository does not count."""
+    path = root / STATE / name
+    try:
+        check_owner(path.parent)
+        check_owner(path, folder=False)
+        if path.stat().st_size > _MOST_BYTES:
+            return frozenset()
+        kept = json_text.loads(path.read_bytes())
+        return frozenset(map(str, kept["words"])) if kept["folder"] == path.parent.stat().st_ino else frozenset()
+    except (OSError, UnusableError, ValueError, LookupError, TypeError):
+        return frozenset()
 
 
 def _in_the_way(name: str, why: str) -> EnvironmentProblem:

@@ -2,41 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from pykb.plugins.request import ApiRequest, InitRequest, WebhookRequest
+from pykb.plugins.key import PluginKey
+from pykb.plugins.request import ApiRequest, EditRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class PluginKey:
-    """The key of a plugin, in PROJECT's ``layout`` and in ``--plugins``.
-
-    >>> PluginKey.parse("python.pykb.dev/v1")
-    PluginKey(name='python.pykb.dev', version='v1')
-    >>> PluginKey.parse("python.pykb.dev/v1").answers_to("python/v1")
-    True
-    """
-
-    name: str
-    version: str
-
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Read ``name.domain/version``."""
-        name, _, version = text.partition("/")
-        return cls(name, version)
-
-    def answers_to(self, text: str) -> bool:
-        """Whether a full or short key means this plugin: ``python``, ``python/v1``, ``python.pykb.dev``."""
-        name, slash, version = text.partition("/")
-        short = re.match(rf"{re.escape(name)}(\.|$)", self.name) is not None
-        return short and (not slash or version == self.version)
-
-    def __str__(self) -> str:
-        return f"{self.name}/{self.version}"
 
 
 @runtime_checkable
@@ -66,6 +37,14 @@ class WebhookPlugin(Protocol):
         """Add the plugin's part of a kind's webhooks."""
 
 
+@runtime_checkable
+class EditPlugin(Protocol):
+    """A plugin that can be added to an existing project, and run again."""
+
+    def edit(self, request: EditRequest, plan: PlanBuilder) -> None:
+        """Add the plugin's part of an existing project, or bring it up to date."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """Several plugins under one key, run in order."""
@@ -89,3 +68,6 @@ class Bundle:
         for part in self.parts:
             if isinstance(part, WebhookPlugin):
                 part.create_webhook(request, plan)
+
+
+__all__ = ["Bundle", "EditPlugin", "Plugin", "PluginKey", "WebhookPlugin"]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, Diagnostics
-from pykb.diagnostics.codes.scaffold import PLUGIN_BROKEN, PLUGIN_UNKNOWN
+from pykb.diagnostics.codes.plugin import PLUGIN_BROKEN, PLUGIN_UNKNOWN, PLUGIN_UNNAMED
 from pykb.diagnostics.suggest import closest
+from pykb.plugins.external import find
+from pykb.plugins.external.plugin import ExternalPlugin
+from pykb.plugins.external.trust import trusted
+from pykb.plugins.guard import Guarded
 from pykb.plugins.kustomize_v1 import KustomizeV1
 from pykb.plugins.plugin import Bundle, Plugin, PluginKey
 from pykb.plugins.python_v1 import PythonV1
@@ -27,36 +32,63 @@ def built_in() -> tuple[Plugin, ...]:
     return (DEFAULT, *DEFAULT.parts)
 
 
-def resolve(keys: Iterable[str], found: Diagnostics) -> list[Plugin]:
-    """The plugins for keys, in order. Reports keys that cannot be resolved."""
+def resolve(named: Sequence[str], layout: Sequence[str], root: Path, found: Diagnostics) -> list[Plugin]:
+    """The plugins of a command, in order: those that the command line names, else those of PROJECT.
+
+    Reports keys that cannot be resolved, and external plugins of PROJECT that the user never named.
+    """
     chain: list[Plugin] = []
-    for key in keys:
+    for key in named or layout:
         plugin = _resolve(key, found)
-        if plugin is not None and plugin not in chain:
-            chain.append(plugin)
+        if plugin is None or plugin in chain:
+            continue
+        if _is_external(plugin) and not named and str(plugin.key) not in trusted(root):
+            found.add(_unnamed(plugin.key, layout))
+        chain.append(plugin)
     return chain
 
 
+def keys(chain: Iterable[Plugin]) -> tuple[str, ...]:
+    """The keys of plugins, each bundle followed by its parts, as kubebuilder tells them to external plugins."""
+    return tuple(
+        str(each.key) for plugin in chain for each in (plugin, *(plugin.parts if isinstance(plugin, Bundle) else ()))
+    )
+
+
+def _is_external(plugin: Plugin) -> bool:
+    return isinstance(plugin, Guarded) and isinstance(plugin.plugin, ExternalPlugin)
+
+
+def _unnamed(key: PluginKey, layout: Sequence[str]) -> Diagnostic:
+    message = f"PROJECT names the external plugin `{key}`, which you have not named in this copy of the project"
+    helps = (f"if you trust this project: `--plugins {','.join(layout)}`, once",)
+    return PLUGIN_UNNAMED.at(None, message, notes=("it was not run", "nothing was written"), help=helps)
+
+
 def _resolve(key: str, found: Diagnostics) -> Plugin | None:
-    candidates = [plugin for plugin in built_in() if plugin.key.answers_to(key)]
+    """The built-in plugin with a key, else that of a package, else an executable."""
+    candidates: list[Plugin] = [plugin for plugin in built_in() if plugin.key.answers_to(key)]
     points = () if candidates else entry_points(group=ENTRY_POINTS)
     registered = [point for point in points if PluginKey.parse(point.name).answers_to(key)]
     candidates += [plugin for point in registered if (plugin := _load(point, found)) is not None]
+    programs = {} if candidates or registered else find.installed()
+    answering = {each: program for each, program in programs.items() if each.answers_to(key)}
+    usable = {each: program for each, program in answering.items() if find.usable(each, program, found)}
+    candidates += [Guarded(ExternalPlugin(each, program)) for each, program in usable.items()]
     if len(candidates) == 1:
         return candidates[0]
     if candidates:
         names = ", ".join(f"`{plugin.key}`" for plugin in candidates)
-        found.add(
-            PLUGIN_UNKNOWN.at(None, f"`{key}` matches more than one plugin: {names}", help=("write the whole key",))
-        )
-    elif not registered:  # else they cannot be loaded, which is reported
+        message = f"`{key}` matches more than one plugin: {names}"
+        found.add(PLUGIN_UNKNOWN.at(None, message, help=("write the whole key",)))
+    elif not registered and not answering:  # else they cannot be used, which is reported
         found.add(_unknown(key))
     return None
 
 
 def _unknown(key: str) -> Diagnostic:
     registered = sorted(point.name for point in entry_points(group=ENTRY_POINTS))
-    known = [*(str(plugin.key) for plugin in built_in()), *registered]
+    known = [*(str(plugin.key) for plugin in built_in()), *registered, *map(str, find.installed())]
     name, slash, version = key.partition("/")
     near = closest(key, known) or closest(name, (k.partition(".")[0] for k in known))
     suggestion = f"{near}{slash}{version}" if near and "/" not in near else near
@@ -68,12 +100,12 @@ def _load(point: EntryPoint, found: Diagnostics) -> Plugin | None:
     """Load a plugin of another package."""
     try:
         value = point.load()
+        plugin = value() if isinstance(value, type) else value
     except Exception as error:  # noqa: BLE001 - code of another package, run at import
         message = f"the plugin `{point.name}` cannot be loaded: `{type(error).__name__}: {error}`"
         found.add(PLUGIN_BROKEN.at(None, message, help=("update or uninstall its package",)))
         return None
-    plugin = value() if isinstance(value, type) else value
-    if isinstance(plugin, Plugin):
-        return plugin
+    if isinstance(plugin, Plugin) and isinstance(plugin.key, PluginKey):
+        return Guarded(plugin)
     found.add(PLUGIN_BROKEN.at(None, f"`{point.value}`, registered as `{point.name}`, is not a plugin"))
     return None

@@ -13,11 +13,33 @@ from pykb.scaffold.tree import RenderedFile
 
 
 @dataclass(frozen=True, slots=True)
+class CommandLine:
+    """The command as it was typed, for plugins with options of their own.
+
+    Attributes:
+        args: The options with their values, without those that choose plugins or how pykb shows its work.
+        chain: The keys of all plugins of the command, in order.
+    """
+
+    args: tuple[str, ...] = ()
+    chain: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class InitRequest:
     """A new project."""
 
     project: Project
     files: Mapping[str, RenderedFile]
+    command_line: CommandLine = CommandLine()
+
+
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """A plugin that is added to an existing project, or run again."""
+
+    project: Project
+    command_line: CommandLine = CommandLine()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +51,14 @@ class KindRequest:
         resource: The kind; ``resource`` in a template.
         boilerplate: The licence header: a block of ``#`` lines, or nothing.
         force: Whether files of this command may be overwritten.
+        command_line: The command as it was typed.
     """
 
     project: Project
     resource: Resource
     boilerplate: str
     force: bool
+    command_line: CommandLine = CommandLine()
 
     @property
     def sample(self) -> str:

@@ -37,6 +37,7 @@ class PlanBuilder(Draft):
 
     def create(self, path: str, content: bytes, *, on_exists: OnExists = OnExists.REFUSE, mode: int = 0o644) -> None:
         """Create a file. An existing file with the same content is not a change."""
+        self.check_types(path, content, mode)
         snapshot = self.read(path)
         if snapshot is None:
             return
@@ -162,6 +163,6 @@ def _makefile(path: str, text: str) -> Diagnostic | None:
 def _finding(path: str, line: int, problem: str) -> Diagnostic:
     return RENDERED_BROKEN.at(
         Span(path, line, 1),
-        f"the template of `{path}` rendered a file that {problem}",
+        f"the rendered file `{path}` {problem}",
         notes=("nothing was written",),
     )

@@ -19,6 +19,7 @@ from pykb.diagnostics.codes import (
     generate,
     importer,
     names,
+    plugin,
     project,
     rbac,
     scaffold,
@@ -90,7 +91,21 @@ def test_a_case_prints_exactly_this(
     assert f"[{slug}]: " in shown
 
 
-AREAS = [cli, commandline, crd, create_webhook, generate, importer, names, project, rbac, scaffold, types, webhook]
+AREAS = [
+    cli,
+    commandline,
+    crd,
+    create_webhook,
+    generate,
+    importer,
+    names,
+    plugin,
+    project,
+    rbac,
+    scaffold,
+    types,
+    webhook,
+]
 
 
 @pytest.mark.parametrize("area", AREAS, ids=lambda m: m.__name__.rpartition(".")[2])

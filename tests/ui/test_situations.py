@@ -13,7 +13,11 @@ import pytest
 from pykb.cli import app
 from pykb.files import apply as applying
 from pykb.files import durable
+from pykb.plugins.external import protocol
+from pykb.plugins.plugin import PluginKey
 from pykb.scaffold import distribution
+from pykb.scaffold.plan import PlanBuilder
+from pykb.tools import bounded
 
 DISK = (
     "create",
@@ -233,6 +237,97 @@ def test_a_plugin_of_another_package_is_broken(
     monkeypatch.setattr(registry, "entry_points", lambda group: [_Point(loaded)])
     assert stderr_of(capfd, *DISK, "--dry-run", code=0) == "nothing was written (--dry-run)\n"
     golden(case, stderr_of(capfd, *DISK, "--plugins", "helm", code=1))
+
+
+class _Notes:
+    """A plugin with a mistake: a text where bytes are expected."""
+
+    key = PluginKey("notes.example.com", "v1")
+    summary = "a file of notes"
+
+    def init(self, request: object, plan: PlanBuilder) -> None:
+        """Nothing."""
+
+    def create_api(self, request: object, plan: PlanBuilder) -> None:
+        """Give a text for the content of a file."""
+        plan.create("NOTES", "text")  # type: ignore[arg-type]
+
+
+def test_a_plugin_of_another_package_gives_a_text(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The finding names the plugin and its line."""
+    from pykb.plugins import registry
+
+    monkeypatch.setattr(registry, "entry_points", lambda group: [_Point(_Notes())])
+    shown = stderr_of(capfd, *DISK, "--plugins", "helm.example.com", code=1)
+    golden("plugin-fault/python", re.sub(r"raised at \S+:\d+", "raised at <place>", shown))
+
+
+_ANSWERS = {
+    "plugin-fault/not_json": ("echo hello", 1),
+    "plugin-fault/list": ("echo '[]'", 1),
+    "plugin-fault/types": ("""echo '{"universe": {"NOTES": 1, "TODO": ["x"]}, "error": "no"}'""", 1),
+    "plugin-fault/version": ("""echo '{"apiVersion": "v2"}'""", 1),
+    "plugin-fault/exit": ("echo 'no such option' >&2; exit 3", 1),
+    "plugin-fault/hang": ("sleep 60", 1),
+    "plugin-fault/flood": ("head -c 5000000 /dev/zero", 1),
+    "plugin-fault/interpreter": ("#!/no/such/program", 1),
+    "plugin-error/words": ("""echo '{"error": true, "errorMsgs": ["--team is required", "no quota"]}'""", 1),
+    "plugin-error/no_words": ("""echo '{"error": true}'""", 1),
+    "plugin-note/stderr": ("""echo "using team red" >&2; echo '{"universe": {"NOTES": "x"}}'""", 0),
+    "plugin-note/project": ("""echo '{"universe": {"PROJECT": "x", "NOTES": "y"}}'""", 0),
+    "path-outside/plugin": ("""echo '{"universe": {"../NOTES": "x"}}'""", 1),
+    "rendered-broken/plugin": ("""echo '{"universe": {"notes.yaml": "a: ]"}}'""", 1),
+    "file-exists/plugin": ("""echo '{"universe": {".editorconfig": "x"}}'""", 1),
+}
+
+
+def _install(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An external plugin with this script."""
+    program = folder / "notes.acme.io/v1/notes.acme.io"
+    program.parent.mkdir(parents=True)
+    program.write_text(script if script.startswith("#!") else f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.setenv("EXTERNAL_PLUGINS_PATH", str(folder))
+    return program
+
+
+@pytest.mark.parametrize("case", _ANSWERS)
+def test_an_external_plugin_answers(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, case: str
+) -> None:
+    """Each wrong answer is the fault of the plugin, by name; nothing is written then."""
+    script, code = _ANSWERS[case]
+    _install(tmp_path / "plugins", script, monkeypatch)
+    limits = bounded.Limits(seconds=0.5 if case.endswith("hang") else 60, size=1024**2)
+    for name in ("LIMITS", "QUICK"):
+        monkeypatch.setattr(protocol, name, limits)
+    (root / ".editorconfig").write_bytes(b"\0")
+    before = {path for path in root.rglob("*") if path.is_file()}
+    golden(case, stderr_of(capfd, *DISK, "--plugins", "python,notes", code=code))
+    assert (before == {path for path in root.rglob("*") if path.is_file()}) is (code != 0)
+
+
+@pytest.mark.parametrize(("case", "mode"), [("plugin-broken/not_executable", 0o644), ("plugin-broken/writable", 0o757)])
+def test_an_external_plugin_cannot_be_run(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, case, mode
+) -> None:
+    """Somebody else may have put it there."""
+    program = _install(tmp_path / "plugins", "exit 1", monkeypatch)
+    program.chmod(mode)
+    golden(case, stderr_of(capfd, *DISK, "--plugins", "notes", code=1).replace(str(tmp_path), "<folder>"))
+
+
+def test_only_project_names_an_external_plugin(
+    root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever wrote PROJECT does not choose which programs run."""
+    _install(tmp_path / "plugins", f"touch {tmp_path}/ran", monkeypatch)
+    file = root / "PROJECT"
+    file.write_text(file.read_text().replace("- python.pykb.dev/v1\n", "- python.pykb.dev/v1\n- notes.acme.io/v1\n"))
+    golden("plugin-unnamed/layout", stderr_of(capfd, *DISK, code=1))
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_bug(golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,16 +153,3 @@ WHEEL_UNAVAILABLE = Code(
     "wheel into `.pykb/wheels`. The project's Makefile and Dockerfile use it from there.",
     Severity.WARNING,
 )
-
-PLUGIN_UNKNOWN = Code(
-    "plugin-unknown",
-    "no plugin has this name",
-    "A plugin key is `name.domain/version`. `name` or `name/version` is enough if only one plugin matches. Plugins of "
-    "other packages register under the entry point group `pykb.plugins`.",
-)
-
-PLUGIN_BROKEN = Code(
-    "plugin-broken",
-    "a plugin cannot be loaded",
-    "The package that registers the plugin is installed, but its module cannot be imported or is not a plugin.",
-)

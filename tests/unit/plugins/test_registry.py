@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.plugins import registry
 from pykb.plugins.plugin import Plugin, PluginKey
-from pykb.plugins.registry import DEFAULT, built_in, resolve
+from pykb.plugins.registry import DEFAULT, built_in
 from pykb.plugins.request import ApiRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
+
+
+def resolve(keys: Sequence[str], found: Diagnostics) -> list[Plugin]:
+    """The plugins of a command line with these keys, outside of any project."""
+    return registry.resolve(keys, (), Path(), found)
 
 
 class Notes:

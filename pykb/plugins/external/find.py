@@ -1,0 +1,52 @@
+"""Finds the executables of external plugins where kubebuilder finds them."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.plugin import PLUGIN_BROKEN
+from pykb.plugins.key import PluginKey
+
+VARIABLE = "EXTERNAL_PLUGINS_PATH"
+
+
+def folder() -> Path:
+    """The folder of the plugins."""
+    if given := os.environ.get(VARIABLE):
+        return Path(given)
+    if sys.platform == "darwin":
+        return Path("~/Library/Application Support/kubebuilder/plugins").expanduser()
+    home = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(home).expanduser() / "kubebuilder" / "plugins"
+
+
+def installed() -> dict[PluginKey, Path]:
+    """The executables by their keys: ``<name>/<version>/<name>``, with or without an extension."""
+    return dict(sorted(_installed(folder())))
+
+
+def usable(key: PluginKey, program: Path, found: Diagnostics) -> bool:
+    """Whether pykb may run this program. Reports one that another user could have changed, or that cannot run."""
+    status = program.stat()
+    if status.st_uid not in {0, os.geteuid()} or status.st_mode & stat.S_IWOTH:
+        problem = "can be changed by other users"
+        helps = (f"if you trust it: `chown $USER {program} && chmod o-w {program}`",)
+    elif not os.access(program, os.X_OK):
+        problem = "is not executable"
+        helps = (f"`chmod +x {program}`",)
+    else:
+        return True
+    found.add(PLUGIN_BROKEN.at(None, f"the plugin `{key}` cannot be run: `{program}` {problem}", help=helps))
+    return False
+
+
+def _installed(top: Path) -> Iterator[tuple[PluginKey, Path]]:
+    for program in sorted(top.glob("*/*/*")):
+        name, version = program.parts[-3:-1]
+        if name in {program.name, program.stem} and program.is_file():
+            yield PluginKey(name, version), program.resolve()

@@ -1,0 +1,100 @@
+"""Asks an external plugin a question. The mistakes of a plugin become findings that name it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pykb.diagnostics import Diagnostic, Diagnostics
+from pykb.diagnostics.codes.plugin import PLUGIN_ERROR, PLUGIN_FAULT, PLUGIN_NOTE
+from pykb.plugins.external.answer import API_VERSION, Answer
+from pykb.plugins.key import PluginKey
+from pykb.tools import bounded
+from pykb.tools.process import describe_exit, quote
+
+LIMITS = bounded.Limits(seconds=60, size=64 * 1024**2)
+QUICK = bounded.Limits(seconds=10, size=1024**2)
+"""For questions about options and help."""
+_NOTHING = ("nothing was written",)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request to a plugin."""
+
+    command: str
+    args: Sequence[str]
+    universe: Mapping[str, str] = field(default_factory=dict)
+    chain: Sequence[str] = ()
+    config: Mapping[str, Any] | None = None
+    limits: bounded.Limits | None = None
+
+    def encode(self) -> bytes:
+        """The request in JSON. Like kubebuilder, leaves out an empty chain and a PROJECT that does not exist."""
+        request: dict[str, Any] = {
+            "apiVersion": API_VERSION,
+            "args": list(self.args),
+            "command": self.command,
+            "universe": dict(self.universe),
+        }
+        if self.chain:
+            request["pluginChain"] = list(self.chain)
+        if self.config is not None:
+            request["config"] = dict(self.config)
+        return json.dumps(request, default=str).encode()
+
+
+def ask(key: PluginKey, program: Path, question: Question, root: Path, found: Diagnostics) -> Answer | None:
+    """Run a plugin in the folder of the project. ``None`` when it failed or refused, which is reported."""
+    try:
+        output = bounded.run([program], cwd=root, stdin=question.encode(), limits=question.limits or LIMITS)
+    except bounded.LimitError as error:
+        found.add(fault(key, str(error)))
+        return None
+    except OSError as error:
+        found.add(fault(key, f"cannot be started: {error.strerror}"))
+        return None
+    said = quote(output.stderr.decode("utf-8", "replace"), source="it wrote")
+    if output.code != 0:
+        found.add(fault(key, f"ended with {describe_exit(output.code)}", notes=said))
+        return None
+    answer = _read(key, output.stdout, found)
+    if said and answer is not None:
+        found.add(PLUGIN_NOTE.at(None, f"the plugin `{key}` wrote to stderr", notes=said))
+    return answer
+
+
+def fault(key: PluginKey, problem: str, *, notes: tuple[str, ...] = ()) -> Diagnostic:
+    """A finding about a mistake of a plugin."""
+    return PLUGIN_FAULT.at(
+        None,
+        f"the plugin `{key}` {problem}",
+        notes=(*notes, *_NOTHING),
+        help=("report it to the authors of the plugin",),
+    )
+
+
+def _read(key: PluginKey, text: bytes, found: Diagnostics) -> Answer | None:
+    try:
+        answer = Answer.model_validate_json(text)
+    except ValidationError as error:
+        found.extend(fault(key, f"gave a wrong answer: {mistake}") for mistake in _mistakes(error))
+        return None
+    if not answer.error:
+        return answer
+    for message in answer.errormsgs or ["it gives no reason"]:
+        found.add(PLUGIN_ERROR.at(None, f"the plugin `{key}` reports an error: {message.strip()}", notes=_NOTHING))
+    return None
+
+
+def _mistakes(error: ValidationError) -> list[str]:
+    """The mistakes in an answer, with their places."""
+    return [
+        f"`{'.'.join(map(str, each['loc']))}`: {each['msg']}" if each["loc"] else each["msg"]
+        for each in error.errors(include_url=False, include_input=False)
+    ]

@@ -1,0 +1,36 @@
+"""The keys of plugins. In its own module, so that the command line loads nothing else to compare them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PluginKey:
+    """The key of a plugin, in PROJECT's ``layout`` and in ``--plugins``.
+
+    >>> PluginKey.parse("python.pykb.dev/v1")
+    PluginKey(name='python.pykb.dev', version='v1')
+    >>> PluginKey.parse("python.pykb.dev/v1").answers_to("python/v1")
+    True
+    """
+
+    name: str
+    version: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``name.domain/version``."""
+        name, _, version = text.partition("/")
+        return cls(name, version)
+
+    def answers_to(self, text: str) -> bool:
+        """Whether a full or short key means this plugin: ``python``, ``python/v1``, ``python.pykb.dev``."""
+        name, slash, version = text.partition("/")
+        short = re.match(rf"{re.escape(name)}(\.|$)", self.name) is not None
+        return short and (not slash or version == self.version)
+
+    def __str__(self) -> str:
+        return f"{self.name}/{self.version}"
