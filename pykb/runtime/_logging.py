@@ -11,6 +11,7 @@ import json
 import logging
 import sys
 import uuid
+from asyncio import Future
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -40,7 +41,7 @@ class LogFormat(StrEnum):
 class ReconcileContext:
     """The identity of one reconcile. Its id is generated on first use, since most are never used."""
 
-    __slots__ = ("_fields", "_id", "controller", "not_awaited", "request")
+    __slots__ = ("_fields", "_id", "controller", "not_awaited", "request", "unseen")
 
     def __init__(self, controller: str, reconcile_id: str, request: object, fields: LogFields | None = None) -> None:
         """Store the object's identity. An empty ``reconcile_id`` means a new one."""
@@ -50,6 +51,8 @@ class ReconcileContext:
         self._fields = fields
         self.not_awaited = ""
         """Coroutines that it called and did not await; see :mod:`pykb.runtime._awaiting`."""
+        self.unseen: list[Future[None]] = []
+        """Each is done when the cache has one of its writes; see :mod:`pykb.runtime._own_writes`."""
 
     @property
     def reconcile_id(self) -> str:

@@ -89,6 +89,12 @@ class InformerOptions:
     indexers: Mapping[str, Indexer] = field(default_factory=dict)
     page_size: int = PAGE_SIZE
 
+    @property
+    def selects(self) -> bool:
+        """Whether some objects of the mirrored namespaces are left out."""
+        named = self.namespaces.values() if isinstance(self.namespaces, Mapping) else ()
+        return any((self.labels, self.fields, *(each.labels or each.fields for each in named)))
+
     def __post_init__(self) -> None:
         if self.page_size < 0:
             raise ValueError(f"`page_size` is a number of objects, or 0 for all at once; found {self.page_size}")
@@ -135,6 +141,8 @@ class Informer(Generic[T]):
         self._unsynced: set[WatchTarget] | None = None
         self._synced = asyncio.Event()
         self._reflectors: list[Reflector] = []
+        self._selects = self.options.selects
+        self._awaited: dict[NamespacedName, list[tuple[int, asyncio.Future[None]]]] = {}
 
     # -- for its users
 
@@ -192,6 +200,23 @@ class Informer(Generic[T]):
                 f"no list of {self.gvk} arrived within {timeout.total_seconds():g} s{problem}"
             ) from None
 
+    def when_seen(self, key: NamespacedName, version: str) -> asyncio.Future[None] | None:
+        """Return a future that is done when the mirror has an object at this version, a later one, or its deletion.
+
+        ``None`` if it has it already, or may never have it because it mirrors a selection.
+        """
+        stored = self.store.peek(key)
+        if (
+            self._selects
+            or not version.isdecimal()
+            or (stored and _version_of(stored.resource_version) >= int(version))
+        ):
+            return None
+        future = asyncio.get_running_loop().create_future()
+        self._awaited.setdefault(key, []).append((int(version), future))
+        future.add_done_callback(lambda _: self._forget(key))
+        return future
+
     # -- for the cache that runs it
 
     async def run(self, source: ListWatch, targets: Sequence[WatchTarget]) -> None:
@@ -210,6 +235,8 @@ class Informer(Generic[T]):
     def upsert(self, key: NamespacedName, obj: dict[str, Any], *, listed: bool) -> None:
         """Store an object that was created or changed."""
         self._identify(obj)
+        if self._awaited:
+            self._saw(key, obj)
         if self.options.transform is not None:
             obj = self.options.transform(obj)
         old = self.store.put(key, obj)
@@ -229,6 +256,8 @@ class Informer(Generic[T]):
 
     def remove(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
         """Remove an object that was deleted."""
+        if self._awaited:
+            self._saw(key, obj)
         old = self.store.remove(key)
         if old is None:
             return
@@ -263,6 +292,18 @@ class Informer(Generic[T]):
         obj = self.store.get(key)
         if obj is not None:
             self._tell((registration,), Event(EventType.CREATE, obj, parse=self._parse, initial=True))
+
+    def _saw(self, key: NamespacedName, obj: dict[str, Any] | None) -> None:
+        """Set the futures that wait for this version; all of them, if the object vanished at an unknown one."""
+        version = None if obj is None else _version_of(obj["metadata"].get("resourceVersion", ""))
+        for wanted, future in self._awaited.get(key, ()):
+            if (version is None or version >= wanted) and not future.done():
+                future.set_result(None)
+
+    def _forget(self, key: NamespacedName) -> None:
+        left = [(wanted, future) for wanted, future in self._awaited.pop(key, ()) if not future.done()]
+        if left:
+            self._awaited[key] = left
 
     def _identify(self, obj: dict[str, Any]) -> None:
         # Lists of built-in kinds leave it out. In lists of metadata only, the server calls each
@@ -301,3 +342,8 @@ class Informer(Generic[T]):
                     )
                     self._tell(self.registrations, event)
             await self._synced.wait()
+
+
+def _version_of(text: str) -> int:
+    """A version as a number. The API server compares them so: https://kep.k8s.io/5504 (Kubernetes 1.35)."""
+    return int(text) if text.isdecimal() else 0

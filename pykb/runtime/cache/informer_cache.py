@@ -256,6 +256,10 @@ class InformerCache:
         """One object, or ``None``."""
         return (await self._synced(gvk)).store.get(NamespacedName(namespace, name))
 
+    def when_seen(self, gvk: GroupVersionKind, key: NamespacedName, version: str) -> asyncio.Future[None] | None:
+        """Await a version of an object, as :meth:`pykb.runtime.cache.informer.Informer.when_seen`."""
+        return self._informers[gvk, False][0].when_seen(key, version) if self.has(gvk, key.namespace) else None
+
     async def list(
         self,
         gvk: GroupVersionKind,

@@ -7,10 +7,11 @@ form. A result belongs to the caller, who may change it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from pykb.meta.gvk import GroupVersionKind
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
 
 
 class CacheReader(Protocol):
@@ -25,6 +26,13 @@ class CacheReader(Protocol):
 
         Raises:
             CacheSyncTimeout: The first list did not arrive in time.
+        """
+        ...
+
+    def when_seen(self, gvk: GroupVersionKind, key: NamespacedName, version: str) -> asyncio.Future[None] | None:
+        """Return a future that is done when the mirror has an object at this version or a later one.
+
+        ``None`` if it has it already, or if it may never have it.
         """
         ...
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import orjson
 
 from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime._own_writes import note_write
 from pykb.runtime.client.codec import AnyObject, Kind, gvk_of, resource_of
 from pykb.runtime.client.connection import Call, Connection, Method
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
@@ -18,8 +19,13 @@ from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.errors import NotFound
 
+if TYPE_CHECKING:
+    from pykb.runtime.client._cache_reader import CacheReader
+
 Query = tuple[tuple[str, str], ...]
 
+_WRITES: frozenset[Method] = frozenset(("POST", "PUT", "PATCH"))
+_DRY_RUN = ("dryRun", "All")
 _PLAIN = re.compile("[A-Za-z0-9._-]+")  # nothing in it needs quoting
 
 
@@ -40,11 +46,13 @@ class Exchange:
         mapper: ResourceMapper,
         options: ClientOptions,
         unreadable: UnreadableObjects | None = None,
+        cache: CacheReader | None = None,
     ) -> None:
         self.connection = connection
         self.mapper = mapper
         self.options = options
         self.unreadable = unreadable or UnreadableObjects()
+        self.cache = cache
 
     async def endpoint(
         self, what: Kind | AnyObject, *, namespace: str = "", name: str = "", subresource: str = ""
@@ -124,13 +132,15 @@ class Exchange:
                 # changed.
                 self.mapper.forget(endpoint.gvk)
             raise
+        if self.cache is not None and method in _WRITES and _DRY_RUN not in query:
+            note_write(self.cache, endpoint.gvk, answer)
         return answer
 
     def write_query(self, *, field_manager: str | None = None, dry_run: bool = False) -> Query:
         """The query of a create, update, patch or apply."""
         pairs = [("fieldManager", field_manager or self.options.field_manager)]
         if dry_run or self.options.dry_run:
-            pairs.append(("dryRun", "All"))
+            pairs.append(_DRY_RUN)
         if self.options.field_validation:
             pairs.append(("fieldValidation", self.options.field_validation))
         return tuple(pairs)

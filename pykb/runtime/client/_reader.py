@@ -27,9 +27,8 @@ DEFAULT_PAGE_SIZE = 500
 class Reader:
     """Reads objects. Watched kinds come from the manager's cache, all others by request."""
 
-    def __init__(self, exchange: Exchange, cache: CacheReader | None = None) -> None:
+    def __init__(self, exchange: Exchange) -> None:
         self._exchange = exchange
-        self._cache = cache
 
     @overload
     async def get(self, kind: type[ObjectT], key: Key, *, namespace: str | None = None) -> ObjectT: ...
@@ -278,7 +277,7 @@ class Reader:
 
     async def _mirror(self, kind: Kind, namespace: str) -> tuple[CacheReader, str] | None:
         """The cache that holds a kind, and the namespace to read there. ``None`` when a request is needed."""
-        cache, gvk = self._cache, gvk_of(kind)
+        cache, gvk = self._exchange.cache, gvk_of(kind)
         if cache is None or not cache.has(gvk):
             return None
         mapping = await self._exchange.mapping(kind)

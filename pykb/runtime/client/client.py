@@ -58,8 +58,8 @@ class Client(Reader, Writer):
             unreadable: Where objects that do not fit their class are reported.
         """
         mapper = mapper or ResourceMapper(connection)
-        exchange = Exchange(connection, mapper, options or ClientOptions(), unreadable)
-        Reader.__init__(self, exchange, cache)
+        exchange = Exchange(connection, mapper, options or ClientOptions(), unreadable, cache)
+        Reader.__init__(self, exchange)
         Writer.__init__(self, exchange)
         self.status = StatusWriter(exchange)
         """Writes the status subresource."""
@@ -162,7 +162,7 @@ class Client(Reader, Writer):
         """The same client with other :class:`ClientOptions`: ``client.with_options(dry_run=True)``."""
         options = replace(self.options, **changes)
         # Another user may not see what the cache of this process holds.
-        cache = None if options.impersonate != self.options.impersonate else self._cache
+        cache = None if options.impersonate != self.options.impersonate else self._exchange.cache
         return self._variant(options, cache)
 
     def namespaced(self, namespace: str) -> Self:

@@ -18,6 +18,7 @@ from pykb.runtime._awaiting import NotAwaited, watch_for_not_awaited
 from pykb.runtime._bridge import Bridge
 from pykb.runtime._logging import ReconcileContext, current_reconcile
 from pykb.runtime._metrics import ControllerMetrics, Metrics
+from pykb.runtime._own_writes import when_all_seen
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller._source import Source
 from pykb.runtime.controller.given import check_durations, check_function
@@ -211,16 +212,20 @@ class Controller(Generic[RequestT]):
                 work = await self.queue.get()
             except QueueShutDown:
                 return
+            unseen: list[asyncio.Future[None]] = []
             try:
                 check_fence()  # a leader that has lost its lease starts no more reconciles
-                await self._handle(work)
+                unseen = await self._handle(work)
             finally:
-                self.queue.done(work.key)
+                self.queue.done(work.key, hold=bool(unseen))
+            if unseen:
+                when_all_seen(unseen, self._clock, partial(self.queue.release, work.key))
             if self._clock.now() - yielded > SLICE:
                 await asyncio.sleep(0)
                 yielded = self._clock.now()
 
-    async def _handle(self, work: Work[RequestT]) -> None:
+    async def _handle(self, work: Work[RequestT]) -> list[asyncio.Future[None]]:
+        """Reconcile, and return what the caches lack of its writes."""
         request = work.key
         log_fields = self.options.log_fields
         fields = None if log_fields is None else partial(log_fields, request)
@@ -253,6 +258,7 @@ class Controller(Generic[RequestT]):
             self._metrics.active.dec()
             self._metrics.seconds.observe(self._clock.now() - started)
             current_reconcile.reset(token)
+        return [future for future in context.unseen if not future.done()]
 
     async def _call(self, request: RequestT) -> Result:
         reconcile = self._reconciler.reconcile

@@ -91,6 +91,7 @@ class WorkQueue(Generic[K]):
         self._ready: list[tuple[int, int, K]] = []
         self._delayed: list[tuple[float, int, K]] = []
         self._processing: dict[K, float] = {}
+        self._held: set[K] = set()
         self._waiters: deque[asyncio.Future[None]] = deque()
         self._timer: Timer | None = None
         self._timer_at = 0.0
@@ -165,17 +166,28 @@ class WorkQueue(Generic[K]):
                     self._wake()  # this waiter was woken; pass the key on to another one
                 raise
 
-    def done(self, key: K) -> None:
-        """Mark a key as finished, whatever the result was."""
+    def done(self, key: K, *, hold: bool = False) -> None:
+        """Mark a key as finished, whatever the result was.
+
+        Args:
+            key: The key.
+            hold: Hand it out again only after :meth:`release`. It may be added meanwhile.
+        """
         started = self._processing.pop(key)
         now = self._clock.now()
         if self._observer is not None:
             self._observer.finished(now - started)
         if not self._processing:
             self._idle.set()
-        entry = self._entries.get(key)
-        if entry is not None:
-            self._place(key, entry, now)
+        if hold:
+            self._held.add(key)
+        else:
+            self._place_again(key, now)
+
+    def release(self, key: K) -> None:
+        """Hand out a held key again, if it was added meanwhile."""
+        self._held.discard(key)
+        self._place_again(key, self._clock.now())
 
     # -- ending
 
@@ -214,9 +226,17 @@ class WorkQueue(Generic[K]):
 
     # -- inside
 
+    def _is_taken(self, key: K) -> bool:
+        return key in self._processing or key in self._held
+
+    def _place_again(self, key: K, now: float) -> None:
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._place(key, entry, now)
+
     def _place(self, key: K, entry: _Entry, now: float) -> None:
-        if key in self._processing:
-            return  # `done` places it
+        if self._is_taken(key):
+            return  # `done` or `release` places it
         if entry.ready_at > now:
             heapq.heappush(self._delayed, (entry.ready_at, entry.sequence, key))
             self._prune()
@@ -234,7 +254,7 @@ class WorkQueue(Generic[K]):
         while self._ready:
             _, sequence, key = heapq.heappop(self._ready)
             entry = self._entries.get(key)
-            if entry is None or entry.sequence != sequence or key in self._processing:
+            if entry is None or entry.sequence != sequence or self._is_taken(key):
                 continue
             del self._entries[key]
             self._processing[key] = now
@@ -250,7 +270,7 @@ class WorkQueue(Generic[K]):
         while self._delayed and self._delayed[0][0] <= now:
             _, sequence, key = heapq.heappop(self._delayed)
             entry = self._entries.get(key)
-            if entry is not None and entry.sequence == sequence and key not in self._processing:
+            if entry is not None and entry.sequence == sequence and not self._is_taken(key):
                 heapq.heappush(self._ready, (-entry.priority, sequence, key))
                 if self._waiters:
                     self._wake()
@@ -290,4 +310,4 @@ class WorkQueue(Generic[K]):
 
     def _valid(self, key: K, sequence: int) -> bool:
         entry = self._entries.get(key)
-        return entry is not None and entry.sequence == sequence and key not in self._processing
+        return entry is not None and entry.sequence == sequence and not self._is_taken(key)

@@ -10,7 +10,17 @@ import pytest
 from pykb.api.coordination.v1 import Lease
 from pykb.api.core.v1 import ConfigMap
 from pykb.api.meta.v1 import ObjectMeta
-from pykb.runtime import ControllerBuilder, Manager, ManagerOptions, Reconciler, Request, Result, TerminalError
+from pykb.runtime import (
+    ControllerBuilder,
+    Manager,
+    ManagerOptions,
+    MergePatch,
+    Reconciler,
+    Request,
+    Result,
+    TerminalError,
+)
+from pykb.runtime.cache.store import OWNER_INDEX
 from pykb.runtime.login import KubeconfigSource
 from pykb.runtime.login.credentials import StaticCredentials
 from pykb.runtime.objects.finalizers import add_finalizer, has_finalizer, remove_finalizer
@@ -220,6 +230,41 @@ async def test_a_deleted_child_wakes_its_owner(widgets, client, namespace):
             assert await child_uid() != first
 
         await eventually(is_new)
+
+
+async def test_a_reconcile_sees_the_writes_of_the_one_before(widgets, client, namespace):
+    """The events of its writes wake it only when the cache has all of them, or it would create a second child."""
+
+    class Parent(Reconciler):
+        async def reconcile(self, request):
+            owner = await self.client.find(Widget, request)
+            if owner is None or request.namespace != namespace:
+                return
+            if owner.status.phase != "Ready":
+                await self.client.status.patch(owner, MergePatch({"status": {"phase": "Ready"}}))
+            if not await self.client.list(ConfigMap, namespace=namespace, fields={OWNER_INDEX: owner.metadata.uid}):
+                metadata = ObjectMeta(generate_name="child-", namespace=namespace)
+                child = ConfigMap(metadata=metadata, data={"large": "x" * 100_000})
+                set_controller_reference(owner, child)
+                await self.client.create(child)
+
+    manager = manager_for(widgets)
+    builder = ControllerBuilder(manager).for_(Widget).owns(ConfigMap).with_options(max_concurrent_reconciles=10)
+    builder.complete(Parent(manager.client))
+
+    async def parents():
+        children = await client.list(ConfigMap, namespace=namespace)
+        return [child.metadata.owner_references[0].name for child in children if child.metadata.owner_references]
+
+    names = [f"w{number}" for number in range(100)]
+
+    async def all_have_one():
+        assert set(await parents()) == set(names)
+
+    async with running(manager):
+        await asyncio.gather(*(client.create(widget(namespace, name)) for name in names))
+        await eventually(all_have_one)
+    assert sorted(await parents()) == sorted(names)
 
 
 async def test_a_namespaced_manager_sees_only_its_namespaces(widgets, client, namespace):

@@ -32,6 +32,7 @@ class QueueMachine(RuleBasedStateMachine):
         self.queue = queue(self.clock)
         self.waiting = {}  # key -> (priority, ready at)
         self.working = set()
+        self.held = set()
         self.getters = []
 
     @rule(key=KEYS, priority=PRIORITIES, delay=DELAYS)
@@ -52,11 +53,20 @@ class QueueMachine(RuleBasedStateMachine):
         self.getters.remove(getter)
 
     @precondition(lambda self: self.working)
-    @rule(data=st.data())
-    def done(self, data):
+    @rule(data=st.data(), hold=st.booleans())
+    def done(self, data, hold):
         key = data.draw(st.sampled_from(sorted(self.working)))
         self.working.discard(key)
-        self.queue.done(key)
+        if hold:
+            self.held.add(key)
+        self.queue.done(key, hold=hold)
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data())
+    def release(self, data):
+        key = data.draw(st.sampled_from(sorted(self.held)))
+        self.held.discard(key)
+        self.queue.release(key)
 
     @rule(seconds=st.sampled_from((0.25, 0.5, 1.0, 4.0)))
     def advance(self, seconds):
@@ -80,7 +90,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def available(self):
         now = self.clock.now()
-        return {k: v for k, v in self.waiting.items() if v[1] <= now and k not in self.working}
+        return {k: v for k, v in self.waiting.items() if v[1] <= now and k not in self.working | self.held}
 
     def teardown(self):
         for getter in self.getters:

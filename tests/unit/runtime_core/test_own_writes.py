@@ -1,0 +1,198 @@
+"""A request waits until the cache has what its last reconcile wrote."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from pykb.meta.gvk import NamespacedName
+from pykb.runtime._logging import ReconcileContext, current_reconcile
+from pykb.runtime._own_writes import LIMIT, note_write
+from pykb.runtime.cache.informer import Informer, InformerOptions, NamespaceSelection
+from pykb.runtime.clock import VirtualClock
+from pykb.runtime.controller.controller import Controller
+from pykb.runtime.controller.reconcile import Reconciler, Request
+
+from .conftest import WIDGET, turn, widget  # noqa: TID252 - shared by this folder only
+
+A = NamespacedName("default", "a")
+
+
+def informer(**options):
+    """A mirror that the test fills."""
+    return Informer(WIDGET, dict, InformerOptions(**options), clock=VirtualClock())
+
+
+async def test_the_event_of_the_write_is_awaited():
+    """An event of an older version is not enough, one of a newer version is."""
+    mirror = informer()
+    mirror.upsert(A, widget("a", "7"), listed=True)
+    ninth, eleventh = mirror.when_seen(A, "9"), mirror.when_seen(A, "11")
+    mirror.upsert(A, widget("a", "8"), listed=False)
+    assert (ninth.done(), eleventh.done()) == (False, False)
+    mirror.upsert(A, widget("a", "10"), listed=False)
+    assert (ninth.done(), eleventh.done()) == (True, False)
+    mirror.upsert(A, widget("a", "11"), listed=False)
+    assert eleventh.done()
+    assert mirror.when_seen(A, "11") is None
+    assert mirror.when_seen(A, "10") is None
+
+
+@pytest.mark.parametrize("last", [widget("a", "12"), None], ids=["by an event", "by a list"])
+async def test_a_deletion_is_enough(last):
+    """What is gone will not be seen at an older version."""
+    mirror = informer()
+    mirror.upsert(A, widget("a", "7"), listed=True)
+    future = mirror.when_seen(A, "9")
+    mirror.remove(A, last)
+    assert future.done()
+
+
+async def test_the_deletion_of_a_predecessor_is_not_enough():
+    """A new object of the same name is still to come."""
+    mirror = informer()
+    mirror.upsert(A, widget("a", "7"), listed=True)
+    future = mirror.when_seen(A, "9")
+    mirror.remove(A, widget("a", "8"))
+    assert not future.done()
+    mirror.upsert(A, widget("a", "9"), listed=False)
+    assert future.done()
+
+
+async def test_a_cancelled_wait_is_forgotten():
+    """A watch that never has the version does not keep the wait for ever."""
+    mirror = informer()
+    mirror.when_seen(A, "9").cancel()
+    await turn()
+    assert not mirror._awaited
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"labels": "a=b"}, {"fields": "a=b"}, {"namespaces": {"default": NamespaceSelection(labels="a=b")}}],
+    ids=str,
+)
+async def test_a_mirror_of_a_selection_is_not_awaited(options):
+    """It may never have the object."""
+    assert informer(**options).when_seen(A, "9") is None
+
+
+async def test_versions_without_an_order_are_not_awaited():
+    """An aggregated API server may use any text."""
+    assert informer().when_seen(A, "x") is None
+
+
+class Mirrors:
+    """The cache of a client: one informer."""
+
+    def __init__(self):
+        self.informer = informer()
+
+    def when_seen(self, gvk, key, version):
+        """As the real one."""
+        assert gvk == WIDGET
+        return self.informer.when_seen(key, version)
+
+
+class Writing(Reconciler):
+    """Writes versions, in turn."""
+
+    def __init__(self, cache, *versions):
+        super().__init__(client=None)
+        self.cache = cache
+        self.versions = list(versions)
+        self.calls = 0
+
+    async def reconcile(self, request):
+        """Write one, as the client does."""
+        self.calls += 1
+        if self.versions:
+            note_write(self.cache, WIDGET, widget("a", self.versions.pop(0)))
+
+
+class Rig:
+    """A controller whose reconciler has just written version 9."""
+
+    def __init__(self, running, *versions):
+        self.clock, self.cache = VirtualClock(), Mirrors()
+        self.reconciler = Writing(self.cache, *versions)
+        self.controller = Controller("widget", self.reconciler, clock=self.clock)
+        self.queue = self.controller.queue
+        self.task = running(self.controller.run())
+
+    async def wake(self, name="a"):
+        """Add a request, and let the controller work."""
+        self.queue.add(Request("default", name))
+        await turn()
+
+
+async def test_a_request_waits_for_its_own_write_and_is_woken_once(running):
+    """The events in between wake it once, when the cache has the write. Others do not wait."""
+    rig = Rig(running, "9")
+    await rig.wake()
+    for _ in range(3):
+        await rig.wake()
+    assert rig.reconciler.calls == 1
+    await rig.wake("b")
+    assert rig.reconciler.calls == 2
+    rig.cache.informer.upsert(A, widget("a", "9"), listed=False)
+    await turn()
+    assert rig.reconciler.calls == 3
+    await rig.wake()
+    assert rig.reconciler.calls == 4
+
+
+async def test_without_another_event_nothing_follows(running):
+    """To wait for a write is not a reason to reconcile."""
+    rig = Rig(running, "9")
+    await rig.wake()
+    rig.cache.informer.upsert(A, widget("a", "9"), listed=False)
+    rig.clock.advance(LIMIT * 2)
+    await turn()
+    assert rig.reconciler.calls == 1
+    assert not rig.clock.pending
+
+
+async def test_the_wait_is_limited(running):
+    """A watch that broke off does not stop the work."""
+    rig = Rig(running, "9")
+    await rig.wake()
+    await rig.wake()
+    rig.clock.advance(LIMIT - timedelta(seconds=0.1))
+    await turn()
+    assert rig.reconciler.calls == 1
+    rig.clock.advance(timedelta(seconds=0.2))
+    await turn()
+    assert rig.reconciler.calls == 2
+
+
+async def test_a_controller_that_ends_does_not_wait(running):
+    """A held request is dropped like all that wait."""
+    rig = Rig(running, "9")
+    await rig.wake()
+    rig.task.cancel()
+    async with asyncio.timeout(2):
+        await asyncio.gather(rig.task, return_exceptions=True)
+
+
+async def test_the_last_write_to_a_deleted_object_is_not_awaited():
+    """Its event may have come before the answer, and none will follow."""
+    cache = Mirrors()
+    context = ReconcileContext("widget", "", Request("default", "a"))
+    token = current_reconcile.set(context)
+    try:
+        deleted = widget("a", "9", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z"})
+        note_write(cache, WIDGET, deleted)
+        assert not context.unseen
+        deleted["metadata"]["finalizers"] = ["example.com/other"]
+        note_write(cache, WIDGET, deleted)
+        assert len(context.unseen) == 1
+    finally:
+        current_reconcile.reset(token)
+
+
+async def test_writes_outside_of_a_reconcile_are_not_noted():
+    """A program without controllers has nobody who would wait."""
+    cache = Mirrors()
+    note_write(cache, WIDGET, widget("a", "9"))
+    assert not cache.informer._awaited
