@@ -84,14 +84,7 @@ def from_usage_error(error: click.UsageError) -> Diagnostic:
     see = f"`{command} --help` shows its options"
     match error:
         case click.NoSuchOption():
-            known = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
-            near = closest(error.option_name, known)
-            word = error.option_name.strip("-")
-            longer = ", ".join(f"`{name}`" for name in known if len(word) > 3 and word in name)
-            helps: tuple[str, ...] = (f"there is {longer}", see) if longer else (see,)
-            if near:
-                helps = (f"an option with a similar name exists: `{near}`",)
-            return UNKNOWN_OPTION.at(None, f"`{command}` has no option `{error.option_name}`", help=helps)
+            return _unknown_option(error, command, see)
         case click.MissingParameter() if error.param is not None:
             is_option = error.param.param_type_name == "option"
             name = error.param.opts[0] if is_option else str(error.param.name).upper()
@@ -103,6 +96,17 @@ def from_usage_error(error: click.UsageError) -> Diagnostic:
         case click.BadParameter() if error.param is not None:
             return USAGE.at(None, f"`{error.param.opts[0]}`: {_sentence(error.message)}", help=(see,))
     return USAGE.at(None, _sentence(error.format_message()), help=(see,))
+
+
+def _unknown_option(error: click.NoSuchOption, command: str, see: str) -> Diagnostic:
+    known = [name for p in error.ctx.command.params for name in p.opts] if error.ctx else []
+    near = closest(error.option_name, known)
+    word = error.option_name.strip("-")
+    longer = ", ".join(f"`{name}`" for name in known if len(word) > 3 and word in name)
+    helps: tuple[str, ...] = (f"there is {longer}", see) if longer else (see,)
+    if near:
+        helps = (f"an option with a similar name exists: `{near}`",)
+    return UNKNOWN_OPTION.at(None, f"`{command}` has no option `{error.option_name}`", help=helps)
 
 
 def unknown_command(words: str, known: Iterable[str], *, see: str) -> Diagnostic:

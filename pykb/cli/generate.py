@@ -145,7 +145,6 @@ def generate(
       pykb generate --check-compat origin/main
       pykb generate rbac:roleName=manager-role crd webhook paths=./... output:crd:artifacts:config=config/crd/bases
     """
-    from pykb.cli.changes import write
     from pykb.cli.environment import hand_over
     from pykb.cli.project import find_root, settle
 
@@ -154,7 +153,7 @@ def generate(
     settle(root, writes=not (check or stdout or check_compat is not None))
 
     from pykb.diagnostics import Diagnostics
-    from pykb.gen.request import FROM_CLUSTER, Given, make_request
+    from pykb.gen.request import Given, make_request
 
     given = Given(
         words=tuple(what or ()),
@@ -181,38 +180,55 @@ def generate(
     found = Diagnostics()
     request = make_request(root, given, found)
     finish(found, code=2)
+    result = _run(request, root)
+    if check_compat is not None:
+        _compare(root, check_compat, request, result)
+        if not check:
+            return
+    plan = _plan(root, request, result, writes=not check, prune=prune)
+    if check:
+        _check(plan, result)
+    else:
+        _write(plan, root, request, result)
+
+
+def _run(request: Request, root: Path) -> GenerateResult:
+    """Run the generators. If one finds an error, report it and end the command."""
+    from pykb.gen.request import FROM_CLUSTER
+    from pykb.gen.run import generate as run
+
     options = request.options
     if options.builtin_descriptions == FROM_CLUSTER:
         from pykb.cli.openapi import fetch_openapi
 
         options = replace(options, builtin_descriptions=fetch_openapi(root))
-
-    from pykb.gen import output
-    from pykb.gen.run import generate as run
-
     result = run(options)
     if result.diagnostics.has_errors:
         report(result.diagnostics)
         console.say("nothing was written")
         raise typer.Exit(EXIT_FINDINGS)
-    if check_compat is not None:
-        _compare(root, check_compat, request, result)
-        if not check:
-            return
-    below = output.common_folder(root, request.rules, options.generators)
-    if below != root.resolve():
-        settle(below, writes=not check)
-    plan = _plan(root, below, request, result, prune=prune)
-    if not check and not request.allow_breaking:
+    return result
+
+
+def _check(plan: Plan, result: GenerateResult) -> None:
+    """Show what differs from the files. End the command with a finding if anything does."""
+    from pykb.gen import output
+
+    diff, differing = output.check(plan)
+    if diff:
+        console.out(diff.rstrip("\n"))
+    finish([*_judged(result.diagnostics), *differing])
+
+
+def _write(plan: Plan, root: Path, request: Request, result: GenerateResult) -> None:
+    """Report warnings, print what goes to stdout, and write the rest to files."""
+    from pykb.cli.changes import write
+    from pykb.gen import output
+
+    if not request.allow_breaking:
         from pykb.cli.compatibility import replaced
 
-        result.diagnostics.extend(replaced(below, plan.changes, result))
-    if check:
-        diff, differing = output.check(plan)
-        if diff:
-            console.out(diff.rstrip("\n"))
-        finish([*_judged(result.diagnostics), *differing])
-        return
+        result.diagnostics.extend(replaced(plan.root, plan.changes, result))
     finish(result.diagnostics)
     text = output.printed(result.artifacts, request.rules)
     if text:
@@ -236,10 +252,14 @@ def _compare(root: Path, revision: str, request: Request, result: GenerateResult
     console.say(f"no breaking changes since `{revision}`")
 
 
-def _plan(root: Path, below: Path, request: Request, result: GenerateResult, *, prune: bool) -> Plan:
+def _plan(root: Path, request: Request, result: GenerateResult, *, writes: bool, prune: bool) -> Plan:
+    from pykb.cli.project import settle
     from pykb.files.plan import plan_of
-    from pykb.gen.output import moved, texts
+    from pykb.gen.output import common_folder, moved, texts
 
+    below = common_folder(root, request.rules, request.options.generators)
+    if below != root.resolve():
+        settle(below, writes=writes)
     files: dict[str, str | None] = {**texts(root, result.artifacts, request.rules, below=below)}
     if prune and request.is_whole_project:
         from pykb.gen.prune import stale_files

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import zip_longest
 from typing import Any
 
 import click
@@ -92,24 +93,26 @@ def respell(args: list[str], params: list[click.Parameter]) -> list[str]:
     ['--no-namespaced', '--namespaced', '--', '--namespaced=false']
     """
     options = [p for p in params if isinstance(p, click.Option)]
-    names = {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
+    by_name = {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
     out: list[str] = []
     for position, arg in enumerate(args):
         if arg == "--":
             return out + args[position:]
-        name, equals, value = arg.partition("=")
-        if name not in names and re.fullmatch(r"-[a-z][a-z-]+", name) and f"-{name}" in names:
-            name = f"-{name}"
-            arg = name + equals + value  # noqa: PLW2901 - the same word, spelt our way
-        option = names.get(name)
-        if option is not None and equals and option.is_flag and value.lower() in _TRUE | _FALSE:
-            if value.lower() in _TRUE:
-                out.append(name)
-            elif option.secondary_opts:
-                out.append(option.secondary_opts[0] if name in option.opts else option.opts[0])
-            continue
-        out.append(arg)
+        out += _respelt(arg, by_name)
     return out
+
+
+def _respelt(arg: str, options: Mapping[str, click.Option]) -> list[str]:
+    name, equals, value = arg.partition("=")
+    if name not in options and re.fullmatch(r"-[a-z][a-z-]+", name) and f"-{name}" in options:
+        name = f"-{name}"
+    option = options.get(name)
+    if option is None or not option.is_flag or not equals or value.lower() not in _TRUE | _FALSE:
+        return [name + equals + value]
+    if value.lower() in _TRUE:
+        return [name]
+    opposite = option.secondary_opts if name in option.opts else option.opts
+    return opposite[:1]
 
 
 def without_go_options(args: list[str]) -> list[str]:
@@ -135,15 +138,13 @@ def forgotten_values(args: list[str], params: list[click.Parameter], *, command:
     The parser would read the next option as the value: ``--group --version v1`` would set the group
     to ``--version``.
     """
-    takes_value = {
-        name for p in params if isinstance(p, click.Option) and not p.is_flag and not p.count for name in p.opts
-    }
-    known = {name for p in params if isinstance(p, click.Option) for name in (*p.opts, *p.secondary_opts)}
+    options = [p for p in params if isinstance(p, click.Option)]
+    known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
+    takes_value = {name for option in options if not option.is_flag and not option.count for name in option.opts}
     found = Diagnostics()
-    for position, arg in enumerate(args):
+    for arg, following in zip_longest(args, args[1:]):
         if arg == "--":
             break
-        following = args[position + 1] if position + 1 < len(args) else None
         if arg not in takes_value:
             continue
         if following is None:

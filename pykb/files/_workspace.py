@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path, PurePosixPath
 
 from pykb.diagnostics import Diagnostic
@@ -60,35 +61,31 @@ def locate(root: Path, path: str) -> Path:
     """
     pure = PurePosixPath(path)
     if pure.is_absolute() or ".." in pure.parts or not pure.parts or "\\" in path or not path.isprintable():
-        raise OutsideError(
-            PATH_OUTSIDE.at(None, f"`{path}` is not a path below the project", notes=("nothing was written",))
-        )
+        raise OutsideError(_outside(f"`{path}` is not a path below the project"))
     place = root / pure
     real = Path(os.path.realpath(place))
     if not real.is_relative_to(root) or real == root:
-        link = next(
-            part for part in (*reversed(place.parents), place) if part.is_relative_to(root) and part.is_symlink()
-        )
-        shown = link.relative_to(root).as_posix()
-        raise OutsideError(
-            PATH_OUTSIDE.at(
-                None,
-                f"`{shown}` is a symbolic link that leads out of the project",
-                notes=("nothing was written",),
-                help=(f"replace the link with its target: `rm {shown}`",),
-            )
-        )
+        raise OutsideError(_leads_out(root, place))
     if _is_reserved(real.relative_to(root).parts):
-        raise OutsideError(
-            PATH_OUTSIDE.at(None, f"`{path}` is where git or pykb keeps its own files", notes=("nothing was written",))
-        )
-    for parent in real.parents:
-        if parent == root:
-            break
+        raise OutsideError(_outside(f"`{path}` is where git or pykb keeps its own files"))
+    for parent in takewhile(lambda parent: parent != root, real.parents):
         if parent.exists() and not parent.is_dir():
             shown = parent.relative_to(root).as_posix()
             raise OutsideError(_in_the_way(f"`{shown}` is a file, but must be a folder"))
     return real
+
+
+def _leads_out(root: Path, place: Path) -> Diagnostic:
+    """The finding for the symbolic link on the path to ``place``."""
+    parts = (*reversed(place.parents), place)
+    link = next(part for part in parts if part.is_relative_to(root) and part.is_symlink())
+    shown = link.relative_to(root).as_posix()
+    helps = (f"replace the link with its target: `rm {shown}`",)
+    return _outside(f"`{shown}` is a symbolic link that leads out of the project", helps)
+
+
+def _outside(message: str, helps: tuple[str, ...] = ()) -> Diagnostic:
+    return PATH_OUTSIDE.at(None, message, notes=("nothing was written",), help=helps)
 
 
 def _in_the_way(message: str) -> Diagnostic:

@@ -100,19 +100,9 @@ def _members(schema: Any, speller: Speller, *, without: Iterable[str] = ()) -> t
 
 def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
     schema = version.schema
-    members = list(_members(schema, speller, without=OF_EVERY_KIND))
-    required = [name for name in schema.get("required") or () if name in OF_EVERY_KIND]
-    if "metadata" in required:
-        metadata = Name("ObjectMeta", "pykb.api.meta.v1")
-        members.insert(0, Member("metadata", metadata, call(api("Field"), default_factory=metadata), None, _REQUIRED))
-    patch: dict[str, object] = {}
-    if set(required) - {"metadata"}:
-        patch["required"] = list(schema["required"])
-    odd = _odd_properties(schema)
-    if odd:
-        patch["properties"] = odd
-    annotations = list(speller.class_annotations(schema, patch))
-    if definition.conversion is not None and version is definition.versions[0]:
+    is_first = version is definition.versions[0]
+    annotations = list(speller.class_annotations(schema, _patch(schema)))
+    if definition.conversion is not None and is_first:
         annotations.append(call(api("Conversion"), literal(definition.conversion)))
     text = schema.get("description")
     doc = text if isinstance(text, str) and survives(text) else None
@@ -121,9 +111,29 @@ def _kind(definition: Definition, version: Version, speller: Speller) -> Class:
     name = kind_class(definition.kind)
     kind = "" if name == definition.kind else f", kind={laid(literal(definition.kind), indent=0, column=0)}"
     head = f"class {name}(CustomResource, group_version={GROUP_VERSION}{kind}):"
-    markers = _kind_markers(definition, version, is_first=version is definition.versions[0])
-    members = [_status(member, speller, schema) for member in members]
-    return Class(name, head, tuple(annotations), doc, tuple(members), tuple(markers))
+    markers = _kind_markers(definition, version, is_first=is_first)
+    return Class(name, head, tuple(annotations), doc, _kind_members(schema, speller), tuple(markers))
+
+
+def _kind_members(schema: Mapping[str, Any], speller: Speller) -> tuple[Member, ...]:
+    """The fields of a kind, without those that every kind has. ``metadata`` is included if it is required."""
+    members = tuple(_status(each, speller, schema) for each in _members(schema, speller, without=OF_EVERY_KIND))
+    if "metadata" not in (schema.get("required") or ()):
+        return members
+    metadata = Name("ObjectMeta", "pykb.api.meta.v1")
+    return (Member("metadata", metadata, call(api("Field"), default_factory=metadata), None, _REQUIRED), *members)
+
+
+def _patch(schema: Mapping[str, Any]) -> dict[str, object]:
+    """What a kind's schema says about the properties of every kind, beyond a required ``metadata``."""
+    patch: dict[str, object] = {}
+    required = schema.get("required") or ()
+    if any(name in OF_EVERY_KIND and name != "metadata" for name in required):
+        patch["required"] = list(required)
+    odd = _odd_properties(schema)
+    if odd:
+        patch["properties"] = odd
+    return patch
 
 
 def _odd_properties(schema: Mapping[str, Any]) -> dict[str, object]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.importer import CRD_FORM, CRD_INCOMPLETE, CRD_OLD, NO_CRD
 from pykb.gen.checks.form import FLAG, INTEGER, SCHEMA, TEXT, TEXT_MAP, TEXTS, Anything, Many, Object
 from pykb.importer.source import Document
@@ -142,35 +142,16 @@ def _objects(content: object) -> list[Mapping[str, Any]]:
 
 def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagnostics) -> Definition | None:
     metadata, spec = _mapping(item.get("metadata")), _mapping(item.get("spec"))
-    name = str(metadata.get("name") or "")
-    version = str(item.get("apiVersion") or "")
-    if version != "apiextensions.k8s.io/v1":
-        diagnostics.add(
-            CRD_OLD.at(
-                document.span,
-                f"`{name or KIND}` is of `{version}`, expected `apiextensions.k8s.io/v1`",
-                notes=("no API server since Kubernetes 1.22 reads the older form",),
-                help=("import it from a cluster, which converts it to v1: `pykb import crd cluster://NAME`",),
-            ),
-        )
+    problem = _problem(item, document.span)
+    if problem is not None:
+        diagnostics.add(problem)
         return None
-    fault = next(_DEFINITION.faults(item, ""), None)
-    if fault is not None:
-        diagnostics.add(
-            CRD_FORM.at(document.span, f"`{fault.path}` of `{name or KIND}` is invalid: {fault.message}"),
-        )
-        return None
-    gap = next(_gaps(spec), None)
-    names = _mapping(spec.get("names"))
-    group, kind = str(spec.get("group") or ""), str(names.get("kind") or "")
-    if gap is not None:
-        diagnostics.add(CRD_INCOMPLETE.at(document.span, f"`{name or kind or KIND}` is incomplete: {gap}"))
-        return None
-    conversion = _mapping(spec.get("conversion"))
+    names, conversion = spec["names"], _mapping(spec.get("conversion"))
+    group = str(spec["group"])
     return Definition(
-        name=name or f"{names['plural']}.{group}",
+        name=str(metadata.get("name") or "") or f"{names['plural']}.{group}",
         group=group,
-        kind=kind,
+        kind=str(names["kind"]),
         names=names,
         scope=str(spec.get("scope") or "Namespaced"),
         versions=tuple(Version(str(v.get("name")), cleaned(_schema(v) or {}), v) for v in spec["versions"]),
@@ -180,6 +161,28 @@ def _definition(item: Mapping[str, Any], document: Document, diagnostics: Diagno
         annotations=_texts(metadata.get("annotations")),
         labels=_texts(metadata.get("labels")),
     )
+
+
+def _problem(item: Mapping[str, Any], span: Span) -> Diagnostic | None:
+    """Why a CRD cannot be imported."""
+    spec = _mapping(item.get("spec"))
+    name = str(_mapping(item.get("metadata")).get("name") or "")
+    version = str(item.get("apiVersion") or "")
+    if version != "apiextensions.k8s.io/v1":
+        return CRD_OLD.at(
+            span,
+            f"`{name or KIND}` is of `{version}`, expected `apiextensions.k8s.io/v1`",
+            notes=("no API server since Kubernetes 1.22 reads the older form",),
+            help=("import it from a cluster, which converts it to v1: `pykb import crd cluster://NAME`",),
+        )
+    fault = next(_DEFINITION.faults(item, ""), None)
+    if fault is not None:
+        return CRD_FORM.at(span, f"`{fault.path}` of `{name or KIND}` is invalid: {fault.message}")
+    gap = next(_gaps(spec), None)
+    if gap is not None:
+        kind = str(_mapping(spec.get("names")).get("kind") or "")
+        return CRD_INCOMPLETE.at(span, f"`{name or kind or KIND}` is incomplete: {gap}")
+    return None
 
 
 def _gaps(spec: Mapping[str, Any]) -> Iterator[str]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.markers import MARKER_FOREIGN, MARKER_SYNTAX, MARKER_UNKNOWN
 from pykb.diagnostics.suggest import edit_distance
 from pykb.markers._place import MarkerComment, Place
 from pykb.markers.definition import MarkerTarget
-from pykb.markers.naming import split_name
+from pykb.markers.naming import SplitName, split_name
 from pykb.markers.registry import MarkerRegistry
 
 _VALIDATION = "kubebuilder:validation:"
@@ -18,6 +17,8 @@ _NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
 _BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
 _PROSE = re.compile(r"\+(?:$|\s|[-+=|*]|\d(?![^\s:=]*[:=]))")
 """Text that is never a marker: bullets, banners and boxes (``+---+``), ``+1``."""
+_Shape = tuple[int, int, str, str]
+"""The offsets of a mistake in a marker's text, the message, and the help."""
 
 
 class Misspellings:
@@ -91,34 +92,49 @@ class Misspellings:
 
     def _misspelt_shape(self, comment: MarkerComment) -> bool:
         """Report a known name with wrong characters around it. Returns whether it was one."""
-        found = next(self._shapes(comment.text), None)
+        split = split_name(comment.text)
+        found = (
+            self._blank_before_value(split, comment.text)
+            or self._colon_without_name(split, comment.text)
+            or self._text_after_name(split, comment.text)
+            or self._argument_without_value(split, comment.text)
+        )
         if found is not None:
             self._add_shape(comment, *found)
         return found is not None
 
-    def _shapes(self, text: str) -> Iterator[tuple[int, int, str, str]]:
-        split = split_name(text)
-        whole, value = split.whole, text[split.value_start :]
-        name, bare = whole.rstrip(), whole.rstrip(":")
-        if split.has_value and name != whole and self._known(name):
-            message = "expected `=` directly after the name, found a blank"
-            yield len(name) + 1, split.value_start, message, f"write `+{name}={value.strip()}`"
-        if bare != whole and self._known(bare):
-            fixed = f"+{bare}={value}" if split.has_value else f"+{bare}"
-            message = "found a colon with no argument name after it"
-            yield len(bare) + 1, len(whole) + 1, message, f"write `{fixed}`"
-        word, blank, rest = whole.partition(" ")
-        if blank and word and self._known(word):
-            found = rest.strip() or text[len(word) + 1 :].strip()
-            message = f"expected the end of the marker after `+{word}`, found `{found}`"
-            known = self._registry.get(word)
-            takes = known is not None and known.value is not None
-            help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"
-            yield len(word) + 2, len(text), message, help_
-        marker, _, argument = whole.rpartition(":")
+    def _blank_before_value(self, split: SplitName, text: str) -> _Shape | None:
+        name = split.whole.rstrip()
+        if not split.has_value or name == split.whole or not self._known(name):
+            return None
+        message = "expected `=` directly after the name, found a blank"
+        return len(name) + 1, split.value_start, message, f"write `+{name}={text[split.value_start :].strip()}`"
+
+    def _colon_without_name(self, split: SplitName, text: str) -> _Shape | None:
+        bare = split.whole.rstrip(":")
+        if bare == split.whole or not self._known(bare):
+            return None
+        fixed = f"+{bare}={text[split.value_start :]}" if split.has_value else f"+{bare}"
+        message = "found a colon with no argument name after it"
+        return len(bare) + 1, len(split.whole) + 1, message, f"write `{fixed}`"
+
+    def _text_after_name(self, split: SplitName, text: str) -> _Shape | None:
+        word, blank, rest = split.whole.partition(" ")
+        if not blank or not word or not self._known(word):
+            return None
+        found = rest.strip() or text[len(word) + 1 :].strip()
+        message = f"expected the end of the marker after `+{word}`, found `{found}`"
+        known = self._registry.get(word)
+        takes = known is not None and known.value is not None
+        help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"
+        return len(word) + 2, len(text), message, help_
+
+    def _argument_without_value(self, split: SplitName, text: str) -> _Shape | None:
+        marker, _, argument = split.whole.rpartition(":")
         known = self._registry.get(marker) if argument and not split.has_value else None
-        if known is not None and known.argument(argument) is not None:
-            yield len(text), len(text) + 1, f"expected `=` and a value after `{argument}`", f"write `{text}=...`"
+        if known is None or known.argument(argument) is None:
+            return None
+        return len(text), len(text) + 1, f"expected `=` and a value after `{argument}`", f"write `{text}=...`"
 
     def _known(self, name: str) -> bool:
         return self._registry.look_up(name, name.rpartition(":")[0] or name) is not None
