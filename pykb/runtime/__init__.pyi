@@ -251,6 +251,9 @@ from pykb.runtime.manager.options import (
     CertificateOptions as CertificateOptions,
 )
 from pykb.runtime.manager.options import (
+    ManagedCertificateOptions as ManagedCertificateOptions,
+)
+from pykb.runtime.manager.options import (
     ManagerOptions as ManagerOptions,
 )
 from pykb.runtime.manager.options import (

@@ -16,6 +16,15 @@ CERTIFICATE = Code(
     "`--webhook-cert-path` names. cert-manager's secret is mounted there. The files must exist and must be a PEM pair.",
 )
 
+MANAGED_CERTIFICATE = Code(
+    "managed-certificate",
+    "the manager cannot make its own certificate",
+    "With `--cert-secret`, the manager makes an authority and a certificate for the Services of `--cert-service`. It "
+    "keeps both in that Secret of its namespace, renews them, and puts the authority into the webhook configurations "
+    "of `--webhook-configuration` and into the CRDs that it converts. `pykb create webhook` scaffolds the flags and "
+    "the permissions. Outside of a cluster, leave `--cert-secret` out: the servers then sign their own certificates.",
+)
+
 CLIENT_CA = Code(
     "client-ca",
     "the CA file for clients of a server cannot be used",

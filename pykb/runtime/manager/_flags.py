@@ -83,6 +83,21 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         help="minimum version of TLS for all servers (default VersionTLS12)",
     )
     add("--tls-cipher-suites", type=names_of, metavar="NAME[,NAME...]", help=_CIPHERS)
+    add("--cert-secret", metavar="NAME", help=_MANAGED)
+    add(
+        "--cert-service",
+        dest="cert_services",
+        nargs="+",
+        metavar="NAME",
+        help="Services of the manager, for whose names that certificate is made",
+    )
+    add(
+        "--webhook-configuration",
+        dest="cert_configurations",
+        nargs="+",
+        metavar="NAME",
+        help="webhook configurations that get the authority of that certificate",
+    )
     add("--enable-http2", **flag, help="accepted, no effect: the servers speak HTTP/1.1 only")
 
     add = parser.add_argument_group("log").add_argument
@@ -98,6 +113,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 _PPROF = "stacks, profiles, log level, e.g. 127.0.0.1:8082; keep it private; 0 for none (default 0)"
+_MANAGED = "Secret in which the manager keeps a certificate that it makes and renews itself (default: none)"
 _CIPHERS = "cipher suites of TLS 1.2, by IANA name (default: Python's); those of TLS 1.3 cannot be chosen"
 
 

@@ -1,9 +1,9 @@
-"""The servers of a manager besides webhooks: probes, metrics and the debug server."""
+"""The servers of a manager besides webhooks: probes, metrics and the debug server; the certificate of all servers."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from pykb.runtime.serving.bind import BindAddress
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller
+    from pykb.runtime.serving.managed_certificates import ManagedCertificates
 
 _BODY_LIMIT = 4096
 """Bytes. A scrape has no body, and a log level is a line."""
@@ -38,6 +39,8 @@ class Servers:
         metrics: Metrics,
         checks: Sequence[Checks],
         controllers: Callable[[], Iterable[Controller[Any]]],
+        namespace: Callable[[], Awaitable[str]],
+        converted: Callable[[], Awaitable[Iterable[str]]],
         clock: Clock,
     ) -> None:
         """Prepare the servers.
@@ -48,6 +51,8 @@ class Servers:
             metrics: The metrics to serve.
             checks: The checks behind the probes.
             controllers: The controllers of the manager.
+            namespace: Finds the namespace of the manager.
+            converted: Finds the names of the CRDs that the manager converts.
             clock: The clock of the servers.
         """
         self._options = options
@@ -59,9 +64,19 @@ class Servers:
         self.probes: HttpServer | None = None
         self.metrics: HttpServer | None = None
         self.pprof: HttpServer | None = None
+        self.managed: ManagedCertificates | None = None
+        """The certificate that the manager keeps, if the options name a Secret."""
+        if options.managed_certificate.secret:
+            from pykb.runtime.serving.managed_certificates import ManagedCertificates
+
+            self.managed = ManagedCertificates(
+                client, options.managed_certificate, namespace=namespace, converted=converted, clock=clock
+            )
 
     def add_to(self, group: RunnableGroup) -> None:
         """Add the servers to a group of runnables."""
+        if self.managed is not None:
+            group.add(self.managed.run, name="managed certificates")
         probes = BindAddress.parse(self._options.health_probe_bind_address)
         if probes is not None:
             self.probes = HttpServer("health-probe", probes, health_routes(*self._checks), clock=self._clock)
@@ -114,7 +129,12 @@ class Servers:
 
         files = self._options.metrics_certificate
         certificate = await make_certificate(
-            files, server="metrics", tls=self._options.tls, metrics=self._metrics, clock=self._clock
+            files,
+            server="metrics",
+            tls=self._options.tls,
+            metrics=self._metrics,
+            clock=self._clock,
+            managed=self.managed,
         )
         authorizer = ApiAuthorizer(self._client, clock=self._clock)
         secured = app([*client_checks(files.client_names), authorizer.middleware])

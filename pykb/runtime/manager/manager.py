@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import logging
 import sys
@@ -20,6 +21,7 @@ from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.login import CredentialSource, DiscoveredCredentials
 from pykb.runtime.manager._health import Check, Checks, ping
 from pykb.runtime.manager._program import run_program
@@ -81,6 +83,8 @@ class Manager:
             metrics=self.metrics,
             checks=(self.healthz, self.readyz),
             controllers=lambda: list(self._controllers.values()),
+            namespace=self._own_namespace,
+            converted=self._converted,
             clock=self.clock,
         )
         """Probes, metrics and the debug server."""
@@ -180,7 +184,11 @@ class Manager:
             from pykb.runtime.webhook.server import WebhookServer
 
             self._webhook_server = WebhookServer(
-                self.options, metrics=self.metrics, clock=self.clock, needed=self._serve_webhooks
+                self.options,
+                metrics=self.metrics,
+                clock=self.clock,
+                needed=self._serve_webhooks,
+                managed=self.servers.managed,
             )
         return self._webhook_server
 
@@ -303,7 +311,7 @@ class Manager:
         from pykb.runtime.election.elector import LeadershipLost
         from pykb.runtime.election.leading import Work, elect
 
-        own = "" if self._given is not None else (await self._credentials.current()).namespace
+        own = await self._own_namespace()
 
         async def lead() -> None:
             self._lead()
@@ -326,6 +334,18 @@ class Manager:
         finally:
             if self._given is None:
                 await client.close()
+
+    async def _own_namespace(self) -> str:
+        return "" if self._given is not None else (await self._credentials.current()).namespace
+
+    async def _converted(self) -> list[str]:
+        """The names of the CRDs whose objects the webhook server converts."""
+        hubs = self._webhook_server.hubs if self._webhook_server is not None and self.options.webhooks else ()
+        names = []
+        for hub in sorted(hubs, key=str):
+            with contextlib.suppress(NoKindMatch):  # not installed yet
+                names.append(f"{(await self.api_reader.mapper.mapping(hub)).plural}.{hub.group}")
+        return names
 
     def _add_kopf_handlers(self) -> None:
         if "kopf" not in sys.modules:  # there are no handlers: such a program does not load kopf

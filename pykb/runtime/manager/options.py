@@ -41,6 +41,38 @@ class CertificateOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ManagedCertificateOptions:
+    """A certificate that the manager makes and renews itself, for all servers without a directory.
+
+    It is kept in a Secret that all replicas share, with its authority and the authority's key.
+
+    Attributes:
+        secret: The name of the Secret, and of the ConfigMap that gets the authority. Empty means
+            that no certificate is made.
+        services: The Services of the manager. The certificate is for their names.
+        configurations: The names of the webhook configurations that get the authority. The CRDs
+            that the manager converts get it as well.
+        namespace: The namespace of Secret and Services. Defaults to that of the pod.
+        life: How long a certificate is valid. It is renewed when a third is left.
+        authority_life: How long the authority is valid. At least three times as long.
+    """
+
+    secret: str = ""
+    services: tuple[str, ...] = ()
+    configurations: tuple[str, ...] = ()
+    namespace: str = ""
+    life: timedelta = timedelta(days=90)
+    authority_life: timedelta = timedelta(days=3650)
+
+    def __post_init__(self) -> None:
+        check_names("services", self.services)
+        check_names("configurations", self.configurations)
+        check_durations(life=self.life, authority_life=self.authority_life)
+        if self.authority_life < 3 * self.life:
+            raise ValueError("`authority_life` must be at least three times `life`")
+
+
+@dataclass(frozen=True, slots=True)
 class TlsOptions:
     """TLS options of the servers.
 
@@ -66,6 +98,7 @@ class ManagerOverrides(TypedDict, total=False):
     webhook_port: int
     webhook_bind_host: str
     webhook_certificate: CertificateOptions
+    managed_certificate: ManagedCertificateOptions
     tls: TlsOptions
     leader_elect: bool
     leader_election_id: str
@@ -108,6 +141,7 @@ class ManagerOptions:
         webhook_port: The port of the webhook server; 0 for any.
         webhook_bind_host: The address that it listens on. Empty means all addresses.
         webhook_certificate: The certificate of the webhook server.
+        managed_certificate: A certificate that the manager makes and renews itself.
         tls: The TLS options of all servers.
         leader_elect: Whether to use leader election, so that at most one replica works at a time.
         leader_election_id: The name of the lease. It is also the field manager of the client's
@@ -144,6 +178,7 @@ class ManagerOptions:
     webhook_port: int = 9443
     webhook_bind_host: str = ""
     webhook_certificate: CertificateOptions = CertificateOptions()
+    managed_certificate: ManagedCertificateOptions = ManagedCertificateOptions()
     tls: TlsOptions = TlsOptions()
     leader_elect: bool = False
     leader_election_id: str = DEFAULT_LEADER_ELECTION_ID
@@ -219,6 +254,11 @@ class ManagerOptions:
         for server in ("metrics", "webhook"):
             option = f"{server}_certificate"
             values[option] = _certificate(values.get(option, CertificateOptions()), server, given)
+        managed = _parts(given, "cert", "secret", "services", "configurations")
+        managed = {name: tuple(part) if isinstance(part, list) else part for name, part in managed.items()}
+        values["managed_certificate"] = replace(
+            values.get("managed_certificate", ManagedCertificateOptions()), **managed
+        )
         tls = _parts(given, "tls", "min_version", "cipher_suites")
         values["tls"] = replace(values.get("tls", TlsOptions()), **tls)
         values |= log_options(given)

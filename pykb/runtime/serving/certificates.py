@@ -1,4 +1,4 @@
-"""Certificates of the manager's servers: read from files and reloaded on change, or self-signed."""
+"""Certificates of the manager's servers: read from files and reloaded on change, managed, or self-signed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CERTIFICATE
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.manager.options import CertificateOptions, TlsOptions
-from pykb.runtime.serving._self_signed import made_elsewhere
+from pykb.runtime.serving._self_signed import self_signed
 from pykb.runtime.serving.secret_file import secret_file
 from pykb.runtime.serving.tls import check_client_ca, demand_client_certificate, server_context
 
 if TYPE_CHECKING:
     from pykb.runtime._metrics import Metrics
+    from pykb.runtime.serving._shared_secret import Pair
+    from pykb.runtime.serving.managed_certificates import ManagedCertificates
 
 logger = logging.getLogger(__name__)
 
@@ -42,8 +44,9 @@ class ServingCertificate:
         clock: Clock | None = None,
         hosts: tuple[str, ...] = LOOPBACK,
         server: str = "webhook",
+        managed: Pair | None = None,
     ) -> None:
-        """Load the certificate, or make one.
+        """Load the certificate, or take the managed one, or make one.
 
         Raises:
             EnvironmentProblem: The files are missing or do not match, or the TLS options cannot be
@@ -58,15 +61,19 @@ class ServingCertificate:
         """Notified after changed files were read."""
         server_context(self._tls.min_version, self._tls.cipher_suites)
         check_client_ca(options.client_ca, options.client_names, server)
+        self._authority = b""
         pair: tuple[Path, ...] = ()
-        if options.directory is None:
-            self._made = made_elsewhere(hosts)
+        if options.directory is None and managed is not None:
+            self._made, self._authority = (managed.certificate, managed.key), managed.authorities
+        elif options.directory is None:
+            self._made = self_signed(hosts)
+            self._authority = self._made[0]
         else:
             pair = (options.directory / options.name, options.directory / options.key)
         self._pair = pair
         self._files = pair if options.client_ca is None else (*pair, options.client_ca)
         try:
-            self._stamp = self._stamps()
+            self._stamp: tuple[int, ...] | None = self._stamps()
             self.context = self._loaded()
             """For connections from now on; another one after each renewal."""
         except (OSError, ssl.SSLError) as error:
@@ -87,29 +94,37 @@ class ServingCertificate:
             OSError: The files are missing.
         """
         if self._made is not None:
-            return self._made[0]
+            return self._authority
         authority = self._pair[0].parent / "ca.crt"
         return (authority if authority.is_file() else self._pair[0]).read_bytes()
+
+    async def take(self, managed: Pair) -> None:
+        """Serve another managed certificate from now on."""
+        self._made, self._authority = (managed.certificate, managed.key), managed.authorities
+        self._stamp = None
+        await self._reload("a managed one")
 
     async def run(self) -> None:
         """Reload changed files until cancelled. An invalid renewal is reported, and the old certificate stays."""
         while True:
             await self._clock.sleep(POLL)
-            try:
-                stamp = self._stamps()
-                if stamp == self._stamp:
-                    continue
-                self.context = self._loaded()
-                self._stamp = stamp
-            except (OSError, ssl.SSLError) as error:
-                shown = {"file": str(self._files[0]), "error": str(error)}
-                logger.warning("certificate or client CA not renewed", extra=shown)
-                if self._metrics is not None:
-                    self._metrics.certificate_errors.inc()
-            else:
-                logger.info("certificates renewed", extra={"file": str(self._files[0])})
-                async with self.renewed:
-                    self.renewed.notify_all()
+            await self._reload(str(next(iter(self._files), "")))
+
+    async def _reload(self, shown: str) -> None:
+        try:
+            stamp = self._stamps()
+            if stamp == self._stamp:
+                return
+            self.context = self._loaded()
+            self._stamp = stamp
+        except (OSError, ssl.SSLError) as error:
+            logger.warning("certificate or client CA not renewed", extra={"file": shown, "error": str(error)})
+            if self._metrics is not None:
+                self._metrics.certificate_errors.inc()
+        else:
+            logger.info("certificates renewed", extra={"file": shown})
+            async with self.renewed:
+                self.renewed.notify_all()
 
     def _stamps(self) -> tuple[int, ...]:
         return tuple(number for file in self._files for number in (file.stat().st_mtime_ns, file.stat().st_ino))
@@ -141,20 +156,26 @@ async def make_certificate(
     metrics: Metrics | None = None,
     clock: Clock | None = None,
     host: str = "",
+    managed: ManagedCertificates | None = None,
 ) -> ServingCertificate:
     """Load or make a certificate outside the event loop (making a key takes time).
 
     Args:
-        options: The location of the certificate. Without one, it is made.
+        options: The location of the certificate. Without one, it is managed or made.
         server: The server: the prefix of its flags.
         tls: The TLS options.
         metrics: Counts reads.
         clock: The clock for checking the files.
         host: A name or address in a self-signed certificate, besides loopback.
+        managed: The certificate that the manager keeps, if it does. This waits until it is ready.
 
     Raises:
         EnvironmentProblem: The files are missing or do not match, or the TLS options cannot be met.
     """
     hosts = tuple(dict.fromkeys((*LOOPBACK, *((host,) if host else ()))))
     make = partial(ServingCertificate, tls=tls, metrics=metrics, clock=clock, hosts=hosts, server=server)
-    return await asyncio.to_thread(make, options)
+    if managed is None or options.directory is not None:
+        return await asyncio.to_thread(make, options)
+    certificate = await asyncio.to_thread(make, options, managed=await managed.pair())
+    await managed.follow(certificate.take)
+    return certificate

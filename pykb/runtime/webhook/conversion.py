@@ -45,9 +45,9 @@ class Conversions:
         self._spokes: dict[GroupVersionKind, Converter[Any, Any]] = {}
 
     @property
-    def kinds(self) -> frozenset[GroupKind]:
-        """The kinds that have converters."""
-        return frozenset(self._hubs)
+    def hubs(self) -> frozenset[GroupVersionKind]:
+        """The hubs of the kinds that have converters."""
+        return frozenset(hub.gvk for hub in self._hubs.values())
 
     def add(self, converter: Converter[Any, Any]) -> None:
         """Add a converter.

@@ -17,7 +17,7 @@ from prometheus_client import Counter
 from pykb.api.time import parse_duration
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.webhook_runtime import WEBHOOK_PATH
-from pykb.meta.gvk import GroupKind
+from pykb.meta.gvk import GroupKind, GroupVersionKind
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import Clock
 from pykb.runtime.manager.options import ManagerOptions
@@ -31,6 +31,7 @@ from pykb.runtime.webhook._leaving import Leaving
 from pykb.runtime.webhook.steps import Lane, Steps
 
 if TYPE_CHECKING:
+    from pykb.runtime.serving.managed_certificates import ManagedCertificates
     from pykb.runtime.webhook.conversion import Conversions
 
 logger = logging.getLogger(__name__)
@@ -64,7 +65,13 @@ class WebhookServer:
     """Serves webhooks on every replica, as soon as one is registered."""
 
     def __init__(
-        self, options: ManagerOptions, *, metrics: Metrics, clock: Clock, needed: Callable[[], None] = lambda: None
+        self,
+        options: ManagerOptions,
+        *,
+        metrics: Metrics,
+        clock: Clock,
+        needed: Callable[[], None] = lambda: None,
+        managed: ManagedCertificates | None = None,
     ) -> None:
         """Make a server. The manager does this, for ``manager.webhook_server``.
 
@@ -73,11 +80,13 @@ class WebhookServer:
             metrics: The metrics to update.
             clock: The clock for reloading the certificate's files.
             needed: Called once, when the first webhook is registered.
+            managed: The certificate that the manager keeps, if it does.
         """
         self._options = options
         self._metrics = metrics
         self._clock = clock
         self._needed: Callable[[], None] | None = needed
+        self._managed = managed
         self._endpoints: dict[str, Endpoint] = {}
         self._conversions: Conversions | None = None
         self._server: HttpServer | None = None
@@ -95,7 +104,12 @@ class WebhookServer:
     @property
     def converted(self) -> frozenset[GroupKind]:
         """The kinds that have converters."""
-        return frozenset() if self._conversions is None else self._conversions.kinds
+        return frozenset(hub.group_kind for hub in self.hubs)
+
+    @property
+    def hubs(self) -> frozenset[GroupVersionKind]:
+        """The hubs of these kinds."""
+        return frozenset() if self._conversions is None else self._conversions.hubs
 
     @property
     def conversions(self) -> Conversions:
@@ -213,6 +227,7 @@ class WebhookServer:
             metrics=self._metrics,
             clock=self._clock,
             host=options.webhook_bind_host,
+            managed=self._managed,
         )
         server = HttpServer(
             "webhook",

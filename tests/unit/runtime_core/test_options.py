@@ -8,7 +8,7 @@ import pytest
 
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.client.options import ClientOptions
-from pykb.runtime.manager.options import CertificateOptions, ManagerOptions, TlsOptions
+from pykb.runtime.manager.options import CertificateOptions, ManagedCertificateOptions, ManagerOptions, TlsOptions
 from pykb.runtime.serving.bind import BindAddress
 
 
@@ -73,6 +73,11 @@ def test_without_flags_the_defaults_are_kubebuilders():
             ["--webhook-client-ca-file=/ca", "--webhook-cert-path=/w"],
             "webhook_certificate",
             CertificateOptions(Path("/w"), client_ca=Path("/ca")),
+        ),
+        (
+            ["--cert-secret", "s", "--cert-service", "a", "b", "--webhook-configuration", "c"],
+            "managed_certificate",
+            ManagedCertificateOptions("s", ("a", "b"), ("c",)),
         ),
         (["--metrics-cert-path=/m"], "metrics_certificate", CertificateOptions(Path("/m"), "tls.crt", "tls.key")),
         (

@@ -1,0 +1,141 @@
+"""The Secret in which all replicas of a manager find the same certificate."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pykb.runtime.errors import Conflict
+from pykb.runtime.manager.options import ManagedCertificateOptions
+from pykb.runtime.serving._elsewhere import Json, call
+from pykb.runtime.serving._objects import Objects, Wire
+
+logger = logging.getLogger(__name__)
+
+AUTHORITIES = "ca.crt"
+_KEYS = (AUTHORITIES, "ca.key", "tls.crt", "tls.key")
+_REVIEW = "pykb.runtime.serving._authority:review_json"
+_ATTEMPTS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its key, with the authorities that clients must trust; all in PEM."""
+
+    certificate: bytes
+    key: bytes
+    authorities: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the Secret has, and the time in which nothing is due."""
+
+    material: dict[str, str]
+    since: datetime
+    until: datetime
+
+    @property
+    def pair(self) -> Pair:
+        """The part that a server needs."""
+        certificate, key, authorities = (self.material[key].encode() for key in ("tls.crt", "tls.key", AUTHORITIES))
+        return Pair(certificate, key, authorities)
+
+
+class SharedSecret:
+    """Reads the Secret, and writes it when something is missing or due."""
+
+    def __init__(
+        self,
+        objects: Objects,
+        options: ManagedCertificateOptions,
+        namespace: str,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._objects = objects
+        self._options = options
+        self._namespace = namespace
+        self._now = now
+        self._path = f"/api/v1/namespaces/{namespace}/secrets/{options.secret}"
+        self._held: Held | None = None
+
+    async def agree(self) -> Held:
+        """Return what all replicas serve.
+
+        Raises:
+            ApiError: The API server refused, or others kept changing the Secret.
+            ServerUnreachable: There was no answer.
+        """
+        for _ in range(_ATTEMPTS):
+            secret = await self._found()
+            material = _decoded(secret.get("data") or {})
+            known = self._held
+            if known is not None and known.material == material and known.since <= self._now() < known.until:
+                return known
+            review = await asyncio.to_thread(self._review, material)
+            if review["material"] == material or await self._write(review, secret):
+                since, until = (datetime.fromisoformat(review[end]) for end in ("since", "until"))
+                self._held = Held(review["material"], since, until)
+                return self._held
+        raise Conflict(409, "Conflict", f"other programs keep changing the Secret {self._options.secret}")
+
+    async def _found(self) -> Wire:
+        secret = await self._objects.find(self._path)
+        if secret is None:
+            logger.warning("the Secret of the certificates is missing", extra={"secret": self._options.secret})
+            # Without data, so that it does not matter how many replicas do this at once.
+            secret = await self._objects.apply(self._path, self._wire())
+        return secret
+
+    async def _write(self, review: Json, read: Wire) -> bool:
+        """Write the Secret, unless another replica was first."""
+        made: dict[str, str] = review["material"]
+        try:
+            await self._objects.apply(self._path, self._wire(read["metadata"]["resourceVersion"], made))
+        except Conflict:
+            return False
+        changes = list(review["changed"])
+        if self._held is not None and made == self._held.material:
+            changes.append("restored the certificates")
+        said = " and ".join(changes) or "removed what cannot be used"
+        logger.info(said, extra={"secret": self._options.secret, "expires": review["expires"]})
+        return True
+
+    def _wire(self, version: str = "", material: Mapping[str, str] | None = None) -> Wire:
+        metadata = {"name": self._options.secret, "namespace": self._namespace}
+        wire: Wire = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
+        if material is not None:
+            metadata["resourceVersion"] = version
+            wire["data"] = {key: base64.b64encode(text.encode()).decode() for key, text in material.items()}
+        return wire
+
+    def _review(self, material: dict[str, str]) -> Json:
+        options = self._options
+        known = [self._held.material] if self._held is not None else []
+        services = [f"{service}.{self._namespace}.svc" for service in options.services]
+        return call(
+            _REVIEW,
+            {
+                "held": [material, *known],
+                "names": [*services, *(f"{service}.cluster.local" for service in services)],
+                "now": self._now().isoformat(),
+                "life": options.life.total_seconds(),
+                "authority_life": options.authority_life.total_seconds(),
+            },
+        )
+
+
+def _decoded(data: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of the Secret. What is not a text is left out, and so made again."""
+    found = {}
+    for key in _KEYS:
+        try:
+            found[key] = base64.b64decode(data[key]).decode("ascii")
+        except (KeyError, ValueError):
+            continue
+    return found

@@ -1,0 +1,166 @@
+"""The certificate that a manager makes for its servers: kept in a Secret, renewed, and trusted by the API server.
+
+All replicas share the Secret. Each checks it every few seconds and does what is due; a write needs the version that was
+read, so that replicas agree. No replica leads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from datetime import UTC, datetime, timedelta
+
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.runtime import MANAGED_CERTIFICATE
+from pykb.runtime.client.client import Client
+from pykb.runtime.clock import Clock
+from pykb.runtime.errors import ApiError, Forbidden, ServerUnreachable
+from pykb.runtime.manager.options import ManagedCertificateOptions
+from pykb.runtime.serving._objects import Objects
+from pykb.runtime.serving._shared_secret import AUTHORITIES, Held, Pair, SharedSecret
+from pykb.runtime.serving._trust import Trust
+
+logger = logging.getLogger(__name__)
+
+FIELD_MANAGER = "pykb-certificates"
+PERIOD = timedelta(seconds=10)
+"""The longest pause between two checks."""
+
+_RETRY = timedelta(seconds=2)
+_ROUNDS = 5
+
+Take = Callable[[Pair], Awaitable[None]]
+
+
+class ManagedCertificates:
+    """Keeps the certificate of a manager's servers. It runs on every replica."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: ManagedCertificateOptions,
+        *,
+        namespace: Callable[[], Awaitable[str]],
+        converted: Callable[[], Awaitable[Iterable[str]]],
+        clock: Clock,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        """Prepare; nothing is read yet.
+
+        Args:
+            client: Reads and writes the Secret and the objects that trust it.
+            options: The names of these objects.
+            namespace: Finds the namespace of the manager.
+            converted: Finds the names of the CRDs that the manager converts.
+            clock: Measures the pauses.
+            now: The time of day, which decides what is due.
+        """
+        self._objects = Objects(client, FIELD_MANAGER)
+        self._options = options
+        self._namespace = namespace
+        self._converted = converted
+        self._clock = clock
+        self._now = now
+        self._held: Held | None = None
+        self._ready = asyncio.Event()
+        self._takers: list[Take] = []
+        self._problem = ""
+
+    async def pair(self) -> Pair:
+        """The certificate, as soon as it is in the Secret and the API server trusts it."""
+        await self._ready.wait()
+        assert self._held is not None  # noqa: S101 - it is ready
+        return self._held.pair
+
+    async def follow(self, take: Take) -> None:
+        """Call this with the current certificate and with each later one."""
+        self._takers.append(take)
+        await take(await self.pair())
+
+    async def run(self) -> None:
+        """Check and renew until cancelled.
+
+        Raises:
+            EnvironmentProblem: The options have no Service, or the namespace is unknown.
+        """
+        options = self._options
+        namespace = options.namespace or await self._namespace()
+        _check(options, namespace)
+        secret = SharedSecret(self._objects, options, namespace, self._now)
+        services = [f"{namespace}/{service}" for service in options.services]
+        trust = Trust(self._objects, options.configurations, services, self._converted)
+        period = min(PERIOD, options.life / 12)
+        while True:
+            pause = period
+            try:
+                await self._make_sure(secret, trust)
+                await self._publish(namespace)
+            except (ApiError, ServerUnreachable) as error:
+                self._report(error)
+                pause = min(_RETRY, period)
+            else:
+                self._report(None)
+            await self._clock.sleep(pause)
+
+    async def _make_sure(self, secret: SharedSecret, trust: Trust) -> None:
+        for _ in range(_ROUNDS):
+            held = await secret.agree()
+            try:
+                is_changed = await trust.publish(held.material[AUTHORITIES])
+            finally:
+                await self._hand_over(held)
+            # A replica that was frozen between reading and writing may have published an old
+            # authority, so look again.
+            if not is_changed:
+                break
+        self._ready.set()
+
+    async def _hand_over(self, held: Held) -> None:
+        known, self._held = self._held, held
+        if known is not None and known.material != held.material:
+            for take in self._takers:
+                await take(held.pair)
+
+    async def _publish(self, namespace: str) -> None:
+        """Put the authorities into the ConfigMap, for scrapers of the metrics."""
+        assert self._held is not None  # noqa: S101 - made sure before
+        name, authorities = self._options.secret, self._held.material[AUTHORITIES]
+        path = f"/api/v1/namespaces/{namespace}/configmaps/{name}"
+        found = await self._objects.find(path)
+        if found is not None and (found.get("data") or {}).get(AUTHORITIES) == authorities:
+            return
+        metadata = {"name": name, "namespace": namespace}
+        wanted = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {AUTHORITIES: authorities}}
+        await self._objects.apply(path, wanted)
+        logger.info("authority set in ConfigMap", extra={"configmap": name})
+
+    def _report(self, error: ApiError | ServerUnreachable | None) -> None:
+        """Log a problem once, and its end."""
+        before, self._problem = self._problem, str(error or "")
+        if self._problem == before:
+            return
+        if error is None:
+            logger.info("certificates ensured again", extra={"secret": self._options.secret})
+            return
+        helps = {"help": "apply the roles of config/certificates"} if isinstance(error, Forbidden) else {}
+        logger.warning("certificates not ensured", extra={"error": self._problem, **helps})
+
+
+def _check(options: ManagedCertificateOptions, namespace: str) -> None:
+    if not options.services:
+        raise EnvironmentProblem(
+            MANAGED_CERTIFICATE.at(
+                None,
+                f"`--cert-secret {options.secret}` makes a certificate, but for no Service",
+                help=("name the Services of the manager: `--cert-service webhook-service`",),
+            )
+        )
+    if not namespace:
+        raise EnvironmentProblem(
+            MANAGED_CERTIFICATE.at(
+                None,
+                f"the namespace of the Secret `{options.secret}` is unknown",
+                help=("outside of a pod, leave out `--cert-secret`, or set a namespace in the kubeconfig's context",),
+            )
+        )
