@@ -13,9 +13,10 @@ SOURCE = Path(__file__).resolve().parent.parent / "tests" / "semantics" / "seman
 INTRODUCTION = """\
 # Semantics
 
-What controller-runtime promises to the author of a controller, what pykb does about it, and the tests that show it.
-Promises in parentheses have no counterpart there. This page is made from `tests/semantics/semantics.yaml` by
-`python hack/write_reference.py`; a row whose test does not exist fails the build.
+What controller-runtime guarantees to the author of a controller, what pykb does, and the tests that
+show it. Guarantees in parentheses have no counterpart in controller-runtime. This page is generated
+from `tests/semantics/semantics.yaml` by `python hack/write_reference.py`. A row whose test does not
+exist fails the build.
 """
 
 
