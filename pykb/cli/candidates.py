@@ -28,6 +28,11 @@ def kinds(incomplete: str) -> list[str]:
     return _beginning(incomplete, (resource.kind for resource in _resources()))
 
 
+def controllers(incomplete: str) -> list[str]:
+    """The names of the controllers of the project."""
+    return _beginning(incomplete, (name for resource in _resources() for name in resource.controllers))
+
+
 def explained(incomplete: str) -> list[str]:
     """The codes of messages or, after a `+`, the names of markers."""
     if incomplete.startswith("+"):

@@ -20,12 +20,14 @@ class Command(NamedTuple):
 
 
 SECTIONS: dict[str, tuple[Command, ...]] = {
-    "Start and grow a project": (
+    "Start and change a project": (
         Command("init", "pykb.cli.init:init", "start a project in this directory"),
         Command("create api", "pykb.cli.create:api", "add a kind: types, controller, sample, roles, tests"),
         Command(
             "create webhook", "pykb.cli.create_webhook:webhook", "add defaulting, validation, conversion to a kind"
         ),
+        Command("delete api", "pykb.cli.delete:api", "delete what `create api` made"),
+        Command("delete webhook", "pykb.cli.delete:webhook", "delete what `create webhook` made"),
     ),
     "Generate manifests": (
         Command("generate", "pykb.cli.generate:generate", "write CRDs, RBAC and webhook manifests from the code"),
@@ -64,6 +66,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
 
 GROUPS: dict[str, str] = {
     "create": "Add to a project.",
+    "delete": "Delete from a project.",
     "cluster": "A local control plane: etcd, kube-apiserver and kube-controller-manager.",
     "import": "Import the types of other projects.",
     "envtest": "The programs of a local control plane.",

@@ -9,6 +9,7 @@ from pathlib import Path
 from pykb.commands import api_checks
 from pykb.commands.boilerplate import boilerplate
 from pykb.commands.builtin_kind import find_builtin, is_called_as_builtin, short_group
+from pykb.commands.requests import with_controller
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
 from pykb.diagnostics.codes.create_webhook import CONVERTER_MISSING
@@ -16,11 +17,10 @@ from pykb.diagnostics.codes.names import KIND_TAKEN
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
-from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import keys, resolve
-from pykb.plugins.request import ApiRequest, CommandLine, Controller
+from pykb.plugins.request import ApiRequest, CommandLine
 from pykb.plugins.style import Style
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
@@ -203,28 +203,7 @@ def _request(checked: _Checked, project: Project, header: str) -> ApiRequest:
         make_resource=options.resource,
         controller=None,
     )
-    if not options.controller:
-        return request
-    named = options.controller_name
-    stem = as_module_name(named) if named else resource.singular
-    suffix = "controller" if options.style is Style.RECONCILER else "handlers"
-    controller = Controller(
-        module=request.module("controllers", f"{stem}_{suffix}"),
-        name=f"{request.group_prefix}{named or resource.singular}" if project.multigroup else named,
-        reconciler=reconciler_name(resource.kind, named),
-        style=options.style,
-    )
-    return replace(request, controller=controller)
-
-
-def reconciler_name(kind: str, controller_name: str) -> str:
-    """The class name of a controller.
-
-    >>> reconciler_name("Machine", ""), reconciler_name("Machine", "machine-cleaner")
-    ('MachineReconciler', 'MachineCleanerReconciler')
-    """
-    stem = "".join(part[:1].upper() + part[1:] for part in controller_name.split("-")) if controller_name else kind
-    return f"{stem}Reconciler"
+    return with_controller(request, options.controller_name, options.style) if options.controller else request
 
 
 def _unchanged(plan: PlanBuilder) -> bytes:

@@ -9,11 +9,11 @@ from pathlib import Path
 from pykb.commands import webhook_checks
 from pykb.commands.boilerplate import boilerplate
 from pykb.commands.builtin_kind import find_builtin, short_group
+from pykb.commands.delete_checks import nearest
 from pykb.commands.webhook_checks import making
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.create_webhook import API_MISSING, CORE_WEBHOOK
 from pykb.diagnostics.codes.project import RESOURCE_CONFLICT
-from pykb.diagnostics.suggest import closest
 from pykb.files.plan import Plan
 from pykb.meta.plural import pluralize
 from pykb.plugins.plugin import Plugin, WebhookPlugin
@@ -271,7 +271,7 @@ def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> N
     """Report a missing kind, with the most similar one of the project, or the command that creates it."""
     own = [r for r in project.resources if r.api]
     wanted = Resource(options.group, project.domain, options.version, options.kind, plural="")
-    near = _nearest(options, own)
+    near = nearest((options.group, options.version, options.kind), own)
     helps: list[str] = []
     if near is not None:
         flags = {"group": near.group, "version": near.version, "kind": near.kind}
@@ -289,10 +289,3 @@ def _say_missing(options: NewWebhook, project: Project, found: Diagnostics) -> N
     label = "the nearest one" if near is not None else ""
     message = f"the project has no API `{wanted}`"
     found.add(API_MISSING.at(place, message, label=label, notes=notes, help=tuple(helps)))
-
-
-def _nearest(options: NewWebhook, own: list[Resource]) -> Resource | None:
-    name = closest(options.kind, (r.kind for r in own))
-    alike = [r for r in own if r.kind == name]
-    alike.sort(key=lambda r: (r.group != options.group, r.version != options.version))
-    return alike[0] if alike else None

@@ -114,10 +114,10 @@ def pending(root: Path) -> Diagnostic | None:
 
 
 def backups(plan: Plan) -> dict[str, str]:
-    """The backup path of each overwritten file. Names contain the hash, so backups do not replace each other."""
+    """The backup paths of overwritten and edited files. Names contain the hash, so they do not replace each other."""
     kept: dict[str, str] = {}
     for change in plan.changes:
-        if change.action is Action.OVERWRITE and change.snapshot.content is not None:
+        if (change.backup or change.action is Action.OVERWRITE) and change.snapshot.content is not None:
             kept[change.path] = f"{STATE}/backup/{digest(change.snapshot.content)[:12]}/{change.path}"
     return kept
 
@@ -224,8 +224,19 @@ def _forward_or_undo(root: Path, state: Path, steps: list[Step]) -> None:
     except (OSError, OutsideError, KeyboardInterrupt):
         _undo(root, state, steps)
         raise
-    with suppress(OSError):  # all changes are made; the next command removes the rest of the transaction
+    with suppress(OSError, OutsideError):  # all changes are made; the next command removes the rest of the transaction
+        _remove_emptied(root, steps)
         _close(state)
+
+
+def _remove_emptied(root: Path, steps: list[Step]) -> None:
+    """Remove the folders that have nothing but bytecode left after files were removed."""
+    for step in steps:
+        if step.after:
+            continue
+        for folder in locate(root, step.path).parents:
+            if folder == root or not durable.remove_if_empty(folder):
+                break
 
 
 def _forward(root: Path, staged: Path, step: Step) -> None:

@@ -86,6 +86,20 @@ def remove_tree(folder: Path) -> None:
         shutil.rmtree(folder)
 
 
+def remove_if_empty(folder: Path) -> bool:
+    """Remove a folder without files, or with bytecode only. Returns whether it is gone."""
+    if not folder.is_dir():
+        return True
+    entries = [*folder.iterdir()]
+    caches = [entry for entry in entries if entry.name == "__pycache__" and entry.is_dir() and not entry.is_symlink()]
+    if len(caches) < len(entries) or any(each.suffix != ".pyc" for cache in caches for each in cache.iterdir()):
+        return False
+    for cache in caches:
+        remove_tree(cache)
+    folder.rmdir()
+    return True
+
+
 @contextmanager
 def lock(path: Path) -> Iterator[bool]:
     """Hold the lock file. Gives ``False`` at once when another process has it.

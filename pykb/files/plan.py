@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -26,12 +26,13 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file before and after. ``after`` is ``None`` for a file to remove."""
+    """One file before and after. ``after`` is ``None`` for a file to remove; ``backup`` keeps a copy of what it was."""
 
     snapshot: Snapshot
     after: bytes | None
     action: Action
     mode: int
+    backup: bool = False
 
     @property
     def path(self) -> str:
@@ -91,12 +92,16 @@ class Draft:
         """The paths of the changes."""
         return frozenset(self._changes)
 
+    def before(self, path: str) -> bytes | None:
+        """The content of a file before any change; ``None`` when it does not exist."""
+        before = self.read(path)
+        return before.content if before else None
+
     def current(self, path: str) -> bytes | None:
         """The content of a file after the changes; ``None`` when it does not exist."""
         if path in self._changes:
             return self._changes[path].after
-        before = self.read(path)
-        return before.content if before else None
+        return self.before(path)
 
     def text(self, path: str) -> str | None:
         """The text of a file after the changes. ``None`` when it does not exist, or, with a finding, is not text."""
@@ -135,7 +140,13 @@ class Draft:
         """Add a change. A file keeps its mode and the action of its first change."""
         known = self._changes.get(before.path)
         mode = before.mode or new_mode or (known.mode if known else self._new_mode)
-        self._changes[before.path] = Change(before, content, known.action if known else action, mode)
+        is_removal = Action.REMOVE in {action, known.action if known else action}
+        self._changes[before.path] = Change(before, content, action if is_removal or not known else known.action, mode)
+
+    def back_up(self, path: str) -> None:
+        """Keep a copy of a file that was changed or removed."""
+        if path in self._changes:
+            self._changes[path] = replace(self._changes[path], backup=True)
 
     def build(self) -> Plan:
         """The plan, with changes in the order given. Apply it only when there are no errors."""

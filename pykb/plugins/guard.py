@@ -10,8 +10,8 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem
 from pykb.diagnostics.codes.plugin import PLUGIN_FAULT
-from pykb.plugins.plugin import EditPlugin, Plugin, PluginKey, WebhookPlugin
-from pykb.plugins.request import ApiRequest, EditRequest, InitRequest, WebhookRequest
+from pykb.plugins.plugin import DeletePlugin, EditPlugin, Plugin, PluginKey, WebhookPlugin
+from pykb.plugins.request import ApiRequest, DeleteRequest, EditRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -48,6 +48,11 @@ class Guarded:
         """The plugin's part of an existing project, if it has one."""
         if isinstance(self.plugin, EditPlugin):
             self._call(self.plugin.edit, request, plan)
+
+    def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
+        """The plugin's part of a deletion, if it has one."""
+        if isinstance(self.plugin, DeletePlugin):
+            self._call(self.plugin.delete, request, plan)
 
     def _call(self, method: Callable[[Any, PlanBuilder], None], request: object, plan: PlanBuilder) -> None:
         before, plan.diagnostics = plan.diagnostics, Diagnostics()

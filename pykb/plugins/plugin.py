@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from pykb.plugins.key import PluginKey
-from pykb.plugins.request import ApiRequest, EditRequest, InitRequest, WebhookRequest
+from pykb.plugins.request import ApiRequest, DeleteRequest, EditRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -45,6 +45,14 @@ class EditPlugin(Protocol):
         """Add the plugin's part of an existing project, or bring it up to date."""
 
 
+@runtime_checkable
+class DeletePlugin(Protocol):
+    """A plugin that changes more than its files and lines when something is deleted. Others do not have this method."""
+
+    def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
+        """Change what depends on the entries of PROJECT. Files and lines at anchors are removed already."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bundle:
     """Several plugins under one key, run in order."""
@@ -69,5 +77,11 @@ class Bundle:
             if isinstance(part, WebhookPlugin):
                 part.create_webhook(request, plan)
 
+    def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
+        """All parts that change more than their files, in order."""
+        for part in self.parts:
+            if isinstance(part, DeletePlugin):
+                part.delete(request, plan)
 
-__all__ = ["Bundle", "EditPlugin", "Plugin", "PluginKey", "WebhookPlugin"]
+
+__all__ = ["Bundle", "DeletePlugin", "EditPlugin", "Plugin", "PluginKey", "WebhookPlugin"]

@@ -48,6 +48,12 @@ def resolve(named: Sequence[str], layout: Sequence[str], root: Path, found: Diag
     return chain
 
 
+def in_process(layout: Sequence[str], found: Diagnostics) -> list[Plugin]:
+    """The plugins in Python, in order. External ones are left out: PROJECT does not record their options."""
+    plugins = (_resolve(key, found) for key in layout)
+    return [plugin for plugin in plugins if plugin is not None and not _is_external(plugin)]
+
+
 def keys(chain: Iterable[Plugin]) -> tuple[str, ...]:
     """The keys of plugins, each bundle followed by its parts, as kubebuilder tells them to external plugins."""
     return tuple(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from dataclasses import dataclass
+from pathlib import Path
 
 from pykb.plugins.request import KindRequest
+from pykb.project.file import Project
 from pykb.project.resource import Resource
 from pykb.python_source.layout import WIDTH, line_length
 from pykb.python_source.source import CodeStyle
@@ -24,11 +26,7 @@ class Files:
     @property
     def style(self) -> CodeStyle:
         """The project's Python style, from its settings."""
-        settings = self.plan.root / "pyproject.toml"  # only read, so it may be a link to shared settings
-        width = None
-        with contextlib.suppress(OSError):
-            width = line_length(settings.read_bytes()) if settings.is_file() else None
-        return CodeStyle(self.request.project.package, width or WIDTH)
+        return style_of(self.plan.root, self.request.project)
 
     def text(self, template: str, **own: object) -> str:
         """Render a template, and format it if it is Python. Defines the full context of templates.
@@ -51,8 +49,7 @@ class Files:
 
     def once(self, path: str, template: str) -> None:
         """Create a shared file once. Later commands do not change it, even with ``--force``."""
-        if self.plan.current(path) is None:
-            self.plan.create(path, self.text(template).encode())
+        self.plan.once(path, lambda: self.text(template).encode())
 
     def own(self, path: str, template: str, *, on_exists: OnExists = OnExists.REFUSE, **own: object) -> None:
         """Create a file that only this command writes. ``--force`` overwrites it."""
@@ -61,6 +58,15 @@ class Files:
     def create(self, path: str, text: str, *, on_exists: OnExists = OnExists.REFUSE) -> None:
         """Like :meth:`own`, with the text given."""
         self.plan.create(path, text.encode(), on_exists=OnExists.OVERWRITE if self.request.force else on_exists)
+
+
+def style_of(root: Path, project: Project) -> CodeStyle:
+    """The Python style of a project, from its settings."""
+    settings = root / "pyproject.toml"  # only read, so it may be a link to shared settings
+    width = None
+    with contextlib.suppress(OSError):
+        width = line_length(settings.read_bytes()) if settings.is_file() else None
+    return CodeStyle(project.package, width or WIDTH)
 
 
 def types_file(resource: Resource) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pykb.meta import webhook_paths
 from pykb.plugins.style import Style
@@ -176,3 +176,30 @@ class WebhookRequest(KindRequest):
     def all(self) -> Webhooks:
         """All webhooks of the kind after the command."""
         return self.resource.webhooks or self.made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteRequest:
+    """Entries to delete from PROJECT, or to reduce.
+
+    Attributes:
+        project: PROJECT before the command.
+        after: PROJECT after it.
+        boilerplate: The licence header.
+    """
+
+    project: Project
+    after: Project
+    boilerplate: str
+
+    @property
+    def kinds(self) -> tuple[Resource, ...]:
+        """One entry of each kind of the project before the command."""
+        kinds = {resource.gvk.group_kind: resource for resource in self.project.resources if resource.api}
+        return tuple(kinds.values())
+
+
+def earlier(project: Project, resource: Resource) -> tuple[Project, Project]:
+    """PROJECT as it may have been when webhooks of a kind were named: without, and with, a kind of the same name."""
+    rival = replace(resource, group=f"{resource.group}-other")
+    return replace(project, resources=(resource,)), replace(project, resources=(resource, rival))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import StringIO
 from itertools import pairwise
 from typing import Any
@@ -53,18 +53,42 @@ def with_resource(project: Project, resource: Resource) -> Project:
     Raises:
         EnvironmentProblem: The file has something that can be read but not written back unchanged.
     """
+    index = project.index(resource)
+
+    def change(document: CommentedMap) -> None:
+        entries = document.get("resources")
+        if not isinstance(entries, CommentedSeq):
+            entries = CommentedSeq()
+            _put(document, "resources", entries)
+        if index is None:
+            entries.append(_entry(resource))
+        else:
+            _update(entries[index], _entry(resource))
+
+    return _changed(project, change)
+
+
+def without_resource(project: Project, resource: Resource) -> Project:
+    """The file without an entry.
+
+    Raises:
+        EnvironmentProblem: The file has something that can be read but not written back unchanged.
+    """
+    index = project.index(resource)
+
+    def change(document: CommentedMap) -> None:
+        del document["resources"][index]
+        if not document["resources"]:
+            del document["resources"]
+
+    return _changed(project, change)
+
+
+def _changed(project: Project, change: Callable[[CommentedMap], None]) -> Project:
     newline = "\r\n" if "\r\n" in project.text else "\n"
     text = project.text.replace("\r\n", "\n")
     document = _parse(text)
-    entries = document.get("resources")
-    if not isinstance(entries, CommentedSeq):
-        entries = CommentedSeq()
-        _put(document, "resources", entries)
-    index = project.index(resource)
-    if index is None:
-        entries.append(_entry(resource))
-    else:
-        _update(entries[index], _entry(resource))
+    change(document)
     changed, _ = load(_dump(document, indented_lists=_has_indented_lists(text)).replace("\n", newline))
     return changed
 
@@ -112,8 +136,13 @@ def _webhooks(webhooks: Webhooks) -> CommentedMap:
     )
 
 
-_OURS = frozenset({"api", "controller", "controllers", "core", "domain", "external", "group", "kind", "path", "plural"})
-_INNER = {"api": ("namespaced",), "webhooks": ("defaultingPath", "validationPath")}
+_OURS = frozenset(
+    {"api", "controller", "controllers", "core", "domain", "external", "group", "kind", "path", "plural", "webhooks"}
+)
+_INNER = {
+    "api": ("namespaced",),
+    "webhooks": ("conversion", "defaulting", "defaultingPath", "spoke", "validation", "validationPath"),
+}
 """The keys of mappings that are removed when a change does not set them. Unknown keys stay."""
 
 

@@ -122,8 +122,71 @@ class Source:
 
     def without_line(self, at: int) -> Self:
         """Remove the line with an index."""
+        return self.without_lines(at, at + 1)
+
+    def without_lines(self, start: int, end: int) -> Self:
+        """Remove the lines from an index up to another one."""
         lines = self.lines
-        return self.parse("".join([*lines[:at], *lines[at + 1 :]]))
+        return self.parse("".join([*lines[:start], *lines[end:]]))
+
+    def without_span(self, left: ast.expr, whole: ast.expr) -> Self:
+        """Remove the rest of an expression after the part on its left."""
+        lines = self.lines
+        first, last = (left.end_lineno or left.lineno) - 1, (whole.end_lineno or whole.lineno) - 1
+        head, tail = lines[first].encode()[: left.end_col_offset], lines[last].encode()[whole.end_col_offset :]
+        lines[first : last + 1] = [(head + tail).decode()]
+        return self.parse("".join(lines))
+
+    def statements(self, name: str) -> list[ast.stmt]:
+        """The simple statements, alone on their lines, that use a dotted name."""
+        found = (node for node in ast.walk(self.tree) if isinstance(node, ast.stmt) and not hasattr(node, "body"))
+        used = [node for node in found if _uses(node, name) and self._is_alone(node)]
+        return sorted(used, key=lambda node: node.lineno)
+
+    def _is_alone(self, node: ast.stmt) -> bool:
+        """Whether only comments share the lines of a statement."""
+        lines = self.lines
+        before = lines[node.lineno - 1].encode()[: node.col_offset]
+        after = lines[(node.end_lineno or node.lineno) - 1].encode()[node.end_col_offset :].strip()
+        return not before.strip() and (not after or after.startswith(b"#"))
+
+    def without_statement(self, node: ast.stmt) -> Self:
+        """Remove a simple statement. A block that it was alone in gets a `pass`."""
+        lines, first, last = self.lines, node.lineno - 1, node.end_lineno or node.lineno
+        blocks = (block for each in ast.walk(self.tree) for block in _blocks(each))
+        is_alone = any(block == [node] for block in blocks)
+        indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+        lines[first:last] = [f"{indent}pass{self.newline}"] if is_alone and indent else []
+        return self.parse("".join(lines))
+
+    def without_import(self, unwanted: Import, style: CodeStyle) -> Self:
+        """Remove names that are imported from a module, under any alias, and the blank line of an empty section."""
+        names = {name.partition(" as ")[0] for name in unwanted.names}
+        for node, each in self.imports():
+            kept = tuple(name for name in each.names if name.partition(" as ")[0] not in names)
+            if each.module != unwanted.module or kept == each.names:
+                continue
+            if kept:
+                return self._with_names(node, replace(each, names=kept), style)
+            lines, first = self.lines, node.lineno - 1
+            del lines[first : node.end_lineno]
+            around = [*(lines[at].strip() for at in (first - 1, first) if 0 <= at < len(lines))]
+            if around == ["", ""] or (first == len(lines) and around == [""]):
+                del lines[first - 1]
+            return self.parse("".join(lines))
+        return self
+
+    def _with_names(self, node: ast.stmt, kept: Import, style: CodeStyle) -> Self:
+        """Reduce an import to the names to keep. Comments beside them stay."""
+        present = imports.of(node)
+        if present is None or self._is_plain(node, present, style) or not isinstance(node, ast.ImportFrom):
+            return self._with_import_at(node, fitted(kept.text, style.width))
+        names = {name.partition(" as ")[0] for name in kept.names}
+        gone = [each.lineno - 1 for each in node.names if each.name not in names]
+        lines = self.lines
+        if any(each.lineno - 1 in gone for each in node.names if each.name in names) or node.lineno - 1 in gone:
+            return self._with_import_at(node, fitted(kept.text, style.width))
+        return self.parse("".join(line for at, line in enumerate(lines) if at not in gone))
 
     def with_import(self, wanted: Import, style: CodeStyle, *, fallback: int | None = None) -> Self:
         """Add an import: join it to one of the same module, or sort it into its section.
@@ -194,6 +257,16 @@ class Source:
         lines = self.lines
         new = "".join(f"{line}{self.newline}" for line in text.split("\n"))
         return self.parse("".join([*lines[: node.lineno - 1], new, *lines[node.end_lineno :]]))
+
+
+def _uses(statement: ast.stmt, name: str) -> bool:
+    used = (node for node in ast.walk(statement) if isinstance(node, ast.Name | ast.Attribute))
+    return any(_says(node, name) for node in used)
+
+
+def _blocks(node: ast.AST) -> list[list[ast.stmt]]:
+    """The blocks of statements of a node."""
+    return [block for name in ("body", "orelse", "finalbody") if isinstance(block := getattr(node, name, None), list)]
 
 
 def _says(node: ast.expr, name: str) -> bool:

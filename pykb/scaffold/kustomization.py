@@ -6,8 +6,8 @@ Members are compared by content, so that one in another style or with more field
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import yaml
@@ -36,6 +36,22 @@ class Member:
     def lines(self) -> list[str]:
         """The lines below the key."""
         return [*(f"# {line}" for line in self.comment), *_item(self.text)]
+
+    @property
+    def content(self) -> Any:
+        """The member as data."""
+        return yaml_text.load(self.text)
+
+    def without(self, kept: Iterable[Member]) -> Member | None:
+        """The member unless it is one of the others. A replacement keeps the targets that the others do not have."""
+        alike = [member for member in kept if member.key == self.key]
+        if self.key != "replacements":
+            return None if self in alike else self
+        own = self.content
+        others = [each.content for each in alike if each.content["source"] == own["source"]]
+        present = [target for other in others for target in other["targets"]]
+        targets = [target for target in own["targets"] if target not in present]
+        return replace(self, text=_dumped({**own, "targets": targets})) if targets else None
 
 
 def extend(text: str, members: Sequence[Member], *, path: str) -> tuple[str, Diagnostic | None]:
@@ -117,7 +133,7 @@ def _with(text: str, member: Member) -> str:
         raise _FormError(node.start_mark.line)
     if member.key == "replacements":
         return _with_replacement(text, node, present, member, wanted)
-    return text if any(_says(each, wanted) for each in present) else _below(text, node, member.lines)
+    return text if any(says(each, wanted) for each in present) else _below(text, node, member.lines)
 
 
 def _with_replacement(
@@ -132,17 +148,17 @@ def _with_replacement(
     if not alike:
         return _below(text, node, member.lines)
     known = [target for _, each in alike for target in each.get("targets") or ()]
-    absent = [target for target in wanted["targets"] if not any(_covers(each, target) for each in known)]
+    absent = [target for target in wanted["targets"] if not any(covers(each, target) for each in known)]
     if not absent:
         return text
     targets = _value(alike[-1][0], "targets")
     if not isinstance(targets, yaml.SequenceNode):
         raise _FormError(node.start_mark.line)
-    lines = [line for target in absent for line in _item(yaml.safe_dump(target, sort_keys=False))]
+    lines = [line for target in absent for line in _item(_dumped(target))]
     return _below(text, targets, lines)
 
 
-def _says(present: object, wanted: object) -> bool:
+def says(present: object, wanted: object) -> bool:
     """Whether a member is present. Folders and files are compared only by path."""
     if isinstance(present, str) and isinstance(wanted, str):
         return present.rstrip("/") == wanted.rstrip("/")
@@ -151,7 +167,7 @@ def _says(present: object, wanted: object) -> bool:
     return bool(present == wanted)
 
 
-def _covers(present: object, wanted: Mapping[str, Any]) -> bool:
+def covers(present: object, wanted: Mapping[str, Any]) -> bool:
     """Whether a target of a replacement includes another one."""
     if not isinstance(present, dict):
         return False
@@ -168,11 +184,16 @@ def _value(node: yaml.Node, key: str) -> yaml.Node | None:
 def _below(text: str, node: yaml.SequenceNode, lines: Sequence[str]) -> str:
     if node.flow_style or not node.value:
         raise _FormError(node.start_mark.line)
-    lines_before = text.splitlines()
-    last = min(max(_last_lines(node.value[-1])), len(lines_before) - 1)
-    while not lines_before[last].strip():  # the end mark of a block scalar is after its blank lines
-        last -= 1
+    last = last_line(node.value[-1], text.splitlines())
     return _inserted(text, last + 1, lines, " " * node.start_mark.column)
+
+
+def last_line(node: yaml.Node, lines: Sequence[str]) -> int:
+    """The index of the last line of a node."""
+    last = min(max(_last_lines(node)), len(lines) - 1)
+    while not lines[last].strip():  # the end mark of a block scalar is after its blank lines
+        last -= 1
+    return last
 
 
 def _last_lines(node: yaml.Node) -> Iterator[int]:
@@ -197,6 +218,10 @@ def _ended(text: str) -> str:
 
 def _newline(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
+
+
+def _dumped(content: object) -> str:
+    return yaml.safe_dump(content, sort_keys=False)
 
 
 def _item(text: str) -> list[str]:

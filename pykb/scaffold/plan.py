@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
@@ -17,7 +17,9 @@ from pykb.files.plan import Action, Draft, Plan
 from pykb.project import FILE_NAME
 from pykb.python_source.layout import WIDTH
 from pykb.reading import python_text, yaml_text
+from pykb.scaffold import kustomization
 from pykb.scaffold.insert import Fragment, insert, missing
+from pykb.scaffold.kustomization import Member
 
 
 class OnExists(StrEnum):
@@ -28,12 +30,21 @@ class OnExists(StrEnum):
     OVERWRITE = "overwrite"
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit that a plan loses: a line, or with line 0 a whole file."""
+
+    path: str
+    line: int = 0
+
+
 class PlanBuilder(Draft):
     """Collects the changes that plugins want."""
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self._kept: set[str] = set()
+        self.edits: list[Edit] = []
 
     def create(self, path: str, content: bytes, *, on_exists: OnExists = OnExists.REFUSE, mode: int = 0o644) -> None:
         """Create a file. An existing file with the same content is not a change."""
@@ -52,7 +63,7 @@ class PlanBuilder(Draft):
         elif on_exists is OnExists.OVERWRITE:
             self.put(snapshot, content, Action.OVERWRITE)
         elif on_exists is OnExists.KEEP:
-            self._kept.add(path)
+            self.keep(path)
         else:
             self.diagnostics.add(
                 FILE_EXISTS.at(
@@ -64,6 +75,11 @@ class PlanBuilder(Draft):
                     ),
                 )
             )
+
+    def once(self, path: str, content: Callable[[], bytes]) -> None:
+        """Create a file that several commands share. A file that exists stays as it is."""
+        if self.current(path) is None:
+            self.create(path, content())
 
     def insert(self, path: str, *fragments: Fragment, width: int = WIDTH) -> None:
         """Insert fragments above their anchor, which must be the same for all. Skips those that are present."""
@@ -90,11 +106,37 @@ class PlanBuilder(Draft):
         elif after != text:
             self.update(path, after.encode())
 
+    def extend(self, path: str, *members: Member) -> None:
+        """Add members to the lists of a kustomization. Skips those that are present."""
+        before = self.text(path)
+        if before is None and self.current(path) is not None:
+            return
+        if before is None:
+            message = f"`{path}` does not exist, so nothing can be added to it"
+            lines = kustomization.pasted(members)
+            helps = (f"bring it back, or make it with these lines, then run the command again:\n{lines}",)
+            self.diagnostics.add(FILE_MISSING.at(None, message, notes=("nothing was written",), help=helps))
+            return
+        text, problem = kustomization.extend(before, members, path=path)
+        if problem is not None:
+            self.diagnostics.add(problem)
+        else:
+            self.update(path, text.encode())
+
     def edit(self, path: str, change: Callable[[str], str]) -> None:
         """Apply a function to the text of an existing file."""
         before = self.text(path)
         if before is not None:
             self.update(path, change(before).encode())
+
+    def lose(self, path: str, line: int = 0) -> None:
+        """Report an edit that the plan loses, and keep a copy of the file."""
+        self.edits.append(Edit(path, line))
+        self.back_up(path)
+
+    def keep(self, path: str) -> None:
+        """List a file that stays although the command could have changed it."""
+        self._kept.add(path)
 
     def build(self) -> Plan:
         """The plan, with PROJECT last, so that it never lists files that do not exist yet."""

@@ -1,4 +1,4 @@
-"""Errors and notes of `pykb create webhook`."""
+"""Errors and notes of `pykb create webhook` and its inverse."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from pykb.diagnostics.model import Code, Severity
 
 API_MISSING = Code(
     "api-missing",
-    "the kind of the webhook does not exist",
-    "A webhook is for a kind of the project (`pykb create api` creates one), a kind of Kubernetes itself (`--group "
-    "apps --version v1 --kind Deployment`), or a kind whose class is in another package (`--external-api-path`).",
+    "the project does not have this kind",
+    "`pykb delete` needs an API that PROJECT lists. A webhook is for a kind of the project (`pykb create api` creates "
+    "one), a kind of Kubernetes itself (`--group apps --version v1 --kind Deployment`), or a kind whose class is in "
+    "another package (`--external-api-path`).",
 )
 
 WEBHOOK_EXISTS = Code(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pykb.plugins.kustomize_v1 import api, webhook
+from pykb.plugins.kustomize_v1 import api, generated, webhook
 from pykb.plugins.plugin import PluginKey
-from pykb.plugins.request import ApiRequest, InitRequest, WebhookRequest
+from pykb.plugins.request import ApiRequest, DeleteRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
 
 FOLDER = "config/"
@@ -29,3 +29,7 @@ class KustomizeV1:
     def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
         """Add Service, certificates and network policy, also to the kustomizations."""
         webhook.scaffold(request, plan)
+
+    def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
+        """Remove the generated manifests of kinds and webhooks that are gone."""
+        generated.remove(request, plan)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pykb.diagnostics.codes.scaffold import FILE_MISSING
 from pykb.plugins.rendering import Files
 from pykb.plugins.request import WebhookRequest
-from pykb.scaffold.kustomization import Member, extend, pasted
+from pykb.scaffold.kustomization import Member
 from pykb.scaffold.plan import PlanBuilder
 
 DEFAULT = "config/default/kustomization.yaml"
@@ -42,12 +41,12 @@ def scaffold(request: WebhookRequest, plan: PlanBuilder) -> None:
     for path in _FILES:
         files.once(path, f"{path}.j2")
     if request.made.defaulting or request.made.validation:
-        _extend(plan, "config/webhook/kustomization.yaml", Member("resources", "manifests.yaml"))
-    _extend(plan, DEFAULT, *_RESOURCES, _PATCH, *_replacements(request))
+        plan.extend("config/webhook/kustomization.yaml", Member("resources", "manifests.yaml"))
+    plan.extend(DEFAULT, *_RESOURCES, _PATCH, *_replacements(request))
     if plan.current(POLICIES) is not None:  # users who do not want the policies delete them
         policy = "config/network-policy/allow-webhook-traffic.yaml"
         files.once(policy, f"{policy}.j2")
-        _extend(plan, POLICIES, Member("resources", "allow-webhook-traffic.yaml"))
+        plan.extend(POLICIES, Member("resources", "allow-webhook-traffic.yaml"))
 
 
 def _replacements(request: WebhookRequest) -> list[Member]:
@@ -83,19 +82,3 @@ def _replacement(
 
 def _indented(text: str, blanks: int = 2) -> list[str]:
     return [" " * blanks + line for line in text.splitlines()]
-
-
-def _extend(plan: PlanBuilder, path: str, *members: Member) -> None:
-    before = plan.text(path)
-    if before is None and plan.current(path) is not None:
-        return
-    if before is None:
-        message = f"`{path}` does not exist, so nothing can be added to it"
-        helps = (f"bring it back, or make it with these lines, then run the command again:\n{pasted(members)}",)
-        plan.diagnostics.add(FILE_MISSING.at(None, message, notes=("nothing was written",), help=helps))
-        return
-    text, problem = extend(before, members, path=path)
-    if problem is not None:
-        plan.diagnostics.add(problem)
-    else:
-        plan.update(path, text.encode())

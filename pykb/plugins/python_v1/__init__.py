@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pykb.plugins.plugin import PluginKey
-from pykb.plugins.python_v1 import api, init, webhook
-from pykb.plugins.request import ApiRequest, InitRequest, WebhookRequest
+from pykb.plugins.python_v1 import api, delete, init, webhook
+from pykb.plugins.request import ApiRequest, DeleteRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
 
 
@@ -25,3 +25,7 @@ class PythonV1:
     def create_webhook(self, request: WebhookRequest, plan: PlanBuilder) -> None:
         """Add webhooks, converters and tests, and register them in the package."""
         webhook.scaffold(request, plan)
+
+    def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
+        """Choose the storage versions again, and take webhooks out of modules that keep others."""
+        delete.scaffold(request, plan)

@@ -73,13 +73,14 @@ def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) 
 
 
 def _unique(plan: PlanBuilder, path: str, module: str, name: str, controller: Controller) -> str:
-    """The name to import as. It must not hide the same kind of another group."""
+    """The name to import as: the present one, or one that does not hide the same kind of another group."""
     try:
         aliases = [*Source.parse((plan.current(path) or b"").decode("utf-8", "replace")).aliases()]
     except SyntaxError:  # the insertion reports it
         return name
-    if not any(called == name and other != module for other, _, called in aliases):
-        return name
+    present = next((called for other, imported, called in aliases if (other, imported) == (module, name)), None)
+    if present or not any(called == name and other != module for other, _, called in aliases):
+        return present or name
     group = controller.package.rpartition(".")[2]
     if name.islower():
         return f"{group}_{name}"

@@ -37,16 +37,21 @@ def move(plan: PlanBuilder, hub: str, others: Sequence[str], kind: str) -> None:
         others: The modules of the other versions.
         kind: The name of the class.
     """
-    for path in others:
-        text = plan.text(path) or ""
-        for line in _marker_lines(text, kind):
-            text = Source.parse(text).without_line(line).text
-            plan.update(path, text.encode())
+    clear(plan, others, kind)
     text = plan.text(hub) or ""
     if not is_marked(text, kind):
         marked = _marked(text, kind)
         if marked is not None:
             plan.update(hub, marked.encode())
+
+
+def clear(plan: PlanBuilder, files: Sequence[str], kind: str) -> None:
+    """Remove the marker from versions. A kind with one version does not need it."""
+    for path in files:
+        text = plan.text(path) or ""
+        for line in _marker_lines(text, kind):
+            text = Source.parse(text).without_line(line).text
+            plan.update(path, text.encode())
 
 
 def is_marked(text: str, kind: str) -> bool:

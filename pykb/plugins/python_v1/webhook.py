@@ -52,7 +52,7 @@ def _module(request: WebhookRequest, files: Files) -> None:
         return
     after, problem = extend(
         text,
-        list(_additions(request, files, text)),
+        list(additions(request, files, text)),
         path=path,
         function=_function(request),
         style=files.style,
@@ -66,7 +66,7 @@ def _module(request: WebhookRequest, files: Files) -> None:
         plan.update(path, after.encode())
 
 
-def _additions(request: WebhookRequest, files: Files, text: str) -> Iterator[Addition]:
+def additions(request: WebhookRequest, files: Files, text: str) -> Iterator[Addition]:
     """The webhooks that the module needs."""
     for wanted, name, path, names in (
         (request.made.defaulting, "Defaulter", request.all.defaulting_path, ("Defaulter",)),

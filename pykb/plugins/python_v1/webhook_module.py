@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pykb.diagnostics import Diagnostic, Span
 from pykb.diagnostics.codes.create_webhook import WEBHOOK_MODULE
@@ -70,6 +70,88 @@ def extend(
     return source.text, None
 
 
+def reduce(
+    text: str, gone: Sequence[Addition], variants: Sequence[Addition], style: CodeStyle
+) -> tuple[str, list[int]]:
+    """Take webhooks out of a module. Returns also the lines of those that were edited.
+
+    Args:
+        text: The module.
+        gone: The webhooks.
+        variants: The same webhooks as they may also have been written.
+        style: The project's Python style.
+    """
+    try:
+        source = before = Source.parse(text)
+    except SyntaxError:  # the generator reports it
+        return text, []
+    edited: list[int] = []
+    for addition, variant in zip(gone, variants, strict=True):
+        names = {addition.name} if addition.code else _imported(source, addition)
+        source = _without_calls(source, addition.method, names)
+        found = source.find_class(addition.name) if addition.code else None
+        if found is not None:
+            code = _code(source, found)
+            if code not in {addition.code.strip(), variant.code.strip()}:
+                original = before.find_class(addition.name)
+                edited.append(original.lineno if original else 1)
+            first = _first(source, found)
+            last = (found.end_lineno or found.lineno) - 1
+            source = source.without_lines(first, last + 1 + _blanks(source, last + 1))
+        used = {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+        for each in addition.imports:
+            unused = tuple(name for name in each.names if name.rpartition(" as ")[2] not in used)
+            source = source.without_import(replace(each, names=unused), style)
+    return source.text, edited
+
+
+def _imported(source: Source, addition: Addition) -> set[str]:
+    return {called for module, _, called in source.aliases() if module == addition.imports[0].module}
+
+
+def _first(source: Source, found: ast.ClassDef) -> int:
+    return min([source.start(found), *source.comments_above(found, blank=False)])
+
+
+def _code(source: Source, found: ast.ClassDef) -> str:
+    return "".join(source.lines[_first(source, found) : found.end_lineno]).replace("\r\n", "\n").strip()
+
+
+def _blanks(source: Source, at: int) -> int:
+    """The number of blank lines from an index, two at most."""
+    lines = source.lines[at : at + 2]
+    return next((number for number, line in enumerate(lines) if line.strip()), len(lines))
+
+
+def _without_calls(source: Source, method: str, names: set[str]) -> Source:
+    """Remove the calls of a builder's method with these names: a statement, or a link of a chain."""
+    while True:
+        found = next((call for call in _calls(source, method) if names & _names(call)), None)
+        if found is None:
+            return source
+        statements = (node for node in ast.walk(source.tree) if isinstance(node, ast.Expr) and node.value is found)
+        statement = next(statements, None)
+        assert isinstance(found.func, ast.Attribute)  # noqa: S101 - by how it was found
+        if statement is not None and isinstance(found.func.value, ast.Name):
+            source = source.without_statement(statement)
+        else:
+            source = source.without_span(found.func.value, found)
+
+
+def _calls(source: Source, method: str) -> list[ast.Call]:
+    return [
+        node
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == method
+    ]
+
+
+def _names(call: ast.Call) -> set[str]:
+    """The names in the arguments of a call."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    return {node.id for each in given for node in ast.walk(each) if isinstance(node, ast.Name)}
+
+
 def _is_there(source: Source, addition: Addition) -> bool:
     if addition.code:
         return any(isinstance(node, ast.ClassDef) and node.name == addition.name for node in ast.walk(source.tree))
@@ -78,14 +160,10 @@ def _is_there(source: Source, addition: Addition) -> bool:
 
 def _is_called(source: Source, addition: Addition) -> bool:
     """Whether the builder already gets the webhook. Several converters are distinguished by class."""
-    calls = [
-        node
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == addition.method
-    ]
+    calls = _calls(source, addition.method)
     if addition.code:
         return bool(calls)
-    names = {called for module, _, called in source.aliases() if module == addition.imports[0].module}
+    names = _imported(source, addition)
     used = {name.id for call in calls for name in ast.walk(call) if isinstance(name, ast.Name)}
     return bool(names & used)
 

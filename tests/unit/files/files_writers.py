@@ -9,6 +9,7 @@ from pathlib import Path
 
 from files_trees import Tree
 
+from pykb.commands.delete import OldApi, plan_delete_api
 from pykb.commands.init import NewProject, plan_project
 from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan, plan_of
@@ -19,6 +20,7 @@ from pykb.gen.run import generate
 from pykb.importer.definition import find_definitions
 from pykb.importer.plan import plan_import
 from pykb.importer.source import parse
+from pykb.project.file import read
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
 CRDS = Path(__file__).parents[3] / "testdata/import/crds"
@@ -94,6 +96,13 @@ def _init(root: Path) -> Plan:
     return plan
 
 
+def _delete(root: Path) -> Plan:
+    """Removes files, empty folders and lines, and keeps a copy of an edited file."""
+    plan, found = plan_delete_api(OldApi("infra", "v1", "Box", force=True), read(root)[0], root)
+    assert plan is not None, list(found)
+    return plan
+
+
 _TYPES = """\
 from pykb.api import CustomResource, GroupVersion, Struct
 
@@ -118,6 +127,25 @@ spec:
     plural: olds
 """
 
+_PROJECT = """\
+domain: example.com
+layout:
+- python.pykb.dev/v1
+projectName: app
+repo: app
+resources:
+- api:
+    crdVersion: v1
+    namespaced: true
+  controller: true
+  domain: example.com
+  group: infra
+  kind: Box
+  path: app.api.v1
+  version: v1
+version: "3"
+"""
+
 WRITERS = {
     "create": Writer(
         {
@@ -126,6 +154,21 @@ WRITERS = {
             "app/edited_types.py": "mine = True\n",
         },
         _create,
+    ),
+    "delete": Writer(
+        {
+            "PROJECT": _PROJECT,
+            "app/__init__.py": "",
+            "app/__main__.py": "from app.controllers.box_controller import BoxReconciler\n\nBoxReconciler()\n",
+            "app/api/__init__.py": "",
+            "app/api/v1/__init__.py": "from app.api.v1.box_types import Box as Box\n",
+            "app/api/v1/box_types.py": "mine = True\n",
+            "app/controllers/__init__.py": "",
+            "app/controllers/box_controller.py": "theirs = True\n",
+            "config/crd/kustomization.yaml": "resources:\n- bases/infra.example.com_boxes.yaml\n",
+        },
+        _delete,
+        stride=3,
     ),
     "generate": Writer(
         {

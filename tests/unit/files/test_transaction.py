@@ -92,7 +92,10 @@ def test_a_recovery_that_is_killed_itself_is_recovered_by_the_next(tmp_path: Pat
 @pytest.mark.parametrize("name", WRITERS)
 @pytest.mark.parametrize("how", ["raise", "interrupt"])
 def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(tmp_path: Path, how: str, name: str) -> None:
-    """For every N: when the Nth change fails (disk full, Ctrl-C), the project is as before, or as after, at once."""
+    """For every N: when the Nth change fails (disk full, Ctrl-C), the project is as before, or as after, at once.
+
+    An emptied folder may stay until the next command.
+    """
     writer, failures = WRITERS[name], 0
     root = writer.fresh(tmp_path / "p")
     plan = writer.make(root)
@@ -100,7 +103,7 @@ def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(tmp_p
     for at in range(0, 2000, writer.stride):
         writer.fresh(root)
         end = run_and_break(lambda: apply(plan), at, how=how)
-        tree = read_tree(root)
+        tree = {path: text for path, text in read_tree(root).items() if not path.endswith("/")}
         assert tree in (writer.old, after), f"mixed after a failure at change {at}"
         failures += end == FAILED
         recover(root)

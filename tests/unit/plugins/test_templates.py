@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jinja2 import UndefinedError, meta, nodes
 
-from pykb.commands.create_api import reconciler_name
+from pykb.commands.requests import reconciler_name
 from pykb.plugins.rendering import Files
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, Spoke, WebhookRequest
 from pykb.plugins.style import Style

@@ -1,0 +1,75 @@
+"""Finds code that stays and uses modules or names that a plan removes."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from pykb.diagnostics import Span
+from pykb.project import FILE_NAME
+from pykb.python_source import imports
+from pykb.python_source.source import Source
+from pykb.python_source.uses import uses
+from pykb.scaffold.insert import FragmentKind
+from pykb.scaffold.plan import PlanBuilder
+from pykb.scaffold.record import Scaffold
+from pykb.scaffold.withdraw import on_disk
+
+
+def remaining_uses(plan: PlanBuilder, gone: Scaffold) -> Iterator[tuple[Span, str]]:
+    """The uses, with the places in the files on disk."""
+    removed = {module_of(path) for path in gone.files if path.endswith(".py") and plan.current(path) is None}
+    for path, fragment in gone.fragments:
+        if fragment.kind is FragmentKind.IMPORT and path.endswith("/__init__.py"):
+            wanted = imports.parse(fragment.text)
+            removed |= {f"{module_of(path)}.{name.rpartition(' as ')[2]}" for name in wanted.names}
+    for path in python_files(plan.root):
+        source = _source(plan.current(path))
+        if source is None:
+            continue
+        found: dict[int, str] = {}
+        for use in uses(source, module_of(path), is_package=path.endswith("__init__.py")):
+            name = next((name for name in (use.target, use.module) if name in removed), "")
+            if len(name) > len(found.get(use.line, "")):
+                found[use.line] = name
+        before = (plan.before(path) or b"").decode("utf-8", "replace")
+        if source.text != before:
+            found |= {line: name for line, name in _unbound(Source.parse(before), source) if line not in found}
+        for line, name in sorted(found.items()):
+            text = source.lines[line - 1]
+            yield Span(path, on_disk(plan, path, source.text, line), len(text) - len(text.lstrip()) + 1), name
+
+
+def _unbound(before: Source, after: Source) -> Iterator[tuple[int, str]]:
+    """The uses of names whose imports were removed."""
+    lost = {called for *_, called in before.aliases()} - {called for *_, called in after.aliases()}
+    for node in ast.walk(after.tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in lost:
+            yield node.lineno, node.id
+
+
+def _source(content: bytes | None) -> Source | None:
+    try:
+        return None if content is None else Source.parse(content.decode("utf-8"))
+    except (SyntaxError, UnicodeDecodeError):  # the generator reports it
+        return None
+
+
+def module_of(path: str) -> str:
+    """The dotted name of a file's module."""
+    return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def python_files(root: Path) -> Iterator[str]:
+    """The Python files of a project, without environments, nested projects and hidden folders."""
+    for folder, names, files in os.walk(root):
+        here = Path(folder)
+        names[:] = sorted(name for name in names if not _is_foreign(here / name))
+        yield from sorted((here / name).relative_to(root).as_posix() for name in files if name.endswith(".py"))
+
+
+def _is_foreign(folder: Path) -> bool:
+    is_hidden = folder.name.startswith(".") or folder.name in {"__pycache__", "node_modules"}
+    return is_hidden or (folder / "pyvenv.cfg").exists() or (folder / FILE_NAME).is_file()

@@ -1,0 +1,137 @@
+"""The requests that scaffold an entry of PROJECT: one per API, controller and webhook, as the commands made them.
+
+PROJECT does not record all options. So there are several variants of a request where these options change a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+
+from pykb.meta.names import as_module_name
+from pykb.plugins.plugin import Plugin, WebhookPlugin
+from pykb.plugins.request import ApiRequest, Controller, KindRequest, WebhookRequest, earlier
+from pykb.plugins.style import Style
+from pykb.project.file import Project
+from pykb.project.resource import Resource, Webhooks
+from pykb.scaffold.record import Recorder, Scaffold
+
+Variant = tuple[KindRequest, ...]
+"""Requests in order, later ones with the result of earlier ones."""
+
+
+def scaffold_of(resource: Resource, project: Project, chain: Sequence[Plugin], root: Path, header: str) -> Scaffold:
+    """What the commands scaffolded for an entry of PROJECT."""
+    scaffold = Scaffold()
+    for variant in (*_api(resource, project, root, header), *_webhooks(resource, project, header)):
+        recorder = Recorder(root)
+        for request in variant:
+            run(request, chain, recorder)
+        scaffold.add(recorder.scaffold)
+    return scaffold
+
+
+def run(request: KindRequest, chain: Sequence[Plugin], plan: Recorder) -> None:
+    """Let the plugins carry out a request."""
+    for plugin in chain:
+        if isinstance(request, ApiRequest):
+            plugin.create_api(request, plan)
+        elif isinstance(request, WebhookRequest) and isinstance(plugin, WebhookPlugin):
+            plugin.create_webhook(request, plan)
+
+
+def with_controller(request: ApiRequest, name: str, style: Style) -> ApiRequest:
+    """The request with a controller.
+
+    Args:
+        request: The request without it.
+        name: The controller's name; empty for that of the kind.
+        style: The style of its code.
+    """
+    resource = request.resource
+    stem = as_module_name(name) if name else resource.singular
+    suffix = "controller" if style is Style.RECONCILER else "handlers"
+    controller = Controller(
+        module=request.module("controllers", f"{stem}_{suffix}"),
+        name=f"{request.group_prefix}{name or resource.singular}" if request.project.multigroup else name,
+        reconciler=reconciler_name(resource.kind, name),
+        style=style,
+    )
+    return replace(request, controller=controller)
+
+
+def reconciler_name(kind: str, controller_name: str) -> str:
+    """The class name of a controller.
+
+    >>> reconciler_name("Machine", ""), reconciler_name("Machine", "machine-cleaner")
+    ('MachineReconciler', 'MachineCleanerReconciler')
+    """
+    stem = "".join(part[:1].upper() + part[1:] for part in controller_name.split("-")) if controller_name else kind
+    return f"{stem}Reconciler"
+
+
+def _api(resource: Resource, project: Project, root: Path, header: str) -> Iterator[Variant]:
+    plain = replace(resource, controller=False, controllers=(), webhooks=None)
+    request = ApiRequest(
+        project=project,
+        resource=plain,
+        boilerplate=header,
+        force=True,
+        known=None,
+        source=None,
+        make_resource=resource.api,
+        controller=None,
+    )
+    if resource.api:
+        yield (request,)
+        others = (r for r in project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version)
+        yield from ((replace(request, source=other),) for other in others)
+    # A controller of an API was made with the API or later.
+    alone = replace(request, resource=replace(plain, api=False), make_resource=False)
+    for name in [*([""] if resource.controller else []), *resource.controllers]:
+        names = ["", name] if name == resource.singular else [name]  # the first of several gets its name later
+        style = _style(request, name, root)
+        yield from ((with_controller(each, n, style),) for n in names for each in (request, alone))
+
+
+def _style(request: ApiRequest, name: str, root: Path) -> Style:
+    """The style of an existing controller, by the names of the files."""
+    files = {style: _file(with_controller(request, name, style), root) for style in Style}
+    return Style.HANDLERS if files[Style.HANDLERS] and not files[Style.RECONCILER] else Style.RECONCILER
+
+
+def _file(request: ApiRequest, root: Path) -> bool:
+    assert request.controller is not None  # noqa: S101 - just set
+    return (root / f"{request.controller.module.replace('.', '/')}.py").is_file()
+
+
+def _webhooks(resource: Resource, project: Project, header: str) -> Iterator[Variant]:
+    """The webhooks in any order of creation, and with any names."""
+    webhooks = resource.webhooks or Webhooks()
+    for then in earlier(project, resource):
+        for order in permutations(parts_of(webhooks)):
+            yield tuple(
+                WebhookRequest(
+                    project=then,
+                    resource=resource,
+                    boilerplate=header,
+                    force=not number,
+                    made=part,
+                    named=part.spoke,
+                )
+                for number, part in enumerate(order)
+            )
+
+
+def parts_of(webhooks: Webhooks) -> list[Webhooks]:
+    """The webhooks one by one. Converters stay together."""
+    found = []
+    if webhooks.defaulting:
+        found.append(Webhooks(defaulting=True, defaulting_path=webhooks.defaulting_path))
+    if webhooks.validation:
+        found.append(Webhooks(validation=True, validation_path=webhooks.validation_path))
+    if webhooks.conversion:
+        found.append(Webhooks(conversion=True, spoke=webhooks.spoke))
+    return found
