@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from typing import Any
 from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.generate import OPTION
 from pykb.diagnostics.suggest import closest
+from pykb.reading import toml_text
 
 KEYS: Mapping[str, tuple[type, ...]] = {
     "paths": (list,),
@@ -37,27 +36,17 @@ _NOUNS = {str: "a string", int: "a whole number", bool: "`true` or `false`", lis
 def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     """Read ``[tool.pykb.generate]`` and check its keys."""
     try:
-        text = (root / "pyproject.toml").read_text(encoding="utf-8")
+        content = (root / "pyproject.toml").read_bytes()
     except OSError:
         return {}
-    except UnicodeDecodeError:
-        diagnostics.add(
-            OPTION.at(Span("pyproject.toml", 1, 1), "expected TOML, which is UTF-8: found another encoding")
-        )
-        return {}
-    if "tool.pykb" not in text:
+    if b"tool.pykb" not in content:
         return {}
     try:
-        own = tomllib.loads(text).get("tool", {}).get("pykb", {})
-    except tomllib.TOMLDecodeError as error:
-        stated = re.search(r" \(at line ([0-9]+), column ([0-9]+)\)", str(error))
-        line, column = (int(stated[1]), int(stated[2])) if stated else (1, 1)
-        problem = str(error).replace(stated[0], "") if stated else str(error)
-        diagnostics.add(OPTION.at(Span("pyproject.toml", line, column), f"expected TOML: {problem}"))
+        own = toml_text.loads(content).get("tool", {}).get("pykb", {})
+    except toml_text.TomlError as error:
+        diagnostics.add(OPTION.at(Span("pyproject.toml", error.line, error.column), str(error)))
         return {}
-    except (ValueError, RecursionError) as error:  # a number with too many digits, or too deep nesting
-        diagnostics.add(OPTION.at(Span("pyproject.toml", 1, 1), f"expected TOML: {error}"))
-        return {}
+    text = content.decode()
     for key in own:
         if key not in _TABLES:
             diagnostics.add(_unknown("tool.pykb", key, text))

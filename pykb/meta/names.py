@@ -148,3 +148,12 @@ def as_module_name(text: str) -> str:
     if name[:1].isdigit():
         name = f"_{name}"
     return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def normalized(name: str) -> str:
+    """The name of a Python package or a dependency group, as names are compared.
+
+    >>> normalized("Typing_Extensions")
+    'typing-extensions'
+    """
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,1 +1,1 @@
-"""Wrappers of external programs: kubectl, kustomize and git. They never use a shell and do not depend on projects."""
+"""Wrappers of external programs: kubectl, kustomize, git and pip. They use no shell and do not depend on projects."""

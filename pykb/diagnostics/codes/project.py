@@ -106,3 +106,10 @@ UNCHANGED = Code(
     "The project already has everything that the command would write. Nothing was changed.",
     Severity.NOTE,
 )
+
+REQUIREMENTS = Code(
+    "requirements",
+    "pyproject.toml does not say what to install",
+    "`pykb environment` installs `project.dependencies` and a group of `dependency-groups`. Both are lists of "
+    'requirements such as `"httpx>=0.28"`. A group includes another one with `{ include-group = "NAME" }`.',
+)

@@ -39,7 +39,8 @@ def test_the_makefile_has_kubebuilders_targets_and_explains_all(root: Path) -> N
     text = (root / "Makefile").read_text(encoding="utf-8")
     documented = targets(root)
     assert documented.keys() >= set(KUBEBUILDERS)
-    assert set(re.findall(r"^\.PHONY: (\S+)$", text, re.MULTILINE)) - {"run-test-e2e"} == documented.keys()
+    (phony,) = re.findall(r"^\.PHONY: ((?:.*\\\n)*.*)$", text, re.MULTILINE)
+    assert set(phony.replace("\\", " ").split()) == documented.keys()
 
 
 @pytest.mark.parametrize("page", ["README.md", "AGENTS.md", ".github/workflows/*.yml"])

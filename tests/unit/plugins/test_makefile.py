@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from pykb.commands.init import NewProject
 from pykb.envtest import ControlPlane
 from tests.unit.plugins.conftest import Grow, kubectl, make
 
-PACKAGES = "hack/requirements.py pykb"
-TOOLS = "Adding linters and tests"
+PACKAGES = "-m pykb environment --group pykb"
+TOOLS = "-m pykb environment &&"
 
 
 @pytest.fixture(scope="module")
@@ -48,15 +49,38 @@ def test_what_checks_the_code_brings_its_tools(root: Path, target: str) -> None:
     assert 0 < text.index(PACKAGES) < text.index(TOOLS)
 
 
-def test_an_environment_that_was_moved_is_made_anew(grow: Grow, tmp_path: Path) -> None:
-    """Its scripts name the old place; what has not changed is not made again."""
+def test_an_environment_is_not_made_again(grow: Grow, tmp_path: Path) -> None:
+    """What is there stays, also where the project was moved: no target runs a script that names the old place."""
     here = grow(NewProject("example.com", "lighthouse"))
-    (here / ".venv").mkdir()
-    (here / ".venv/.made").write_text(f"{here.resolve()}\n")
-    assert PACKAGES not in recipes(here, "manifests")
+    (here / ".venv/bin").mkdir(parents=True)
+    for name in ("bin/pip", "bin/pykb", ".made", ".tools"):
+        (here / ".venv" / name).touch()
     there = tmp_path / "a new place"
     here.rename(there)
-    assert PACKAGES in recipes(there, "manifests")
+    for target in ("all", "test", "run", "deploy"):
+        text = recipes(there, target)
+        assert PACKAGES not in text
+        assert not re.search(r"\.venv/bin/(?!python -P -m)", text)
+
+
+def test_a_python_that_is_too_old_is_said(root: Path, tmp_path: Path) -> None:
+    """Before anything is made."""
+    old = tmp_path / "an old python"
+    old.write_text(
+        f"#!/bin/sh\nexec {sys.executable} -c 'import sys; sys.version_info = (3, 9); exec(sys.argv[1])' \"$2\"\n"
+    )
+    old.chmod(0o755)
+    done = subprocess.run(["make", "manifests", f"PYTHON={old}"], cwd=root, capture_output=True, text=True, check=False)
+    assert done.stderr.startswith(f"error: {old} is not Python 3.11 or newer; name one: make PYTHON=python3.13\n")
+    assert not (root / ".venv").exists()
+
+
+def test_it_is_short_and_has_no_logic(root: Path) -> None:
+    """What has to be decided is decided by pykb, where it is tested. No target takes more than a few lines."""
+    text = (root / "Makefile").read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 130
+    assert not re.search(r"^(ifn?eq|ifn?def|define|else)\b|\bthen\b|\bfor\b.*\bdo\b", text, re.MULTILINE)
+    assert max(rule.count("\n") for rule in re.findall(r"(?:^\t.*\n)+", text, re.MULTILINE)) <= 6
 
 
 def test_targets_that_are_named_together_run_one_after_the_other(root: Path, tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_the_tutorials_code_is_clean(grow: Grow) -> None:
     put(root / "sealvm/controllers/virtulmachine_controller.py", controller, start=reconcile, end="    def setup")
 
     makefile = (root / "Makefile").read_text(encoding="utf-8")
-    (fmt,) = re.findall(r"\$\(BIN\)/ruff (check --quiet .*)", makefile)
+    (fmt,) = re.findall(r"\$\(RUN\) ruff (check --quiet .*)", makefile)
     for command in (["ruff", *fmt.split()], ["ruff", "format", "--check", "."], ["ruff", "check", "."]):
         done = subprocess.run([sys.executable, "-m", *command], cwd=root, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
