@@ -54,12 +54,17 @@ def _loosen(schema: Any) -> Any:
     if _is_constraint(schema):
         inner = _loosen(schema["schema"])
         return {**inner, "ref": schema["ref"]} if "ref" in schema else inner
-    if kind == "literal" and len(schema["expected"]) > 1 and all(isinstance(item, str) for item in schema["expected"]):
+    if kind == "literal" and _is_text_enum(schema["expected"]):
         return {"type": "str", "strict": True}
     if kind == "model":
         return _model(schema)
     dropped = _CONSTRAINTS if kind in _LENGTHS | _NUMBERS else frozenset()
     return {key: _part(key, value) for key, value in schema.items() if key not in dropped}
+
+
+def _is_text_enum(expected: list[Any]) -> bool:
+    """Whether a literal type is an enum of strings. A single string is a constant, such as a kind."""
+    return len(expected) > 1 and all(isinstance(item, str) for item in expected)
 
 
 def _is_constraint(schema: dict[str, Any]) -> bool:

@@ -92,14 +92,18 @@ def respell(args: list[str], params: list[click.Parameter]) -> list[str]:
     >>> respell(["--namespaced=false", "-namespaced", "--", "--namespaced=false"], [option])
     ['--no-namespaced', '--namespaced', '--', '--namespaced=false']
     """
-    options = [p for p in params if isinstance(p, click.Option)]
-    by_name = {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
+    options = _by_name(params)
     out: list[str] = []
     for position, arg in enumerate(args):
         if arg == "--":
             return out + args[position:]
-        out += _respelt(arg, by_name)
+        out += _respelt(arg, options)
     return out
+
+
+def _by_name(params: list[click.Parameter]) -> dict[str, click.Option]:
+    options = [p for p in params if isinstance(p, click.Option)]
+    return {name: option for option in options for name in (*option.opts, *option.secondary_opts)}
 
 
 def _respelt(arg: str, options: Mapping[str, click.Option]) -> list[str]:
@@ -138,18 +142,17 @@ def forgotten_values(args: list[str], params: list[click.Parameter], *, command:
     The parser would read the next option as the value: ``--group --version v1`` would set the group
     to ``--version``.
     """
-    options = [p for p in params if isinstance(p, click.Option)]
-    known = {name for option in options for name in (*option.opts, *option.secondary_opts)}
-    takes_value = {name for option in options if not option.is_flag and not option.count for name in option.opts}
+    options = _by_name(params)
     found = Diagnostics()
     for arg, following in zip_longest(args, args[1:]):
         if arg == "--":
             break
-        if arg not in takes_value:
+        option = options.get(arg)
+        if option is None or option.is_flag or option.count:
             continue
         if following is None:
             found.add(_missing(arg, f"`{arg}` has no value", command))
-        elif following.partition("=")[0] in known or re.match(r"--[a-z]", following):
+        elif following.partition("=")[0] in options or re.match(r"--[a-z]", following):
             found.add(_missing(arg, f"`{arg}` has no value: the next word is the option `{following}`", command))
     return found
 

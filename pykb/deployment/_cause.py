@@ -155,19 +155,21 @@ def _of_container(pod: str, container: _Object) -> Cause | None:
 
 def _of_events(pod: str, containers: list[_Object], events: list[_Object]) -> Iterator[Cause]:
     """What only events say: volumes that cannot be mounted, probes that fail."""
+    is_made = any("running" in (each.get("state") or {}) for each in containers)
+    unready = next((each for each in containers if not each.get("ready")), None)
     for event in events:
-        message = str(event.get("message") or "")
-        is_made = any("running" in (each.get("state") or {}) for each in containers)
-        if event.get("reason") == "FailedMount" and not is_made:
-            has_no_secret = "secret" in message and "not found" in message
-            yield Cause(
-                "a Secret is missing, such as that of a certificate" if has_no_secret else "a volume cannot be mounted",
-                (message,),
-                ("see whether the Certificate was issued: kubectl describe certificates",) if has_no_secret else (),
-            )
-        elif event.get("reason") == "Unhealthy" and is_made and not all(each.get("ready") for each in containers):
-            unready = next(each for each in containers if not each.get("ready"))
+        reason, message = event.get("reason"), str(event.get("message") or "")
+        if reason == "FailedMount" and not is_made:
+            yield _unmounted(message)
+        elif reason == "Unhealthy" and is_made and unready is not None:
             yield Cause("the manager is not ready", (message,), pod=pod, container=unready["name"])
+
+
+def _unmounted(message: str) -> Cause:
+    if "secret" in message and "not found" in message:
+        remedies = ("see whether the Certificate was issued: kubectl describe certificates",)
+        return Cause("a Secret is missing, such as that of a certificate", (message,), remedies)
+    return Cause("a volume cannot be mounted", (message,))
 
 
 def _owned(objects: Iterable[_Object], owner: _Object | None) -> list[_Object]:

@@ -149,16 +149,20 @@ def _lines(labels: list[Label], source: list[str], *, gutter: int, accent: str |
             text, shift = _part(source[line - 1], label.span.column)
             out.append(f"{line:>{gutter}} | {text.expandtabs(4)}".rstrip())
         previous = line
-        primary = accent is not None and label is labels[0]
-        column = min(label.span.column - shift, len(text) + 1)
-        start = len(text[: max(column - 1, 0)].expandtabs(4))
-        end = label.span.end_column - shift if label.span.end_line == line else len(text) + 1
-        width = max(1, min(end - column, len(text) - column + 1))
-        marks = ("^" if primary else "-") * width
-        note = f"{marks} {label.text}".rstrip()
-        out.append(f"{empty} {' ' * start}{_paint(note, accent if primary and accent else '1;34', colour=colour)}")
+        is_primary = accent is not None and label is labels[0]
+        start, width = _underline(label.span, text, shift)
+        note = f"{('^' if is_primary else '-') * width} {label.text}".rstrip()
+        out.append(f"{empty} {' ' * start}{_paint(note, accent if is_primary and accent else '1;34', colour=colour)}")
     out.append(empty)
     return out
+
+
+def _underline(span: Span, text: str, shift: int) -> tuple[int, int]:
+    """The start and the width of the marks below a line, whose text begins ``shift`` columns later than the source."""
+    column = min(span.column - shift, len(text) + 1)
+    start = len(text[: max(column - 1, 0)].expandtabs(4))
+    end = span.end_column - shift if span.end_line == span.line else len(text) + 1
+    return start, max(1, min(end - column, len(text) - column + 1))
 
 
 def _part(text: str, column: int) -> tuple[str, int]:

@@ -75,19 +75,24 @@ def _crd(kinds: list[Kind], resolver: Resolver, diagnostics: Diagnostics, *, con
     arguments: Mapping[str, object] = resource.arguments if resource else {}
     return Crd(
         group=group_kind.group,
-        names=Names(
-            kind=group_kind.kind,
-            plural=str(arguments.get("path") or pluralize(group_kind.kind)),
-            singular=str(arguments.get("singular") or group_kind.kind.lower()),
-            short_names=_strings(arguments.get("shortName")),
-            categories=_strings(arguments.get("categories")),
-        ),
+        names=_names(group_kind.kind, arguments),
         scope=str(arguments.get("scope") or "Namespaced"),
         versions=tuple(versions),
         span=resource.span if resource else span,
         annotations=metadata.annotations,
         labels=metadata.labels,
         conversion=_conversion(kept) or (_CONVERSION if converted and len(versions) > 1 else None),
+    )
+
+
+def _names(kind: str, arguments: Mapping[str, object]) -> Names:
+    """The names from the arguments of ``+kubebuilder:resource``."""
+    return Names(
+        kind=kind,
+        plural=str(arguments.get("path") or pluralize(kind)),
+        singular=str(arguments.get("singular") or kind.lower()),
+        short_names=_strings(arguments.get("shortName")),
+        categories=_strings(arguments.get("categories")),
     )
 
 

@@ -140,11 +140,7 @@ def _with_replacement(
     text: str, node: yaml.SequenceNode, present: Sequence[Any], member: Member, wanted: Mapping[str, Any]
 ) -> str:
     """Add targets to an existing replacement with the same source."""
-    alike = [
-        (place, each)
-        for place, each in zip(node.value, present, strict=True)
-        if isinstance(each, dict) and each.get("source") == wanted["source"]
-    ]
+    alike = [pair for pair in zip(node.value, present, strict=True) if _has_source(pair[1], wanted["source"])]
     if not alike:
         return _below(text, node, member.lines)
     known = [target for _, each in alike for target in each.get("targets") or ()]
@@ -156,6 +152,10 @@ def _with_replacement(
         raise _FormError(node.start_mark.line)
     lines = [line for target in absent for line in _item(_dumped(target))]
     return _below(text, targets, lines)
+
+
+def _has_source(replacement: object, source: object) -> bool:
+    return isinstance(replacement, dict) and replacement.get("source") == source
 
 
 def says(present: object, wanted: object) -> bool:

@@ -209,8 +209,11 @@ class _Walk:
         if tree.function in ONE_VARIABLE and receiver is not None:
             return self._macro(tree, receiver, scope)
         found = [self.visit(operand, scope) for operand in (receiver, *tree.arguments) if operand is not None]
-        types, costs = [value.type for value in found], [value.cost for value in found]
-        key = _key(tree, in_namespace=in_namespace)
+        return self._result(tree, _key(tree, in_namespace=in_namespace), found)
+
+    def _result(self, tree: Call, key: str, operands: list[Value]) -> Value:
+        """The result of a call. Reports an unknown function, and operands that it does not accept."""
+        types, costs = [value.type for value in operands], [value.cost for value in operands]
         is_known = key.startswith("_") or tree.function in FUNCTIONS
         if not is_known:
             self._unknown("function", tree.function, tree.offset, FUNCTIONS)

@@ -6,6 +6,7 @@ Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/cust
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pykb.diagnostics import Code, Diagnostics, Span
 from pykb.diagnostics.codes.crd import PATTERN, STRUCTURAL, UNIQUE_ITEMS
@@ -40,19 +41,27 @@ _HELP = ("put it into the schema itself, next to `allOf`, `anyOf`, `oneOf` and `
 
 
 def _nested(node: SchemaNode, way: str, *, top: bool = False) -> Iterator[tuple[str, SchemaNode, Span | None]]:
-    """The schemas in the junctors of a schema, each with its path."""
+    """The schemas in the junctors of a schema, each with its path. With ``top``, without those of an int-or-string."""
     for index, part in enumerate(node.all_of):
-        is_either = top and index == 0 and not part.all_of and _is_either(part)
-        yield from ((f"{way}allOf[{index}]", part, part.span),) if not is_either else ()
+        if not (top and index == 0 and not part.all_of and _is_either(part)):
+            yield f"{way}allOf[{index}]", part, part.span
     for name in JUNCTORS[1:]:
         keyword = node.keywords.get(name)
         if keyword is None or (top and name == "anyOf" and keyword.value == _EITHER):
             continue
-        parts = [keyword.value] if name == "not" else keyword.value
-        for index, part in enumerate(parts if isinstance(parts, list) else ()):
-            if isinstance(part, Mapping):
-                step = name if name == "not" else f"{name}[{index}]"
-                yield f"{way}{step}", patched(SchemaNode(span=keyword.span), part, keyword.span), keyword.span
+        for step, schema in _parts(name, keyword.value):
+            yield f"{way}{step}", patched(SchemaNode(span=keyword.span), schema, keyword.span), keyword.span
+
+
+def _parts(name: str, value: object) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The schemas of a junctor as plain objects, each with its path. Others are reported elsewhere."""
+    if name == "not":
+        listed = [(name, value)]
+    else:
+        listed = [(f"{name}[{index}]", part) for index, part in enumerate(value if isinstance(value, list) else ())]
+    for step, part in listed:
+        if isinstance(part, Mapping):
+            yield step, part
 
 
 def _is_either(part: SchemaNode) -> bool:

@@ -32,13 +32,18 @@ def _problems(node: SchemaNode, what: str) -> Iterator[_Problem]:
     elif keys is not None and keys.value and node.get(_TYPE) != "map":
         found = f"is one of type `{kind.value}`" if kind is not None else "has no list type"
         yield keys, f"{what} has list keys, which belong to a list of type `map`, but {found}", "+listType=map"
-    elif kind is not None and kind.value not in _TYPES:
+    elif kind is not None:
+        yield from _of_list(kind, keys, node.items, what)
+
+
+def _of_list(kind: Keyword, keys: Keyword | None, items: SchemaNode | None, what: str) -> Iterator[_Problem]:
+    if kind.value not in _TYPES:
         yield kind, f"`{kind.value}` is not a valid list type of {what}: expected `atomic`, `set` or `map`"
-    elif kind is not None and kind.value != "atomic" and node.items is not None:
+    elif kind.value != "atomic" and items is not None:
         by = keys if kind.value == "map" and keys is not None else kind
-        if node.items.get("nullable"):
+        if items.get("nullable"):
             yield by, f"{what} is a list of type `{kind.value}`, whose elements cannot be null"
-        yield from (_of_set if kind.value == "set" else _of_map)(by, node.items, what)
+        yield from (_of_set if kind.value == "set" else _of_map)(by, items, what)
 
 
 def _of_set(kind: Keyword, items: SchemaNode, what: str) -> Iterator[_Problem]:

@@ -31,21 +31,22 @@ def misfits(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
     enum = schema.get("enum")
     if isinstance(enum, list) and not any(_same(value, allowed) for allowed in enum):
         yield f"{_shown(value)}{where} is not one of the allowed values: {', '.join(map(_shown, enum))}"
+    yield from _content(value, schema, path, where)
+    for part in schema.all_of:
+        yield from misfits(value, part, path)
+    yield from _junctors(value, schema, path, where)
+
+
+def _content(value: object, schema: SchemaNode, path: str, where: str) -> Iterator[str]:
+    """Check the keywords that only apply to values of one type."""
     if isinstance(value, str):
         yield from _text(value, schema, where)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield from _number(value, schema, where)
     elif isinstance(value, list):
-        yield from _count(len(value), schema, "minItems", "maxItems", "elements", where)
-        yield from _unique(value, schema, where)
-        if schema.items is not None:
-            for index, item in enumerate(value):
-                yield from misfits(item, schema.items, f"{path}[{index}]")
+        yield from _list(value, schema, path, where)
     elif isinstance(value, Mapping):
         yield from _object(value, schema, path, where)
-    for part in schema.all_of:
-        yield from misfits(value, part, path)
-    yield from _junctors(value, schema, path, where)
 
 
 def broken_rules(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
@@ -92,11 +93,23 @@ def with_defaults(value: object, schema: SchemaNode) -> object:
     properties = schema.properties or {}
     for name, prop in properties.items():
         default = prop.schema.keywords.get("default")
-        replaces_null = name in found and found[name] is None and not prop.schema.get("nullable")
-        if default is not None and (name not in found or replaces_null):
+        if default is not None and _is_absent(name, found, prop.schema):
             found[name] = default.value
     inner = {name: properties[name].schema if name in properties else schema.values for name in found}
     return {name: item if (node := inner[name]) is None else with_defaults(item, node) for name, item in found.items()}
+
+
+def _is_absent(name: str, value: Mapping[str, object], schema: SchemaNode) -> bool:
+    """Whether the default of a field applies. A ``null`` that is not allowed counts as absent."""
+    return name not in value or (value[name] is None and not schema.get("nullable"))
+
+
+def _list(value: list[object], schema: SchemaNode, path: str, where: str) -> Iterator[str]:
+    yield from _count(len(value), schema, "minItems", "maxItems", "elements", where)
+    yield from _unique(value, schema, where)
+    if schema.items is not None:
+        for index, item in enumerate(value):
+            yield from misfits(item, schema.items, f"{path}[{index}]")
 
 
 def _unique(value: list[object], schema: SchemaNode, where: str) -> Iterator[str]:

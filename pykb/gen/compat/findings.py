@@ -113,23 +113,26 @@ def compare_definitions(old: Document, new: Document | None) -> Iterator[Incompa
     before, after = old["spec"], new["spec"]
     yield from _names(before, after)
     versions = {version["name"]: version for version in after["versions"]}
-    stored = next(name for name, version in versions.items() if version["storage"])
     for version in before["versions"]:
         name = version["name"]
-        now = versions.get(name)
-        if now is None:
+        if name not in versions:
             yield Incompatibility(f"no longer has the version `{name}`", VERSION_GONE)
             continue
-        if version.get("served") and not now.get("served"):
-            yield Incompatibility("is no longer served", UNSERVED, version=name)
-        if version.get("storage") and name != stored:
-            effect = MIGRATED if _strategy(after) == "Webhook" else STORAGE
-            yield Incompatibility(
-                f"is the storage version instead of `{name}`", effect, version=stored, keyword="storage"
-            )
-        yield from (found.of(name) for found in _version(version, now))
+        yield from _usage(version, versions[name], after)
+        yield from (found.of(name) for found in _version(version, versions[name]))
     if _strategy(before) == "Webhook" != _strategy(after) and len(versions) > 1:
         yield Incompatibility("no longer has a conversion webhook", UNCONVERTED)
+
+
+def _usage(old: Document, new: Document, after: Document) -> Iterator[Incompatibility]:
+    """Find a version that is no longer served or stored."""
+    name = old["name"]
+    stored = next(version["name"] for version in after["versions"] if version["storage"])
+    if old.get("served") and not new.get("served"):
+        yield Incompatibility("is no longer served", UNSERVED, version=name)
+    if old.get("storage") and name != stored:
+        effect = MIGRATED if _strategy(after) == "Webhook" else STORAGE
+        yield Incompatibility(f"is the storage version instead of `{name}`", effect, version=stored, keyword="storage")
 
 
 def _names(before: Document, after: Document) -> Iterator[Incompatibility]:

@@ -19,9 +19,8 @@ def without_validation(node: SchemaNode) -> SchemaNode:
     """Only the shape of a schema. Keys of lists stay required, since lists are merged by them."""
     items = None if node.items is None else without_validation(node.items)
     keys = node.get("x-kubernetes-list-map-keys")
-    if items is not None and items.properties and isinstance(keys, list) and node.items is not None:
-        required = {n for n, prop in (node.items.properties or {}).items() if prop.required and n in keys}
-        items = replace(items, properties={n: replace(p, required=n in required) for n, p in items.properties.items()})
+    if items is not None and node.items is not None and isinstance(keys, list):
+        items = _with_required(items, node.items, keys)
     return replace(
         node,
         keywords={name: keyword for name, keyword in node.keywords.items() if name in _KEPT},
@@ -36,3 +35,10 @@ def without_validation(node: SchemaNode) -> SchemaNode:
             for name, prop in node.properties.items()
         },
     )
+
+
+def _with_required(items: SchemaNode, original: SchemaNode, keys: list[object]) -> SchemaNode:
+    """Make keys required that were required before."""
+    before = original.properties or {}
+    properties = {n: replace(p, required=n in keys and before[n].required) for n, p in (items.properties or {}).items()}
+    return replace(items, properties=properties) if properties else items

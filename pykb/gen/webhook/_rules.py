@@ -133,14 +133,18 @@ def _client(client: _Object) -> Iterator[str]:
     if not is_base64(str(client.get("caBundle") or "")):
         yield "expected base64 as caBundle"
     if isinstance(service, Mapping):
-        path = service.get("path")
-        if isinstance(path, str) and not is_path(path):
-            yield f"expected a path such as `/mutate-a`, found `{path}`"
-        missing = [name for name in ("name", "namespace") if not service.get(name)]
-        yield from (f"expected a {name} of the service after the patch, found none" for name in missing)
-        port = service.get("port")
-        if isinstance(port, int) and not 1 <= port <= 65535:
-            yield f"expected a port from 1 to 65535 after the patch, found `{port}`"
+        yield from _service(service)
+
+
+def _service(service: _Object) -> Iterator[str]:
+    path = service.get("path")
+    if isinstance(path, str) and not is_path(path):
+        yield f"expected a path such as `/mutate-a`, found `{path}`"
+    missing = [name for name in ("name", "namespace") if not service.get(name)]
+    yield from (f"expected a {name} of the service after the patch, found none" for name in missing)
+    port = service.get("port")
+    if isinstance(port, int) and not 1 <= port <= 65535:
+        yield f"expected a port from 1 to 65535 after the patch, found `{port}`"
 
 
 def _rule(rule: _Object) -> Iterator[str]:

@@ -210,14 +210,23 @@ def _unfit(path: str, additions: Sequence[Addition], source: Source, function: s
     absent = [each for each in additions if not (_is_there(source, each) and _is_called(source, each))]
     found = source.find_function(function)
     reason = f"`{function}` calls no `complete()`" if found else f"there is no function `{function}`"
-    pasted = block(each for addition in absent for each in addition.imports).splitlines()
-    pasted += [addition.code.strip() for addition in absent if addition.code]
-    pasted += [f"builder.{addition.call}" for addition in absent]
-    if setup and not any(isinstance(node, ast.Name) and node.id == "WebhookBuilder" for node in ast.walk(source.tree)):
-        pasted = [setup.strip()]  # without a builder, paste the function; the command then adds the rest
+    # Without a builder, paste the function. The next run of the command adds the rest to it.
+    pasted = [setup.strip()] if setup and not _has_builder(source) else _to_paste(absent)
     return WEBHOOK_MODULE.at(
         Span(path, found.lineno if found else 1, 1),
         f"`{path}` cannot take another webhook: {reason}",
         notes=("nothing was written",),
         help=("add these lines to it in the right places, then run the command again:\n" + "\n".join(pasted),),
     )
+
+
+def _has_builder(source: Source) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "WebhookBuilder" for node in ast.walk(source.tree))
+
+
+def _to_paste(additions: Sequence[Addition]) -> list[str]:
+    return [
+        *block(each for addition in additions for each in addition.imports).splitlines(),
+        *(addition.code.strip() for addition in additions if addition.code),
+        *(f"builder.{addition.call}" for addition in additions),
+    ]

@@ -100,9 +100,7 @@ def apply(
     wanted = frozenset(path for path in applied_fields(config, structure) if not _is_servers(path))
     base = dict(live or {})
     merged: dict[str, Any] = merge_applied(base, config, structure)
-    before = _own_fields(base, structure)
-    after = _own_fields(merged, structure)
-    changed = frozenset(path for path, value in after.items() if path in before and before[path] != value)
+    changed = _changed(base, merged, structure)
     conflicts = list(_conflicts(others, changed & wanted))
     if conflicts and not force:
         return Applied({}, conflicts)
@@ -113,6 +111,12 @@ def apply(
     unchanged = mine == wanted and not changed and not dropped
     _store(merged, owners, _times(live), None if unchanged else owner, now)
     return Applied(merged)
+
+
+def _changed(base: Mapping[str, Any], merged: Mapping[str, Any], structure: Structure) -> FieldSet:
+    """The fields that both objects have, with different values."""
+    before, after = _own_fields(base, structure), _own_fields(merged, structure)
+    return frozenset(path for path, value in after.items() if path in before and before[path] != value)
 
 
 def _conflicts(others: Mapping[Owner, FieldSet], contested: FieldSet) -> Iterator[FieldConflict]:

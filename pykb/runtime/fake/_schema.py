@@ -31,10 +31,7 @@ def fill_defaults(value: Any, schema: Schema) -> None:
     """Set the defaults of missing fields, in place. A ``null`` that is not allowed counts as missing."""
     if isinstance(value, dict):
         for name, inner in (schema.get("properties") or {}).items():
-            if name in value and value[name] is None and not inner.get("nullable"):
-                del value[name]
-            if name not in value and "default" in inner:
-                value[name] = copy.deepcopy(inner["default"])
+            _fill_default(value, name, inner)
             if name in value:
                 fill_defaults(value[name], inner)
         additional = schema.get("additionalProperties")
@@ -44,6 +41,13 @@ def fill_defaults(value: Any, schema: Schema) -> None:
     elif isinstance(value, list):
         for item in value:
             fill_defaults(item, schema.get("items") or {})
+
+
+def _fill_default(value: dict[str, Any], name: str, schema: Schema) -> None:
+    if name in value and value[name] is None and not schema.get("nullable"):
+        del value[name]
+    if name not in value and "default" in schema:
+        value[name] = copy.deepcopy(schema["default"])
 
 
 def find_mistakes(value: Any, schema: Schema, path: str) -> list[dict[str, str]]:

@@ -32,6 +32,10 @@ def strategic_merge(target: Any, patch: Any, structure: Structure) -> Any:
         return {name: _fresh(value, structure.child(name)) for name, value in patch.items() if name[:1] != "$"}
     if directive is not None:
         raise _failure(f"unknown patch type: {directive} in map: {_shown(patch)}")
+    return _merged_fields(target, patch, structure)
+
+
+def _merged_fields(target: Mapping[str, Any], patch: Mapping[str, Any], structure: Structure) -> dict[str, Any]:
     result = {name: value for name, value in target.items() if name in patch.get(_RETAIN, target)}
     for name, value in patch.items():
         if name.startswith(_DELETE_ITEMS):

@@ -67,14 +67,18 @@ def contains(found: Any, desired: Any, structure: Structure = UNKNOWN) -> bool:
     if isinstance(desired, Sequence):
         if not isinstance(found, Sequence) or isinstance(found, str):
             return False
-        element = structure.element or UNKNOWN
-        if structure.shape in (Shape.LIST_MAP, Shape.LIST_SET):
-            rest = iter(found)
-            return all(any(contains(present, wanted, element) for present in rest) for wanted in desired)
-        return len(found) == len(desired) and all(
-            contains(present, wanted, element) for present, wanted in zip(found, desired, strict=True)
-        )
+        return _contains_list(found, desired, structure)
     return bool(found == desired)
+
+
+def _contains_list(found: Sequence[Any], desired: Sequence[Any], structure: Structure) -> bool:
+    element = structure.element or UNKNOWN
+    if structure.shape in (Shape.LIST_MAP, Shape.LIST_SET):
+        rest = iter(found)
+        return all(any(contains(present, wanted, element) for present in rest) for wanted in desired)
+    return len(found) == len(desired) and all(
+        contains(present, wanted, element) for present, wanted in zip(found, desired, strict=True)
+    )
 
 
 def _fingerprint(desired: Mapping[str, Any]) -> bytes:

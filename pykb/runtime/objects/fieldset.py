@@ -72,16 +72,18 @@ def _owned_part(desired: Mapping[str, Any]) -> dict[str, Any]:
 def _holds(found: Any, desired: Any, fields: Mapping[str, Any]) -> bool:
     owned = {name for name in fields if name != "."}
     if isinstance(desired, Mapping) and owned and all(name.startswith("f:") for name in owned):
-        return (
-            isinstance(found, Mapping)
-            and owned == {f"f:{name}" for name in desired}
-            and all(
-                name in found and _holds(found[name], value, fields[f"f:{name}"]) for name, value in desired.items()
-            )
-        )
+        return isinstance(found, Mapping) and _holds_fields(found, desired, fields, owned)
     if isinstance(desired, Sequence) and not isinstance(desired, str) and owned:
         return isinstance(found, Sequence) and len(owned) == len(desired) and _holds_list(found, desired, fields)
     return bool(found == desired) and isinstance(found, bool) == isinstance(desired, bool)
+
+
+def _holds_fields(
+    found: Mapping[str, Any], desired: Mapping[str, Any], fields: Mapping[str, Any], owned: set[str]
+) -> bool:
+    if owned != {f"f:{name}" for name in desired}:
+        return False
+    return all(name in found and _holds(found[name], value, fields[f"f:{name}"]) for name, value in desired.items())
 
 
 def _holds_list(found: Sequence[Any], desired: Sequence[Any], fields: Mapping[str, Any]) -> bool:
