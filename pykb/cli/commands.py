@@ -50,6 +50,8 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
         Command("envtest use", "pykb.cli.envtest:use", "download the programs of a control plane"),
         Command("envtest list", "pykb.cli.envtest:list_", "list the versions in the cache"),
         Command("envtest path", "pykb.cli.envtest:path", "print the folder of a version"),
+        Command("envtest cleanup", "pykb.cli.envtest:cleanup", "delete versions from the cache"),
+        Command("envtest sideload", "pykb.cli.envtest:sideload", "put an archive from stdin into the cache"),
     ),
     "Ship": (
         Command("install", "pykb.cli.deploy:install", "install the CRDs in a cluster"),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -18,8 +20,13 @@ class Print(StrEnum):
     ENV = "env"
 
 
-Version = Annotated[
-    str, typer.Argument(metavar="[VERSION]", help="Kubernetes version: 1.36.1, or 1.36 for its newest patch.")
+_SELECTORS = "1.36.1, or a selector: 1.36, 1.36.x, ~1.36.0, <1.36, latest."
+Version = Annotated[str, typer.Argument(metavar="[VERSION]", help=f"Kubernetes version: {_SELECTORS}")]
+Selected = Annotated[str, typer.Argument(metavar="VERSION", help=f"Kubernetes version: {_SELECTORS}")]
+Exact = Annotated[str, typer.Argument(metavar="VERSION", help="Kubernetes version, such as 1.36.1.")]
+InstalledOnly = Annotated[bool, typer.Option("--installed-only", "-i", help="Use only what is in the cache.")]
+Remote = Annotated[
+    bool, typer.Option("--remote/--installed-only", " /-i", help="Also list what can be downloaded or built.")
 ]
 ControllerManager = Annotated[
     bool,
@@ -28,25 +35,36 @@ ControllerManager = Annotated[
 PrintOption = Annotated[Print, typer.Option("--print", "-p", help="Print only the folder, or a line for the shell.")]
 
 
-def use(version: Version = "", controller_manager: ControllerManager = True, output: PrintOption = Print.PATH) -> None:
+def use(
+    version: Version = "",
+    controller_manager: ControllerManager = True,
+    installed_only: InstalledOnly = False,
+    output: PrintOption = Print.PATH,
+) -> None:
     """Download etcd, kube-apiserver, kubectl and kube-controller-manager once, and print their folder.
 
     They come from the official envtest archive, whose checksum is verified, or are built from their Go modules. If
-    KUBEBUILDER_ASSETS is set, nothing is downloaded and its folder is printed.
+    KUBEBUILDER_ASSETS is set, nothing is downloaded and its folder is printed. A selector means the newest version in
+    the cache. With `!` after it, and for `latest`, it means the newest one that there is.
 
     Examples:
       pykb envtest use
       pykb envtest use 1.35 --print env
+      pykb envtest use '1.35.x!'
       eval "$(pykb envtest use --print env)"
     """
     from pykb.cli.progress import ProgressReporter
-    from pykb.envtest.assets import get_assets
-    from pykb.envtest.versions import KUBERNETES, parse_version
+    from pykb.envtest.assets import available, get_assets, named_by_environment
+    from pykb.envtest.versions import KUBERNETES, LATEST, matches, newest, parse_version
 
+    if installed_only:
+        path(version.removesuffix("!"), output)
+        return
+    wanted = parse_version(version.removesuffix("!") or KUBERNETES)
+    if (version.endswith("!") or wanted == LATEST) and named_by_environment() is None:
+        wanted = next(iter(newest(each for each in available() if matches(wanted, each))), wanted)
     with ProgressReporter() as reporter:
-        assets = get_assets(
-            parse_version(version or KUBERNETES), kubectl=True, controller_manager=controller_manager, reporter=reporter
-        )
+        assets = get_assets(wanted, kubectl=True, controller_manager=controller_manager, reporter=reporter)
     _print(str(assets.folder), output)
 
 
@@ -65,38 +83,97 @@ def path(version: Version = "", output: PrintOption = Print.PATH) -> None:
     wanted = parse_version(version or KUBERNETES)
     assets = find_assets(wanted)
     if assets is None:
-        finish(
-            [ASSETS_MISSING.at(None, f"Kubernetes {wanted} is not in the cache", help=(f"pykb envtest use {wanted}",))]
-        )
+        helps = (f"pykb envtest use {shlex.quote(wanted)}",)
+        finish([ASSETS_MISSING.at(None, f"Kubernetes {wanted} is not in the cache", help=helps)])
         return
     _print(str(assets.folder), output)
 
 
-def list_() -> None:
+def list_(version: Version = "", remote: Remote = False) -> None:
     """List the versions in the cache, newest first, with the programs that each has.
 
     Examples:
       pykb envtest list
+      pykb envtest list 1.36 --remote
       pykb envtest list --format json
     """
-    from pykb.envtest.assets import PROGRAMS, VARIABLE, is_program, named_by_environment
+    from pykb.envtest.assets import VARIABLE, available, named_by_environment
     from pykb.envtest.cache import Cache
-    from pykb.envtest.versions import KUBERNETES
+    from pykb.envtest.versions import KUBERNETES, LATEST, matches, parse_version, sort_key
 
+    wanted = parse_version(version or LATEST)
     if named := named_by_environment():
         console.say(f"note: {VARIABLE} is set, so pykb uses {named.folder}")
     cache = Cache.of_user()
+    known = {*cache.versions(), *(available() if remote else ())}
     versions = {
-        version: [name for name in PROGRAMS if is_program(cache.place(version) / name)] for version in cache.versions()
+        each: _programs(cache.place(each))
+        for each in sorted(known, key=sort_key, reverse=True)
+        if matches(wanted, each)
     }
     rows = [{"version": v, "programs": names, "default": v == KUBERNETES} for v, names in versions.items()]
     if console.data(rows):
         return
-    for version, programs in versions.items():
-        default = "  (default)" if version == KUBERNETES else ""
-        console.out(f"{version}  {', '.join(programs)}{default}")
+    for each, programs in versions.items():
+        default = "  (default)" if each == KUBERNETES else ""
+        console.out(f"{each}  {', '.join(programs) or '(not in the cache)'}{default}")
     if not versions:
-        console.say(f"no version is in the cache; `pykb envtest use` gets {KUBERNETES}")
+        missing = f"Kubernetes {wanted}" if version else "no version"
+        console.say(f"{missing} is {'not ' if version else ''}in the cache; `pykb envtest use` gets {KUBERNETES}")
+
+
+def cleanup(version: Selected) -> None:
+    """Delete versions from the cache. A control plane that runs keeps running.
+
+    Examples:
+      pykb envtest cleanup 1.35.4
+      pykb envtest cleanup '<1.36'
+    """
+    from pykb.cli.progress import ProgressReporter
+    from pykb.envtest.cache import Cache
+    from pykb.envtest.versions import matches, parse_version
+
+    wanted = parse_version(version)
+    cache = Cache.of_user()
+    gone = [each for each in cache.versions() if matches(wanted, each)]
+    with ProgressReporter() as reporter:
+        for each in gone:
+            cache.remove(each, reporter)
+            console.say(f"deleted {cache.place(each)}")
+    if not gone:
+        console.say(f"Kubernetes {wanted} is not in the cache")
+
+
+def sideload(version: Exact) -> None:
+    """Put an archive from stdin into the cache, for a machine without a network, and print its folder.
+
+    It is an official envtest archive, or an archive of the folder that `pykb envtest path` prints on another machine.
+    That one also has kube-controller-manager.
+
+    Examples:
+      pykb envtest sideload 1.36.1 < envtest-v1.36.1-linux-amd64.tar.gz
+      tar czf - -C "$(pykb envtest path)" . | ssh HOST pykb envtest sideload 1.36.1
+    """
+    from pykb.cli.errors import EXIT_USAGE, finish
+    from pykb.cli.progress import ProgressReporter
+    from pykb.diagnostics.codes.cli import USAGE
+    from pykb.envtest.assets import sideload as keep
+    from pykb.envtest.versions import is_exact, parse_version
+
+    wanted = parse_version(version)
+    if not is_exact(wanted):
+        finish([USAGE.at(None, f"`{version}` selects versions, expected one such as 1.36.1")], code=EXIT_USAGE)
+    if sys.stdin is None or sys.stdin.isatty():
+        finish([USAGE.at(None, "expected an archive on stdin: `< envtest.tar.gz`")], code=EXIT_USAGE)
+    with ProgressReporter() as reporter:
+        assets = keep(wanted, sys.stdin.buffer, reporter)
+    console.out(str(assets.folder))
+
+
+def _programs(folder: Path) -> list[str]:
+    from pykb.envtest.assets import PROGRAMS, is_program
+
+    return [name for name in PROGRAMS if is_program(folder / name)]
 
 
 def _print(folder: str, output: Print) -> None:

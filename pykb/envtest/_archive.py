@@ -17,11 +17,11 @@ import yaml
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_CHECKSUM
 from pykb.envtest import pins
-from pykb.envtest._sources import SourceUnusable, VersionUnknown
+from pykb.envtest._sources import SourceUnusable, newest_of
 from pykb.envtest.cache import platform_name
 from pykb.envtest.components import CONTROLLER_MANAGER, KUBECTL
 from pykb.envtest.reporter import Reporter, Step
-from pykb.envtest.versions import is_exact, sort_key
+from pykb.envtest.versions import is_exact
 from pykb.reading import yaml_text
 
 INDEX = "https://raw.githubusercontent.com/kubernetes-sigs/controller-tools/HEAD/envtest-releases.yaml"
@@ -55,14 +55,12 @@ class Archive:
         return "official envtest archive"
 
     def resolve(self, version: str) -> str:
-        """Returns an exact version unchanged, and the newest patch in the index for a minor version."""
-        if is_exact(version):
-            return version
-        known = [name.removeprefix("v") for name in self._releases()]
-        patches = [name for name in known if is_exact(name) and name.startswith(f"{version}.")]
-        if not patches:
-            raise VersionUnknown(f"it has no release of {version}", filter(is_exact, known))
-        return max(patches, key=sort_key)
+        """Returns an exact version unchanged, and the newest one in the index for a selector."""
+        return version if is_exact(version) else newest_of(version, self.versions(), place="it has no release of")
+
+    def versions(self) -> list[str]:
+        """The versions in the index."""
+        return [name.removeprefix("v") for name in self._releases() if is_exact(name)]
 
     def get(self, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
         """Download, verify and unpack one archive."""
@@ -123,10 +121,10 @@ class Archive:
         return digest.hexdigest()
 
 
-def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path) -> None:
+def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path, *, others: tuple[str, ...] = (KUBECTL,)) -> None:
     """Extract only the programs from an archive, from any folder in it.
 
-    The named programs are required. kubectl is extracted as well, so that it need not be downloaded later.
+    The named programs are required. Others are extracted as well, so that they need not be downloaded later.
 
     Raises:
         SourceUnusable: A program is missing, or the file is not an archive.
@@ -136,7 +134,7 @@ def unpack(file: IO[bytes], programs: tuple[str, ...], folder: Path) -> None:
         with tarfile.open(fileobj=file, mode="r:gz") as archive:
             for member in archive:
                 name = Path(member.name).name
-                known = name in {*programs, KUBECTL} and not (folder / name).exists()
+                known = name in {*programs, *others} and not (folder / name).exists()
                 content = archive.extractfile(member) if known and member.isfile() else None
                 if content is None:
                     continue

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from pykb.envtest import pins
-from pykb.envtest._sources import SourceUnusable, VersionUnknown
+from pykb.envtest._sources import SourceUnusable, VersionUnknown, newest_of
 from pykb.envtest._toolchain import Go, toolchains
 from pykb.envtest.cache import Cache
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
@@ -28,6 +28,7 @@ from pykb.envtest.versions import is_exact
 T = TypeVar("T")
 
 KUBERNETES_MODULE = "k8s.io/kubernetes"
+_LACKS = f"the module proxy has no {KUBERNETES_MODULE}"
 ETCD_MODULE = "go.etcd.io/etcd/server/v3"
 
 _CLI = "k8s.io/component-base/cli"
@@ -59,10 +60,12 @@ class GoModules:
         return "build from Go modules"
 
     def resolve(self, version: str) -> str:
-        """Returns an exact version unchanged, and the newest patch on the module proxy for a minor version."""
-        if is_exact(version):
-            return version
-        return self._first(lambda go: _newest_patch(go, version), Silent())
+        """Returns an exact version unchanged, and the newest one on the module proxy for a selector."""
+        return version if is_exact(version) else newest_of(version, self.versions(), place=_LACKS)
+
+    def versions(self) -> list[str]:
+        """The versions on the module proxy."""
+        return self._first(_versions, Silent())
 
     def get(self, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
         """Build the programs with the first toolchain that works."""
@@ -173,25 +176,24 @@ def _first_match(pattern: str, text: str) -> str:
     return match.group(1)
 
 
-def _newest_patch(go: Go, minor: str) -> str:
+def _versions(go: Go) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="pykb-build-") as name:
-        run_go = GoRun(go, Path(name))
-        try:
-            return run_go("list", "-m", "-f", "{{.Version}}", f"{KUBERNETES_MODULE}@v{minor}").strip().removeprefix("v")
-        except SourceUnusable:
-            _check_version(run_go, minor)
-            raise
+        return _known(GoRun(go, Path(name)))
+
+
+def _known(run_go: GoRun) -> list[str]:
+    """The exact versions that the module proxy has."""
+    names = run_go("list", "-m", "-versions", KUBERNETES_MODULE).split()[1:]
+    return [name.removeprefix("v") for name in names if is_exact(name)]
 
 
 def _check_version(run_go: GoRun, version: str) -> None:
     """Raise an error when the module proxy answers and does not have the version."""
     try:
-        names = run_go("list", "-m", "-versions", KUBERNETES_MODULE).split()[1:]
+        known = _known(run_go)
     except SourceUnusable:
         return
-    known = [name.removeprefix("v") for name in names if is_exact(name)]
-    if not any(each == version or each.startswith(f"{version}.") for each in known):
-        raise VersionUnknown(f"the module proxy has no {KUBERNETES_MODULE} v{version}", known)
+    newest_of(version, known, place=_LACKS)
 
 
 class GoRun:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pykb.envtest.reporter import Reporter
+from pykb.envtest.versions import is_exact, matches, sort_key
 
 
 class SourceUnusable(Exception):  # noqa: N818 - a reason to try the next source, not an error
@@ -25,6 +26,24 @@ class VersionUnknown(SourceUnusable):
         self.known = frozenset(known)
 
 
+def newest_of(wanted: str, known: Iterable[str], *, place: str) -> str:
+    """The newest exact version that a selector selects.
+
+    Args:
+        wanted: A parsed version or selector.
+        known: The versions of a source. Those that are not exact, such as release candidates, do not count.
+        place: What has no such version, for the message.
+
+    Raises:
+        VersionUnknown: There is none.
+    """
+    exact = list(filter(is_exact, known))
+    found = [version for version in exact if matches(wanted, version)]
+    if not found:
+        raise VersionUnknown(f"{place} {wanted}", exact)
+    return max(found, key=sort_key)
+
+
 class Source(Protocol):
     """A way to get programs."""
 
@@ -32,8 +51,15 @@ class Source(Protocol):
     def title(self) -> str:
         """The name of this source, for people."""
 
+    def versions(self) -> list[str]:
+        """The exact versions that it has.
+
+        Raises:
+            SourceUnusable: They cannot be found out.
+        """
+
     def resolve(self, version: str) -> str:
-        """The exact version for an exact or a minor version.
+        """The exact version for an exact version or a selector.
 
         Raises:
             SourceUnusable: The version cannot be found out.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import ASSETS_INCOMPLETE, ASSETS_MISSING, ASSETS_VERSION
+from pykb.diagnostics.codes.environment import ASSETS_ARCHIVE, ASSETS_INCOMPLETE, ASSETS_MISSING, ASSETS_VERSION
 from pykb.envtest._sources import Source, SourceUnusable, VersionUnknown
 from pykb.envtest.cache import Cache
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
@@ -138,6 +141,48 @@ def get_assets(
             except EnvironmentProblem as problem:
                 reporter.note(f"{program} cannot be obtained: {problem}")
     return found
+
+
+def available(sources: tuple[Source, ...] | None = None) -> list[str]:
+    """The exact versions that can be got, of the first source that answers.
+
+    Raises:
+        EnvironmentProblem: None answers. The diagnostic has the reason of each source.
+    """
+    reasons: list[str] = []
+    for source in sources if sources is not None else default_sources():
+        try:
+            return source.versions()
+        except SourceUnusable as reason:
+            reasons.append(f"{source.title}: {reason}")
+    helps = ("`pykb envtest list` shows the versions on this machine",)
+    message = "the versions of Kubernetes that there are cannot be found out"
+    raise EnvironmentProblem(ASSETS_MISSING.at(None, message, notes=tuple(reasons), help=helps))
+
+
+def sideload(version: str, archive: IO[bytes], reporter: Reporter, cache: Cache | None = None) -> Assets:
+    """Put an archive of programs into the cache, as the named version.
+
+    Args:
+        version: An exact version.
+        archive: A .tar.gz with etcd and kube-apiserver, and perhaps kubectl and kube-controller-manager.
+        reporter: Gets the progress.
+        cache: Defaults to the user's.
+
+    Raises:
+        EnvironmentProblem: It is not such an archive. The cache stays as it is.
+    """
+    from pykb.envtest._archive import unpack
+
+    cache = cache or Cache.of_user()
+    with tempfile.TemporaryFile() as file, cache.lock(version, reporter), cache.draft(version) as draft:
+        shutil.copyfileobj(archive, file)  # a pipe cannot be read twice
+        file.seek(0)
+        try:
+            unpack(file, REQUIRED, draft, others=(KUBECTL, CONTROLLER_MANAGER))
+        except SourceUnusable as reason:
+            raise EnvironmentProblem(ASSETS_ARCHIVE.at(None, str(reason))) from reason
+        return Assets(cache.keep(version, draft))
 
 
 def _get(

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pykb.envtest.reporter import Reporter
-from pykb.envtest.versions import is_exact, sort_key
+from pykb.envtest.versions import is_exact, matches, sort_key
 
 _ARCHITECTURES = {"x86_64": "amd64", "amd64": "amd64", "aarch64": "arm64", "arm64": "arm64"}
 
@@ -63,14 +63,18 @@ class Cache:
         return sorted(filter(is_exact, names), key=sort_key, reverse=True)
 
     def find(self, version: str, programs: Iterable[str]) -> Path | None:
-        """The folder with all these programs, for an exact version or the newest patch of a minor."""
+        """The folder with all these programs, for an exact version or the newest one that a selector selects."""
         wanted = tuple(programs)
         for kept in [version] if is_exact(version) else self.versions():
-            if kept == version or kept.startswith(f"{version}."):
-                place = self.place(kept)
-                if all(os.access(place / name, os.X_OK) for name in wanted):
-                    return place
+            place = self.place(kept)
+            if matches(version, kept) and all(os.access(place / name, os.X_OK) for name in wanted):
+                return place
         return None
+
+    def remove(self, version: str, reporter: Reporter) -> None:
+        """Delete an exact version. A control plane that runs from it keeps running."""
+        with self.lock(version, reporter), self.draft(version) as draft:
+            self.place(version).rename(draft / version)
 
     @contextlib.contextmanager
     def lock(self, version: str, reporter: Reporter) -> Iterator[None]:

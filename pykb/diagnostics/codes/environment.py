@@ -39,6 +39,14 @@ ASSETS_INCOMPLETE = Code(
     "folder must contain etcd and kube-apiserver.",
 )
 
+ASSETS_ARCHIVE = Code(
+    "envtest-archive",
+    "An archive of programs cannot be used",
+    "`pykb envtest sideload` reads a .tar.gz that contains etcd and kube-apiserver, in any folder. kubectl and "
+    "kube-controller-manager are optional. Both the official envtest archives and an archive of the folder that "
+    "`pykb envtest path` prints have this form.",
+)
+
 ASSETS_CHECKSUM = Code(
     "envtest-checksum",
     "A downloaded archive has the wrong checksum",
@@ -49,7 +57,8 @@ ASSETS_CHECKSUM = Code(
 ASSETS_VERSION = Code(
     "envtest-version",
     "The version is not a Kubernetes version",
-    "Versions are written `1.36.1` or `v1.36.1`. A minor version such as `1.36` means its newest known patch.",
+    "Versions are written `1.36.1` or `v1.36.1`. `1.36`, `1.36.x` and `1.36.*` mean the newest patch, `~1.36.2` one "
+    "that is not older than 1.36.2. `<1.35` and `<=1.35.4` select older versions, and `latest` is the newest of all.",
 )
 
 CONTROLLER_MANAGER_MISSING = Code(

@@ -23,6 +23,10 @@ class Unreachable:
         """Any version."""
         return version
 
+    def versions(self) -> list[str]:
+        """Not there."""
+        raise SourceUnusable("cannot be reached: no route to host")
+
     def get(self, version: str, programs: tuple[str, ...], folder: Path, reporter: Reporter) -> None:
         """Not there."""
         raise SourceUnusable("cannot be reached: no route to host")
@@ -102,7 +106,9 @@ def test_versions_may_have_a_v(text: str, expected: str) -> None:
     assert parse_version(text) == expected
 
 
-@pytest.mark.parametrize("text", ["latest", "1", "1.36.x", "1.36.1-rc.0", "", "../1.36.1", "1.36.1\n"])
+@pytest.mark.parametrize(
+    "text", ["newest", "1", "1.x", "1.36.1-rc.0", "", "../1.36.1", "1.36.1\n", "~1", ">1.36", "<", "1.36.x.1"]
+)
 def test_other_texts_are_no_versions(text: str) -> None:
     """A version becomes part of a path and of a module's name, so it is checked."""
     with pytest.raises(EnvironmentProblem, match="is not a Kubernetes version"):

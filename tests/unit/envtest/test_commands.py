@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -28,17 +33,21 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def pykb(home: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Run the command line as that user."""
+def pykb(
+    home: Path, *arguments: str, given: Path = Path(os.devnull), **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line as that user, with a file on its stdin."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("KUBE", "XDG_", "NO_COLOR", "FORCE_"))}
-    return subprocess.run(
-        [sys.executable, "-m", "pykb", *arguments],
-        cwd=home / "work",
-        env={**kept, "HOME": str(home), **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    with given.open("rb") as stdin:
+        return subprocess.run(
+            [sys.executable, "-m", "pykb", *arguments],
+            cwd=home / "work",
+            env={**kept, "HOME": str(home), **variables},
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
 
 def folder(home: Path, version: str) -> str:
@@ -76,6 +85,98 @@ def test_named_assets_are_said(home: Path) -> None:
     assert done.stderr == f"note: KUBEBUILDER_ASSETS is set, so pykb uses {folder(home, '1.35.4')}\n"
 
 
+@pytest.mark.parametrize(
+    ("selector", "version"), [("1.35.x", "1.35.4"), ("~1.36.0", "1.36.1"), ("<1.36", "1.35.4"), ("latest", "1.36.1")]
+)
+def test_selectors_are_those_of_setup_envtest(home: Path, selector: str, version: str) -> None:
+    """With `-i` only the cache is asked, also with the mark that asks for the newest one of all."""
+    for words in (("path", selector), ("use", "-i", selector), ("use", "--installed-only", f"{selector}!")):
+        assert pykb(home, "envtest", *words).stdout == folder(home, version) + "\n"
+    assert pykb(home, "envtest", "list", "-i", selector).stdout.startswith(
+        "1.36.1" if selector == "latest" else version
+    )
+
+
+def test_installed_only_gets_nothing(home: Path) -> None:
+    """It says what to type instead, so that a shell understands it."""
+    done = pykb(home, "envtest", "use", "-i", "<1.30")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error[envtest-assets-missing]: Kubernetes <1.30 is not in the cache\nhelp: pykb envtest use '<1.30'\n"
+    )
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[str]:
+    """The address of a server whose index has three versions, without archives."""
+    (tmp_path / "web").mkdir()
+    releases = "".join(f"  v{version}: {{}}\n" for version in ("1.36.0", "1.36.11-rc.1", "1.35.20"))
+    (tmp_path / "web/index.yaml").write_text(f"releases:\n{releases}")
+    handler = partial(SimpleHTTPRequestHandler, directory=tmp_path / "web")
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_list_remote_shows_what_can_be_got(home: Path, served: str) -> None:
+    """Beside what is in the cache."""
+    mirror = {"PYKB_ENVTEST_INDEX": f"{served}/index.yaml"}
+    done = pykb(home, "envtest", "list", "--remote", "1.36", **mirror)
+    assert done.stdout == "1.36.1  etcd, kube-apiserver, kubectl  (default)\n1.36.0  (not in the cache)\n", done.stderr
+    assert pykb(home, "envtest", "list", "1.37", **mirror).stderr.startswith("Kubernetes 1.37 is not in the cache")
+
+
+@pytest.mark.parametrize("selector", ["1.36.x!", "latest", "~1.36.0!"])
+def test_a_mark_asks_for_the_newest_one_that_there_is(home: Path, served: str, selector: str) -> None:
+    """Not for the newest one in the cache."""
+    shutil.copytree(folder(home, "1.36.1"), folder(home, "1.36.0"))
+    words = ("envtest", "use", selector, "--no-controller-manager")
+    done = pykb(home, *words, PYKB_ENVTEST_INDEX=f"{served}/index.yaml")
+    assert done.stdout == folder(home, "1.36.0") + "\n", done.stderr
+    assert pykb(home, "envtest", "use", selector.strip("!"), "-i").stdout == folder(home, "1.36.1") + "\n"
+
+
+def test_cleanup_deletes_what_is_selected(home: Path) -> None:
+    """And says so; the rest stays."""
+    done = pykb(home, "envtest", "cleanup", "<1.36")
+    assert (done.returncode, done.stderr) == (0, f"deleted {folder(home, '1.35.4')}\n")
+    assert pykb(home, "envtest", "list").stdout == "1.36.1  etcd, kube-apiserver, kubectl  (default)\n"
+    assert pykb(home, "envtest", "cleanup", "<1.36").stderr == "Kubernetes <1.36 is not in the cache\n"
+    assert sorted(Path(folder(home, "1.36.1")).parent.glob(".draft*")) == []
+
+
+def test_sideload_puts_an_archive_into_the_cache(home: Path) -> None:
+    """As `tar` makes it of the folder of another machine, with kube-controller-manager."""
+    source = home / "other"
+    source.mkdir()
+    for program in ("etcd", "kube-apiserver", "kubectl", "kube-controller-manager", "README"):
+        (source / program).write_text(program)
+    subprocess.run(["tar", "czf", home / "all.tar.gz", "-C", source, "."], check=True)
+    done = pykb(home, "envtest", "sideload", "v1.30.2", given=home / "all.tar.gz")
+    assert (done.returncode, done.stdout) == (0, folder(home, "1.30.2") + "\n")
+    assert "1.30.2  etcd, kube-apiserver, kubectl, kube-controller-manager\n" in pykb(home, "envtest", "list").stdout
+    assert not (Path(folder(home, "1.30.2")) / "README").exists()
+
+
+@pytest.mark.parametrize(
+    ("version", "content", "code", "message"),
+    [
+        ("1.30.2", b"no archive", 1, "error[envtest-archive]: the archive cannot be read: not a gzip file"),
+        ("1.30.2", b"", 1, "error[envtest-archive]: the archive cannot be read: "),
+        ("1.30", b"", 2, "error[usage]: `1.30` selects versions, expected one such as 1.36.1"),
+        ("x", b"", 1, "error[envtest-version]: `x` is not a Kubernetes version"),
+    ],
+)
+def test_what_cannot_be_sideloaded_is_said(home: Path, version: str, content: bytes, code: int, message: str) -> None:
+    """And the cache stays as it is."""
+    (home / "given").write_bytes(content)
+    done = pykb(home, "envtest", "sideload", version, given=home / "given")
+    assert done.returncode == code
+    assert done.stderr.startswith(message)
+    assert not Path(folder(home, "1.30.2")).exists()
+
+
 def test_path_gets_nothing(home: Path) -> None:
     """It says what to type instead."""
     done = pykb(home, "envtest", "path", "1.30")
@@ -87,10 +188,10 @@ def test_path_gets_nothing(home: Path) -> None:
 
 def test_a_version_that_is_none_is_one_message(home: Path) -> None:
     """With an example of one."""
-    done = pykb(home, "envtest", "use", "latest")
+    done = pykb(home, "envtest", "use", "newest")
     assert done.returncode == 1
     assert done.stderr == (
-        "error[envtest-version]: `latest` is not a Kubernetes version, expected one such as `1.36.1`\n"
+        "error[envtest-version]: `newest` is not a Kubernetes version, expected one such as `1.36.1`\n"
         "help: pykb envtest use 1.36.1\n"
     )
 

@@ -244,7 +244,9 @@ def test_a_version_that_does_not_exist_is_told_from_a_build_that_fails(
 
 
 def test_a_minor_is_resolved_by_the_module_proxy(tmp_path: Path, record: Path) -> None:
-    """Go's own version queries know the newest patch."""
-    install(tmp_path / "path" / "go", '#!/bin/sh\n[ "$5" = k8s.io/kubernetes@v1.36 ] && echo v1.36.9\n')
-    assert GoModules(tmp_path / "wheel").resolve("1.36") == "1.36.9"
-    assert GoModules(tmp_path / "wheel").resolve("1.36.1") == "1.36.1"
+    """By number; release candidates do not count. So is another selector."""
+    versions = "v1.35.4 v1.36.9 v1.36.10 v1.36.11-rc.1"
+    install(tmp_path / "path" / "go", f'#!/bin/sh\n[ "$3" = -versions ] && echo k8s.io/kubernetes {versions}\n')
+    source = GoModules(tmp_path / "wheel")
+    assert [source.resolve(each) for each in ("1.36", "~1.35.2", "latest")] == ["1.36.10", "1.35.4", "1.36.10"]
+    assert GoModules(tmp_path / "none").resolve("1.36.1") == "1.36.1"
