@@ -21,14 +21,15 @@ _TRUE = frozenset({"true", "1", "t", "yes", "y", "on"})
 _FALSE = frozenset({"false", "0", "f", "no", "n", "off"})
 _FROM_KUBEBUILDER = frozenset({"init", "api", "webhook"})
 _WITH_PLUGINS = frozenset({"init", "api", "webhook", "edit"})
-_GO_OPTIONS = {
-    "--repo": True,
-    "--fetch-deps": False,
-    "--skip-go-version-check": False,
-    "--external-api-module": True,
-    "--ssa": False,
+GO_OPTIONS = {
+    "--repo": (True, "the import package has the name of the project"),
+    "--project-version": (True, "PROJECT always has version 3"),
+    "--fetch-deps": (False, "`make` gets the packages when a target needs them"),
+    "--skip-go-version-check": (False, "Python compiles nothing"),
+    "--external-api-module": (True, "add the distribution to pyproject.toml"),
+    "--ssa": (False, "`pykb.runtime.partial` applies single fields of any type"),
 }
-"""Options of kubebuilder that concern Go, and whether each takes a value."""
+"""Options of kubebuilder that Python does not need: whether each takes a value, and why it is not needed."""
 
 
 def shared_options() -> list[click.Parameter]:
@@ -127,12 +128,13 @@ def without_go_options(args: list[str]) -> list[str]:
         if word == "--":
             return [*out, word, *words]
         name, equals, _ = word.partition("=")
-        if name not in _GO_OPTIONS:
+        if name not in GO_OPTIONS:
             out.append(word)
             continue
-        if _GO_OPTIONS[name] and not equals:
+        takes_value, why = GO_OPTIONS[name]
+        if takes_value and not equals:
             next(words, None)
-        console.say(f"note: `{name}` concerns Go, and has no effect here")
+        console.say(f"note: `{name}` has no effect here: {why}")
     return out
 
 

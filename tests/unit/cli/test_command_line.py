@@ -343,11 +343,17 @@ def test_options_that_concern_go_are_accepted_with_a_note(
 ) -> None:
     """Scripts for kubebuilder go on working, and no option that is misspelt is swallowed."""
     monkeypatch.chdir(tmp_path)
-    go = ("--repo", "example.com/op", "--fetch-deps=false", "--skip-go-version-check")
+    go = ("--repo", "example.com/op", "--project-version=3", "--fetch-deps=false", "--skip-go-version-check")
     ended = pykb("init", "--domain", "example.com", "--project-name", "op", *go, "--dry-run")
     assert ended.code == 0, ended.err
-    for name in ("--repo", "--fetch-deps", "--skip-go-version-check"):
-        assert f"note: `{name}` concerns Go, and has no effect here" in ended.err
+    for name in ("--repo", "--project-version", "--fetch-deps", "--skip-go-version-check"):
+        assert f"note: `{name}` has no effect here: " in ended.err
+    kind = ("--group", "infra", "--version", "v1", "--kind", "Machine", "--resource", "--controller", "--no-make")
+    assert pykb("init", "--domain", "example.com", "--project-name", "op").code == 0
+    ended = pykb("create", "api", *kind, "--ssa", "--external-api-module=example.com/x@v1", "--dry-run")
+    assert ended.code == 0, ended.err
+    assert "note: `--ssa` has no effect here: `pykb.runtime.partial` applies" in ended.err
+    assert "note: `--external-api-module` has no effect here: add the distribution" in ended.err
     assert pykb("generate", "--repo", "x").code == 2
 
 

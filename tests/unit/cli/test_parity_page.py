@@ -1,0 +1,85 @@
+"""docs/reference/kubebuilder.md is true: commands, options, targets and files are there, and none is left out."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from pykb.cli import app
+from pykb.cli.commands import commands
+from pykb.cli.parsing import GO_OPTIONS, PykbCommand
+
+ROOT = Path(__file__).parents[3]
+TEXT = (ROOT / "docs/reference/kubebuilder.md").read_text(encoding="utf-8")
+SAMPLE = ROOT / "testdata/multigroup"
+HOW = {"same", "more", "other", "not needed", "missing", "new"}
+OF_EVERY_COMMAND = {"--help", "--format", "--verbose"}
+
+
+def rows(title: str) -> list[list[str]]:
+    """The cells of the table below a heading."""
+    (section,) = re.findall(rf"^##+ {title}\n(.*?)(?=^##|\Z)", TEXT, re.MULTILINE | re.DOTALL)
+    lines = [line for line in section.splitlines() if line.startswith("|")][2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def named(title: str) -> list[str]:
+    """What the table names in pykb's column."""
+    return [name for row in rows(title) for name in re.findall(r"`([^`]+)`", row[1])]
+
+
+def options_of(words: str) -> set[str]:
+    """The names of a command's options; of two opposite ones only the positive."""
+    (command,) = [command for command in commands() if command.words == words]
+    found = app.load(command, words)
+    assert isinstance(found, PykbCommand)
+    names = {name for parameter in found.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    return {name for name in names if name.startswith("--") and not name.startswith("--no-")}
+
+
+@pytest.mark.parametrize("title", re.findall(r"^##+ (.+)$", TEXT, re.MULTILINE))
+def test_each_row_says_how(title: str) -> None:
+    """By one of the words that the page explains; only what pykb lacks or does not need has no name in its column."""
+    for kubebuilder, pykb, how, _ in rows(title):
+        assert how in HOW
+        assert kubebuilder or how == "new"
+        assert "`" in pykb or how in {"missing", "not needed", "other"}
+
+
+def test_the_page_names_each_command() -> None:
+    """And no other."""
+    mentioned = {name.removeprefix("pykb ") for name in named("Commands") if name != "pykb --help"}
+    assert mentioned == {command.words for command in commands()}
+    for name in named("setup-envtest"):
+        words, _, option = name.removeprefix("pykb ").partition(" --")
+        assert words in {command.words for command in commands()}
+        assert not option or f"--{option}" in options_of(words)
+
+
+@pytest.mark.parametrize("words", ["init", "create api", "create webhook"])
+def test_the_page_names_each_option(words: str) -> None:
+    """Those of Go are accepted by each of the three commands; the page names each that kubebuilder's command has."""
+    own = options_of(words)
+    mentioned = set(named(f"Options of {words}"))
+    assert own - OF_EVERY_COMMAND <= mentioned
+    assert mentioned - own <= GO_OPTIONS.keys()
+
+
+def test_the_page_names_each_target() -> None:
+    """Of the Makefile of a project, and no other."""
+    text = (SAMPLE / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z0-9-]+):.*?##", text, re.MULTILINE))
+    assert {name.removeprefix("make ") for name in named("Makefile targets")} == targets
+
+
+def test_the_page_names_each_file() -> None:
+    """Of a sample with everything; each name of the page stands for one of them at least. Imported types are apart."""
+    patterns = [re.sub(r"<\w+>", "*", name) for name in named("Files")]
+    known = subprocess.run(["git", "ls-files"], cwd=SAMPLE, capture_output=True, text=True, check=True).stdout
+    files = [name for name in known.splitlines() if "/external/" not in name]
+    assert [name for name in files if not any(fnmatch(name, pattern) for pattern in patterns)] == []
+    assert [pattern for pattern in patterns if not any(fnmatch(name, pattern) for name in files)] == []
