@@ -10,7 +10,7 @@ import typer
 from pykb.cli import console
 from pykb.cli.errors import EXIT_FINDINGS, report
 from pykb.files.apply import apply, backups
-from pykb.files.plan import Action, Plan
+from pykb.files.plan import Action, Change, Plan
 
 
 def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
@@ -22,7 +22,7 @@ def carry_out(plan: Plan, *, dry_run: bool, diff: bool) -> bool:
         console.raw(plan.diff())
         return False
     if dry_run:
-        changes = [{"action": str(change.action), "path": change.path} for change in plan.changes]
+        changes = [_described(change) for change in _shown(plan)]
         if not console.data({"changes": changes, "kept": list(plan.kept)}):
             for line in summary(plan):
                 console.out(line)
@@ -54,6 +54,21 @@ def _apply(plan: Plan) -> None:
 
 def summary(plan: Plan) -> list[str]:
     """One line for each file: the action and the path."""
-    lines = {change.path: f"{change.action:<9} {change.path}" for change in plan.changes}
-    lines |= {path: f"{Action.KEEP:<9} {path}" for path in plan.kept}
-    return [lines[path] for path in (*(c.path for c in plan.changes), *plan.kept)]
+    lines = [f"{change.action:<9} {_places(change)}" for change in _shown(plan)]
+    return [*lines, *(f"{Action.KEEP:<9} {path}" for path in plan.kept)]
+
+
+def _shown(plan: Plan) -> list[Change]:
+    """The changes, with a moved file once."""
+    moved = {change.origin for change in plan.changes}
+    return [change for change in plan.changes if change.path not in moved]
+
+
+def _places(change: Change) -> str:
+    return f"{change.origin} -> {change.path}" if change.origin else change.path
+
+
+def _described(change: Change) -> dict[str, str]:
+    """A change as JSON. A moved file also has its old path."""
+    origin = {"from": change.origin} if change.origin else {}
+    return {"action": str(change.action), "path": change.path, **origin}

@@ -133,8 +133,8 @@ def _check_groups(resource: Resource, project: Project, found: Diagnostics) -> N
                 project.span(others[0], "group"),
                 message,
                 label="the group of this project",
-                notes=("to start a project with several groups: `pykb init --multigroup`", *_NOTHING),
-                help=tuple(helps),
+                notes=_NOTHING,
+                help=(*helps, "to give each group its own folders: `pykb edit --multigroup`"),
             )
         )
     clash = next((r for r in others if project.multigroup and r.group_package == resource.group_package), None)

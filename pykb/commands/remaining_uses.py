@@ -63,13 +63,19 @@ def module_of(path: str) -> str:
 
 
 def python_files(root: Path) -> Iterator[str]:
-    """The Python files of a project, without environments, nested projects and hidden folders."""
+    """The Python files of a project."""
+    return (path for path in project_files(root) if path.endswith(".py"))
+
+
+def project_files(root: Path) -> Iterator[str]:
+    """The files of a project, without environments, nested projects and other hidden folders than `.github`."""
     for folder, names, files in os.walk(root):
         here = Path(folder)
         names[:] = sorted(name for name in names if not _is_foreign(here / name))
-        yield from sorted((here / name).relative_to(root).as_posix() for name in files if name.endswith(".py"))
+        yield from sorted((here / name).relative_to(root).as_posix() for name in files)
 
 
 def _is_foreign(folder: Path) -> bool:
-    is_hidden = folder.name.startswith(".") or folder.name in {"__pycache__", "node_modules"}
-    return is_hidden or (folder / "pyvenv.cfg").exists() or (folder / FILE_NAME).is_file()
+    is_hidden = folder.name.startswith(".") and folder.name != ".github"
+    is_made = folder.name in {"__pycache__", "node_modules"}
+    return is_hidden or is_made or (folder / "pyvenv.cfg").exists() or (folder / FILE_NAME).is_file()

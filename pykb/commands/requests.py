@@ -25,12 +25,18 @@ Variant = tuple[KindRequest, ...]
 def scaffold_of(resource: Resource, project: Project, chain: Sequence[Plugin], root: Path, header: str) -> Scaffold:
     """What the commands scaffolded for an entry of PROJECT."""
     scaffold = Scaffold()
-    for variant in (*_api(resource, project, root, header), *_webhooks(resource, project, header)):
+    for variant in variants(resource, project, root, header):
         recorder = Recorder(root)
         for request in variant:
             run(request, chain, recorder)
         scaffold.add(recorder.scaffold)
     return scaffold
+
+
+def variants(resource: Resource, project: Project, root: Path, header: str) -> Iterator[Variant]:
+    """The requests of an entry of PROJECT, as the commands may have made them."""
+    yield from _api(resource, project, root, header)
+    yield from _webhooks(resource, project, header)
 
 
 def run(request: KindRequest, chain: Sequence[Plugin], plan: Recorder) -> None:

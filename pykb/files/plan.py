@@ -21,18 +21,29 @@ class Action(StrEnum):
     UPDATE = "update"
     OVERWRITE = "overwrite"
     REMOVE = "remove"
+    MOVE = "move"
     KEEP = "keep"
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One file before and after. ``after`` is ``None`` for a file to remove; ``backup`` keeps a copy of what it was."""
+    """One file before and after.
+
+    Attributes:
+        snapshot: The file before.
+        after: Its content; ``None`` for a file to remove.
+        action: What happens to it.
+        mode: Its mode.
+        backup: Whether a copy of the old file is kept.
+        origin: For a moved file, its path before. The plan has another change that removes it.
+    """
 
     snapshot: Snapshot
     after: bytes | None
     action: Action
     mode: int
     backup: bool = False
+    origin: str = ""
 
     @property
     def path(self) -> str:
@@ -142,6 +153,14 @@ class Draft:
         mode = before.mode or new_mode or (known.mode if known else self._new_mode)
         is_removal = Action.REMOVE in {action, known.action if known else action}
         self._changes[before.path] = Change(before, content, action if is_removal or not known else known.action, mode)
+
+    def move(self, path: str, target: str, content: bytes) -> None:
+        """Move a file to another path, with another content. It keeps its mode."""
+        before, there = self.read(path), self.read(target)
+        if before is not None and there is not None:
+            self.update(path, None)
+            self.put(there, content, Action.MOVE, new_mode=before.mode)
+            self._changes[target] = replace(self._changes[target], origin=path)
 
     def back_up(self, path: str) -> None:
         """Keep a copy of a file that was changed or removed."""

@@ -68,6 +68,22 @@ def with_resource(project: Project, resource: Resource) -> Project:
     return _changed(project, change)
 
 
+def with_flag(project: Project, key: str, *, value: bool) -> Project:
+    """The file with a boolean of the project. A false one is left out.
+
+    Raises:
+        EnvironmentProblem: The file has something that can be read but not written back unchanged.
+    """
+
+    def change(document: CommentedMap) -> None:
+        if value:
+            _put(document, key, value)
+        else:
+            document.pop(key, None)
+
+    return _changed(project, change)
+
+
 def without_resource(project: Project, resource: Resource) -> Project:
     """The file without an entry.
 

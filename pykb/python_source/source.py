@@ -248,6 +248,11 @@ class Source:
         has_doc = ast.get_docstring(self.tree) is not None
         return (self.tree.body[0].end_lineno or 0) if has_doc else 0, True
 
+    def is_plain(self, node: ast.ImportFrom) -> bool:
+        """Whether an import has its lines alone, without comments."""
+        text = "".join(self.lines[node.lineno - 1 : node.end_lineno])
+        return "#" not in text and ";" not in text and "\\" not in text
+
     def _is_plain(self, node: ast.stmt, each: Import, style: CodeStyle) -> bool:
         """Whether an import is in the formatter's form, without comments or other code on its lines."""
         text = "".join(self.lines[node.lineno - 1 : node.end_lineno]).replace("\r\n", "\n").strip()

@@ -46,10 +46,10 @@ def uses(source: Source, module: str, *, is_package: bool = False) -> Iterator[U
                 bound[alias.asname or alias.name] = alias.name
                 yield Use(alias, alias.lineno, alias.name)
         if isinstance(node, ast.ImportFrom):
-            origin = _origin(node, module, is_package=is_package)
+            package = origin(node, module, is_package=is_package)
             for alias in node.names:
-                bound[alias.asname or alias.name] = f"{origin}.{alias.name}"
-                yield Use(alias, alias.lineno, origin, alias.name)
+                bound[alias.asname or alias.name] = f"{package}.{alias.name}"
+                yield Use(alias, alias.lineno, package, alias.name)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Attribute) and (name := dotted(node.value)) and name in bound:
             yield Use(node, node.end_lineno or node.lineno, bound[name], node.attr)
@@ -64,7 +64,7 @@ def dotted(node: ast.expr) -> str:
     return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""
 
 
-def _origin(node: ast.ImportFrom, module: str, *, is_package: bool) -> str:
+def origin(node: ast.ImportFrom, module: str, *, is_package: bool) -> str:
     """The absolute module of a `from` import."""
     if not node.level:
         return node.module or ""

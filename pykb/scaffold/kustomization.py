@@ -88,6 +88,30 @@ def _grew(old: object, new: object) -> bool:
     return bool(old == new)
 
 
+def with_renamed_items(text: str, names: Mapping[str, str]) -> str:
+    """The text with other names for members of its lists. Their places and comments stay."""
+    try:
+        root = yaml_text.compose(text)
+    except yaml.MarkedYAMLError:  # the generator reports it
+        return text
+    lines = text.splitlines(keepends=True)
+    found = [node for node in _scalars(root) if node.value in names and node.start_mark.line == node.end_mark.line]
+    for node in sorted(found, key=lambda node: node.start_mark.index, reverse=True):
+        start, end = node.start_mark, node.end_mark
+        line = lines[start.line]
+        lines[start.line] = line[: start.column] + names[node.value] + line[end.column :]
+    return "".join(lines)
+
+
+def _scalars(node: yaml.Node | None) -> Iterator[yaml.ScalarNode]:
+    """The scalars in the lists of a document."""
+    if isinstance(node, yaml.SequenceNode):
+        yield from (each for each in node.value if isinstance(each, yaml.ScalarNode))
+    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for part in child if isinstance(child, tuple) else (child,):
+            yield from _scalars(part)
+
+
 def pasted(members: Sequence[Member]) -> str:
     """The members as text to paste, each list under its key."""
     out: list[str] = []

@@ -5,7 +5,7 @@ The records of what a project keeps and of what it loses tell what a deletion re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -51,10 +51,16 @@ class Scaffold:
 
 
 class Recorder(PlanBuilder):
-    """Records in place of planning. It reads the files of the project, and what it has recorded itself."""
+    """Records in place of planning. It reads the files of the project, and what it has recorded itself.
 
-    def __init__(self, root: Path) -> None:
+    Args:
+        root: The project.
+        places: Where files are now that are to be read from another path.
+    """
+
+    def __init__(self, root: Path, places: Mapping[str, str] | None = None) -> None:
         super().__init__(root)
+        self._places = places or {}
         self._files: dict[str, bytes] = {}
         self._rest = Scaffold()
 
@@ -66,7 +72,7 @@ class Recorder(PlanBuilder):
 
     def current(self, path: str) -> bytes | None:
         """The recorded content of a file, or its content in the project."""
-        return self._files[path] if path in self._files else super().current(path)
+        return self._files[path] if path in self._files else super().current(self._places.get(path, path))
 
     def create(self, path: str, content: bytes, *, on_exists: OnExists = OnExists.REFUSE, mode: int = 0o644) -> None:
         """Record a file."""

@@ -27,7 +27,7 @@ def withdraw(plan: PlanBuilder, gone: Scaffold, style: CodeStyle) -> None:
         content = plan.current(path)
         if content is None:
             continue
-        is_edited = not any(_same(path, content, fresh) for fresh in gone.files[path])
+        is_edited = not any(same(path, content, fresh) for fresh in gone.files[path])
         if path in gone.shared and ((is_edited and not _is_bare(path, content)) or _holds_others(plan, path)):
             plan.keep(path)
             continue
@@ -85,7 +85,8 @@ def _holds_others(plan: PlanBuilder, path: str) -> bool:
     return False
 
 
-def _same(path: str, content: bytes, fresh: bytes) -> bool:
+def same(path: str, content: bytes, fresh: bytes) -> bool:
+    """Whether a file has no edits."""
     return _compared(path, content) == _compared(path, fresh)
 
 

@@ -85,7 +85,8 @@ VERSION_SOURCE = Code(
 MULTIGROUP_OFF = Code(
     "multigroup-off",
     "the project supports only one API group",
-    "A project has one API group unless it was created with `--multigroup`, which gives each group its own folder.",
+    "A project has one API group. `pykb edit --multigroup` gives each group its own folders and moves the files there, "
+    "as `pykb init --multigroup` does from the start.",
 )
 
 CONTROLLER_EXISTS = Code(

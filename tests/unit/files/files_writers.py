@@ -96,6 +96,16 @@ def _init(root: Path) -> Plan:
     return plan
 
 
+def _move(root: Path) -> Plan:
+    """Moves a folder with its files, and changes one of them on the way."""
+    builder = PlanBuilder(root)
+    builder.move("app/a/__init__.py", "app/new/a/__init__.py", b"x = 1\n")
+    builder.move("app/a/b.py", "app/new/a/b.py", b"y = 2\n")
+    builder.update("app/c.py", b"z = 2\n")
+    builder.update("PROJECT", b"version: new\n")
+    return builder.build()
+
+
 def _delete(root: Path) -> Plan:
     """Removes files, empty folders and lines, and keeps a copy of an edited file."""
     plan, found = plan_delete_api(OldApi("infra", "v1", "Box", force=True), read(root)[0], root)
@@ -169,6 +179,10 @@ WRITERS = {
         },
         _delete,
         stride=3,
+    ),
+    "move": Writer(
+        {"PROJECT": "version: old\n", "app/a/__init__.py": "x = 1\n", "app/a/b.py": "y = 1\n", "app/c.py": "z = 1\n"},
+        _move,
     ),
     "generate": Writer(
         {

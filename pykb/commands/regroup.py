@@ -1,0 +1,262 @@
+"""Plans `edit --multigroup`: gives each API group its own folders, and moves what the project has into them.
+
+The paths before and after come from the plugins: they scaffold each entry of PROJECT in both layouts. A file without
+edits becomes the file of the new layout. In an edited file, only what differs between the two is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+from pathlib import Path, PurePosixPath
+
+from pykb.commands.remaining_uses import module_of, project_files, python_files
+from pykb.commands.requests import Variant, run, variants, with_controller
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.edit import LEFT_AS_EDITED, MOVED_MENTION, NOT_FOLLOWED
+from pykb.plugins.plugin import Plugin
+from pykb.plugins.rendering import style_of
+from pykb.plugins.request import ApiRequest, KindRequest
+from pykb.project import FILE_NAME
+from pykb.project.file import Project
+from pykb.project.resource import Resource
+from pykb.python_source.renames import Module, Renames, rewrite
+from pykb.python_source.source import CodeStyle, Source
+from pykb.scaffold.insert import FragmentKind
+from pykb.scaffold.kustomization import with_renamed_items
+from pykb.scaffold.merge import merge
+from pykb.scaffold.plan import PlanBuilder
+from pykb.scaffold.record import Recorder
+
+_LARGE = 1_000_000
+"""Larger files are not searched for mentions, in bytes."""
+
+
+@dataclass(slots=True)
+class Layout:
+    """What the plugins scaffold in both layouts.
+
+    Attributes:
+        moves: The paths before and after. One that is shared by several groups has several.
+        contents: The contents before and after, by both paths, as far as PROJECT tells.
+        added: Files that only the new layout has.
+        items: Members of lists before and after, by file.
+    """
+
+    moves: dict[str, list[str]] = field(default_factory=dict)
+    contents: dict[tuple[str, str], list[tuple[bytes, bytes]]] = field(default_factory=dict)
+    added: dict[str, bytes] = field(default_factory=dict)
+    items: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+def regroup(
+    plan: PlanBuilder, project: Project, after: Project, chain: Sequence[Plugin], header: str, found: Diagnostics
+) -> None:
+    """Plan the moves. Reports code that cannot be followed."""
+    layout = _layout(plan.root, project, after, chain, header)
+    renames = Renames(dict(_modules(layout, plan.root)))
+    style = style_of(plan.root, project)
+    targets = _targets(plan, layout, renames, found)
+    for path, new in targets.items():
+        content = _rewritten(plan, path, new[0], layout, renames, style, found)
+        if content is None:
+            continue
+        if new[0] != path:
+            plan.move(path, new[0], content)
+        else:
+            plan.update(path, content)
+        for other in new[1:]:
+            plan.update(other, layout.contents[path, other][0][1])
+    for path, content in layout.added.items():
+        plan.once(path, lambda content=content: content)  # type: ignore[misc]
+    for path, items in layout.items.items():
+        plan.edit(path, lambda text, items=items: with_renamed_items(text, items))  # type: ignore[misc]
+    _mentions(plan, set(targets), renames, found)
+
+
+def moved(resource: Resource, project: Project) -> Resource:
+    """An entry of PROJECT whose module is in the folder of its group."""
+    own = f"{project.package}.api."
+    if not resource.api or not resource.path.startswith(own):
+        return resource
+    return replace(resource, path=f"{own}{resource.group_package}.{resource.path.removeprefix(own)}")
+
+
+def _layout(root: Path, project: Project, after: Project, chain: Sequence[Plugin], header: str) -> Layout:
+    """Record every entry in both layouts, twice: files are read from where they are once this is known."""
+    layout = Layout()
+    for _ in range(2):
+        places = {new[0]: path for path, new in layout.moves.items()}
+        layout = Layout()
+        for resource, there in zip(project.resources, after.resources, strict=True):
+            for variant in variants(resource, project, root, header):
+                if not any(isinstance(each, ApiRequest) and each.source for each in variant):
+                    _record(layout, variant, there, after, chain, root, places)
+    return layout
+
+
+def _record(
+    layout: Layout,
+    variant: Variant,
+    there: Resource,
+    after: Project,
+    chain: Sequence[Plugin],
+    root: Path,
+    places: dict[str, str],
+) -> None:
+    old, new = Recorder(root), Recorder(root, places)
+    for request in variant:
+        run(request, chain, old)
+        run(_regrouped(request, there, after), chain, new)
+    group = there.group_package
+    is_added = {path: PurePosixPath(path).match(f"*/{group}/__init__.py") for path in new.scaffold.files}
+    layout.added |= {path: new.scaffold.files[path][0] for path, added in is_added.items() if added}
+    kept = [path for path, added in is_added.items() if not added]
+    for path, target in zip(old.scaffold.files, kept, strict=True):
+        known = layout.moves.setdefault(path, [])
+        known += [target] if target not in known else []
+        pair = old.scaffold.files[path][0], new.scaffold.files[target][0]
+        layout.contents.setdefault((path, target), []).append(pair)
+    for (path, item), (_, renamed) in zip(old.scaffold.fragments, new.scaffold.fragments, strict=True):
+        if item.kind is FragmentKind.LIST_ITEM and item.text != renamed.text:
+            layout.items.setdefault(path, {})[item.text] = renamed.text
+
+
+def _regrouped(request: KindRequest, there: Resource, after: Project) -> KindRequest:
+    """The request in the new layout."""
+    resource = replace(request.resource, path=there.path)
+    others = tuple(moved(each, after) for each in request.project.resources)
+    project = replace(request.project, multigroup=True, resources=others)
+    new = replace(request, project=project, resource=resource)
+    if isinstance(request, ApiRequest) and isinstance(new, ApiRequest) and request.controller:
+        return with_controller(new, request.controller.name, request.controller.style)
+    return new
+
+
+def _modules(layout: Layout, root: Path) -> Iterator[tuple[str, str]]:
+    """The modules that move. A package that moves as a whole stands for its modules."""
+    packages = {}
+    for path, new in layout.moves.items():
+        if PurePosixPath(path).name == "__init__.py" and path != new[0] and len(new) == 1:
+            packages[module_of(path)] = module_of(new[0])
+    yield from packages.items()
+    for path, new in layout.moves.items():
+        module, target = module_of(path), module_of(new[0])
+        is_inside = any(module.startswith(f"{package}.") for package in packages)
+        is_package = PurePosixPath(path).name == "__init__.py"
+        if module == target or is_inside or is_package or path.startswith("tests/") or not path.endswith(".py"):
+            continue
+        if (root / path).is_file():
+            yield module, target
+
+
+def _targets(plan: PlanBuilder, layout: Layout, renames: Renames, found: Diagnostics) -> dict[str, list[str]]:
+    """Every file to move or to rewrite, with its new paths."""
+    targets = {path: new for path, new in layout.moves.items() if plan.current(path) is not None}
+    for path in python_files(plan.root):
+        if path not in targets:
+            module = module_of(path)
+            suffix = "/__init__.py" if path.endswith("/__init__.py") else ".py"
+            new = renames.new(module)
+            targets[path] = [path if new == module else new.replace(".", "/") + suffix]
+    for package, new in renames.modules.items():
+        folder = plan.root / package.replace(".", "/")
+        for each in sorted(folder.rglob("*")) if folder.is_dir() else ():
+            path = each.relative_to(plan.root).as_posix()
+            if each.is_file() and path not in targets and "__pycache__" not in each.parts:
+                targets[path] = [path.replace(package.replace(".", "/"), new.replace(".", "/"), 1)]
+    for path, (target, *_) in targets.items():
+        if path != target and plan.current(target) is not None:
+            message = f"`{path}` would move to `{target}`, which exists"
+            found.add(
+                NOT_FOLLOWED.at(Span(target, 1, 1), message, notes=("nothing was written",), help=("move it away",))
+            )
+    return targets
+
+
+def _rewritten(
+    plan: PlanBuilder,
+    path: str,
+    new: str,
+    layout: Layout,
+    renames: Renames,
+    style: CodeStyle,
+    found: Diagnostics,
+) -> bytes | None:
+    """The content of a file in the new layout; ``None`` when it stays as it is."""
+    content = plan.current(path) or b""
+    fresh = layout.contents.get((path, new), [])
+    exact = next((after for before, after in fresh if before == content), None)
+    if exact is not None:
+        return exact
+    if not path.endswith(".py"):
+        return _merged(path, content, fresh, found) if fresh else content
+    text = _followed(path, new, content, renames, style, found)
+    before = [(_quiet(a, path, new, renames, style), b) for a, b in fresh]
+    return _merged(path, text, before, found) if before else text
+
+
+def _followed(
+    path: str,
+    new: str,
+    content: bytes,
+    renames: Renames,
+    style: CodeStyle,
+    found: Diagnostics,
+) -> bytes:
+    """The file with new imports. Reports what cannot be followed."""
+    try:
+        source = Source.parse(content.decode("utf-8"))
+    except (SyntaxError, UnicodeDecodeError):
+        if renames.mentioned(content.decode("utf-8", "replace")):
+            message = f"`{path}` does not parse, and may use modules that would move"
+            found.add(NOT_FOLLOWED.at(Span(path, 1, 1), message, notes=("nothing was written",)))
+        return content
+    module = Module(module_of(path), module_of(new), path.endswith("__init__.py"))
+    rewritten = rewrite(source, module, renames, style)
+    for line, why in sorted(set(rewritten.problems)):
+        text = source.lines[line - 1]
+        span = Span(path, line, len(text) - len(text.lstrip()) + 1)
+        helps = ("pykb does not rewrite it: change the line first",)
+        found.add(NOT_FOLLOWED.at(span, why, notes=("nothing was written",), help=helps))
+    return rewritten.text.encode()
+
+
+def _quiet(content: bytes, path: str, new: str, renames: Renames, style: CodeStyle) -> bytes:
+    """A scaffolded file with new imports."""
+    module = Module(module_of(path), module_of(new), path.endswith("__init__.py"))
+    return rewrite(Source.parse(content.decode()), module, renames, style).text.encode()
+
+
+def _merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], found: Diagnostics) -> bytes:
+    """The file with the changes of the scaffold in lines that the user did not change."""
+    before, after = max(fresh, key=lambda pair: SequenceMatcher(None, pair[0], content).quick_ratio())
+    merged = merge(content, before, after)
+    for line, wanted in merged.left_out:
+        message = "the new layout has other lines here, but yours were edited and stay"
+        helps = (f"a new scaffold has:\n{wanted}",) if wanted else ()
+        found.add(LEFT_AS_EDITED.at(Span(path, line, 1), message, help=helps))
+    return merged.content
+
+
+def _mentions(plan: PlanBuilder, handled: set[str], renames: Renames, found: Diagnostics) -> None:
+    """Warn of other files that name what moves."""
+    folders = {name.replace(".", "/"): new.replace(".", "/") for name, new in renames.modules.items()}
+    for path in project_files(plan.root):
+        if path in handled or path.endswith(".py") or path == FILE_NAME:
+            continue
+        for number, line in enumerate(_text(plan.root / path).splitlines(), 1):
+            name = next((name for name in folders if name in line), "")
+            module = renames.mentioned(line)
+            if name or module:
+                old, new = (name, folders[name]) if name else (module, renames.new(module))
+                found.add(MOVED_MENTION.at(Span(path, number, 1), f"`{old}` is now `{new}`"))
+
+
+def _text(path: Path) -> str:
+    """The text of a file; empty when it is large or cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8") if path.stat().st_size < _LARGE else ""
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,39 @@
+"""`pykb edit` as a person runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+from tests.unit.cli.conftest import Pykb, commit
+
+MACHINE = ("--group", "infra", "--version", "v1", "--kind", "Machine")
+
+
+def test_each_group_gets_its_folders(project: Path, pykb: Pykb) -> None:
+    """A plan shows moves as such; git sees the same; a second group can be added then."""
+    assert pykb("create", "api", *MACHINE, "--resource", "--controller").code == 0
+    commit(project)
+    shown = pykb("edit", "--multigroup", "--dry-run").out
+    types = "sealvm/api/v1/machine_types.py -> sealvm/api/infra/v1/machine_types.py"
+    assert f"move      {types}\n" in shown
+    assert "remove" not in shown
+    data = json.loads(pykb("edit", "--multigroup", "--dry-run", "--format", "json").out)
+    old, new = types.split(" -> ")
+    assert {"action": "move", "path": new, "from": old} in data["changes"]
+    diff = pykb("edit", "--multigroup", "--diff").out
+    subprocess.run(["git", "apply", "--check", "-"], input=diff, check=True, text=True, cwd=project)
+    assert pykb("edit", "--multigroup").code == 0
+    assert pykb("generate", "--check").code == 0
+    other = ("create", "api", "--group", "ship", "--version", "v1", "--kind", "Machine", "--resource", "--controller")
+    assert pykb(*other).code == 0
+    assert pykb("edit", "--multigroup").err.startswith("note[unchanged]")
+
+
+def test_without_an_option_there_is_nothing_to_do(project: Path, pykb: Pykb) -> None:
+    """And the exit code is that of a wrong command line."""
+    del project
+    ended = pykb("edit")
+    assert ended.code == 2
+    assert "error[nothing-to-do]" in ended.err
