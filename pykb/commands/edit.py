@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pykb.commands.add_plugins import add_plugins
 from pykb.commands.boilerplate import boilerplate
 from pykb.commands.regroup import moved, regroup
 from pykb.diagnostics import Diagnostics
@@ -23,6 +25,9 @@ class Edits:
     """The options of ``edit``. ``None`` means that the command line does not say it."""
 
     multigroup: bool | None = None
+    plugins: Sequence[str] = ()
+    force: bool = False
+    args: tuple[str, ...] = ()
 
 
 def plan_edit(options: Edits, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
@@ -31,18 +36,22 @@ def plan_edit(options: Edits, project: Project, root: Path) -> tuple[Plan | None
     plan = PlanBuilder(root)
     chain = in_process(project.layout, found)
     header = boilerplate(plan, found)
-    if options == Edits():
-        found.add(NOTHING_TO_DO.at(None, "no change was given", help=("`--multigroup`",)))
+    if options.multigroup is None and not options.plugins:
+        found.add(NOTHING_TO_DO.at(None, "no change was given", help=("`--multigroup`", "`--plugins helm`")))
     if options.multigroup is False and project.multigroup:
         message = "the project has a folder for each API group; `pykb edit` cannot put them together again"
         found.add(GROUPS_FIXED.at(project.place("multigroup"), message, notes=("nothing was written",)))
     if _failed(found):
         return None, found
+    after = project
     if options.multigroup and not project.multigroup:
         after = with_flag(project, "multigroup", value=True)
         for resource in project.resources:
             after = with_resource(after, moved(resource, project))
         regroup(plan, project, after, chain, header, found)
+    if options.plugins:
+        after = add_plugins(options.plugins, options.args, after, plan, found, force=options.force)
+    if after is not project:
         plan.update(FILE_NAME, after.text.encode())
     found.extend(plan.diagnostics)
     return (None if _failed(found) else plan.build()), found

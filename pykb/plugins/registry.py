@@ -13,6 +13,7 @@ from pykb.plugins.external import find
 from pykb.plugins.external.plugin import ExternalPlugin
 from pykb.plugins.external.trust import trusted
 from pykb.plugins.guard import Guarded
+from pykb.plugins.helm_v1 import HelmV1
 from pykb.plugins.kustomize_v1 import KustomizeV1
 from pykb.plugins.plugin import Bundle, Plugin, PluginKey
 from pykb.plugins.python_v1 import PythonV1
@@ -26,16 +27,20 @@ DEFAULT = Bundle(
 )
 """The default layout of a project."""
 
+ADDITIONS: tuple[Plugin, ...] = (HelmV1(),)
+"""Plugins that need another one, which makes the project."""
+
 
 def built_in() -> tuple[Plugin, ...]:
     """The plugins of pykb itself."""
-    return (DEFAULT, *DEFAULT.parts)
+    return (DEFAULT, *DEFAULT.parts, *ADDITIONS)
 
 
 def resolve(named: Sequence[str], layout: Sequence[str], root: Path, found: Diagnostics) -> list[Plugin]:
     """The plugins of a command, in order: those that the command line names, else those of PROJECT.
 
-    Reports keys that cannot be resolved, and external plugins of PROJECT that the user never named.
+    If the command line names only additions, they come after the plugins of PROJECT. Reports keys that cannot be
+    resolved, and external plugins of PROJECT that the user never named.
     """
     chain: list[Plugin] = []
     for key in named or layout:
@@ -45,6 +50,9 @@ def resolve(named: Sequence[str], layout: Sequence[str], root: Path, found: Diag
         if _is_external(plugin) and not named and str(plugin.key) not in trusted(root):
             found.add(_unnamed(plugin.key, layout))
         chain.append(plugin)
+    if named and all(plugin in ADDITIONS for plugin in chain):
+        project = resolve((), layout, root, found)
+        return [*project, *(plugin for plugin in chain if plugin not in project)]
     return chain
 
 

@@ -36,9 +36,16 @@ class InitRequest:
 
 @dataclass(frozen=True, slots=True)
 class EditRequest:
-    """A plugin that is added to an existing project, or run again."""
+    """A plugin that is added to an existing project, or run again.
+
+    Attributes:
+        project: PROJECT before the command.
+        force: Whether files that were edited by hand may be overwritten.
+        command_line: The command as it was typed.
+    """
 
     project: Project
+    force: bool = False
     command_line: CommandLine = CommandLine()
 
 

@@ -100,6 +100,23 @@ def without_resource(project: Project, resource: Resource) -> Project:
     return _changed(project, change)
 
 
+def with_layout(project: Project, layout: Sequence[str]) -> Project:
+    """The file with other plugins.
+
+    Raises:
+        EnvironmentProblem: The file has something that can be read but not written back unchanged.
+    """
+
+    def change(document: CommentedMap) -> None:
+        known = document.get("layout")
+        if isinstance(known, CommentedSeq) and list(layout[: len(known)]) == list(known):
+            known.extend(layout[len(known) :])
+        else:
+            _put(document, "layout", CommentedSeq(layout))
+
+    return _changed(project, change)
+
+
 def _changed(project: Project, change: Callable[[CommentedMap], None]) -> Project:
     newline = "\r\n" if "\r\n" in project.text else "\n"
     text = project.text.replace("\r\n", "\n")

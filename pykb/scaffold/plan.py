@@ -160,6 +160,8 @@ def check(path: str, content: bytes) -> Diagnostic | None:
     pure = PurePosixPath(path)
     if pure.suffix not in {".py", ".yaml", ".yml", ".toml"} and pure.name != "Makefile":
         return None
+    if pure.suffix in {".yaml", ".yml"} and "templates" in pure.parts[:-1]:
+        return None  # of a Helm chart: not YAML before Helm has rendered it
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:

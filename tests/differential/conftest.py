@@ -20,6 +20,7 @@ KUBERNETES_MODULES = "v0.37.0"
 HERE = Path(__file__).parent
 
 ControllerGen = Callable[..., subprocess.CompletedProcess[str]]
+Helm = Callable[[Path, str, str, Mapping[str, Any]], dict[str, Any]]
 GoModule = Callable[[Mapping[str, str]], Path]
 MarkerParser = Callable[[Iterable[tuple[str, str]]], list[dict[str, Any]]]
 Pluralizer = Callable[[Iterable[str]], dict[str, str]]
@@ -210,3 +211,17 @@ def go_module(go_dependencies: Path, tmp_path: Path) -> GoModule:
         return folder
 
     return write
+
+
+@pytest.fixture(scope="session")
+def helm(go: Callable[..., Any], go_cache: Path) -> Helm:
+    """Renders and lints a chart as Helm does: (folder, release, namespace, values) to an answer."""
+    binary = built(go, go_cache, "helm_template")
+
+    def answer(chart: Path, release: str, namespace: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        asked = {"chart": str(chart), "release": release, "namespace": namespace, "values": values}
+        done = subprocess.run([binary], input=json.dumps(asked), capture_output=True, text=True, check=True)
+        answered: dict[str, Any] = json.loads(done.stdout)
+        return answered
+
+    return answer

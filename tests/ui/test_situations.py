@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pykb.cli import app
+from pykb.envtest import get_assets
 from pykb.files import apply as applying
 from pykb.files import durable
 from pykb.plugins.external import protocol
@@ -211,8 +212,8 @@ def test_a_pykb_without_metadata(
 class _Point:
     """An entry point as importlib.metadata gives it."""
 
-    name = "helm.example.com/v1"
-    value = "helm_plugin:PLUGIN"
+    name = "notes.example.com/v1"
+    value = "notes_plugin:PLUGIN"
 
     def __init__(self, loaded: object) -> None:
         self.loaded = loaded
@@ -226,7 +227,7 @@ class _Point:
 
 @pytest.mark.parametrize(
     ("case", "loaded"),
-    [("plugin-broken/import_fails", ImportError("no module named helm")), ("plugin-broken/no_plugin", object())],
+    [("plugin-broken/import_fails", ImportError("no module named notes")), ("plugin-broken/no_plugin", object())],
 )
 def test_a_plugin_of_another_package_is_broken(
     root: Path, golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, case: str, loaded: object
@@ -236,7 +237,7 @@ def test_a_plugin_of_another_package_is_broken(
 
     monkeypatch.setattr(registry, "entry_points", lambda group: [_Point(loaded)])
     assert stderr_of(capfd, *DISK, "--dry-run", code=0) == "nothing was written (--dry-run)\n"
-    golden(case, stderr_of(capfd, *DISK, "--plugins", "helm", code=1))
+    golden(case, stderr_of(capfd, *DISK, "--plugins", "notes", code=1))
 
 
 class _Notes:
@@ -260,7 +261,7 @@ def test_a_plugin_of_another_package_gives_a_text(
     from pykb.plugins import registry
 
     monkeypatch.setattr(registry, "entry_points", lambda group: [_Point(_Notes())])
-    shown = stderr_of(capfd, *DISK, "--plugins", "helm.example.com", code=1)
+    shown = stderr_of(capfd, *DISK, "--plugins", "notes.example.com", code=1)
     golden("plugin-fault/python", re.sub(r"raised at \S+:\d+", "raised at <place>", shown))
 
 
@@ -328,6 +329,33 @@ def test_only_project_names_an_external_plugin(
     file.write_text(file.read_text().replace("- python.pykb.dev/v1\n", "- python.pykb.dev/v1\n- notes.acme.io/v1\n"))
     golden("plugin-unnamed/layout", stderr_of(capfd, *DISK, code=1))
     assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.apiserver  # kubectl comes with it
+def test_a_template_of_the_chart_was_edited(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
+    """It stays as it is, and nobody has to guess why the chart does not change."""
+    get_assets(kubectl=True)
+    assert app.run(["edit", "--plugins", "helm"]) == 0
+    template = root / "charts/sealvm/templates/manager/controller-manager.yaml"
+    template.write_text(f"# ours\n{template.read_text()}", encoding="utf-8")
+    manager = root / "config/manager/manager.yaml"
+    manager.write_text(manager.read_text().replace("initialDelaySeconds: 15", "initialDelaySeconds: 30"))
+    golden("chart-edited/template", stderr_of(capfd, "edit", "--plugins", "helm", code=0))
+
+
+def test_a_chart_without_kustomize(
+    golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The project is made. The chart comes later."""
+    root = tmp_path / "fleet"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
+    monkeypatch.setenv("NO_COLOR", "1")
+    for variable in ("PATH", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    words = ("init", "--domain", "example.com", "--plugins", "helm", "--dry-run")
+    golden("chart-later/init", stderr_of(capfd, *words, code=0))
 
 
 def test_a_bug(golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

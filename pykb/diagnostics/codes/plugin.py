@@ -48,3 +48,19 @@ PLUGIN_NOTE = Code(
     "An external plugin wrote to stderr, or changed a file that only pykb writes. Its other changes are used.",
     Severity.NOTE,
 )
+
+CHART_EDITED = Code(
+    "chart-edited",
+    "a file of the chart was edited and is out of date",
+    "The chart is made of config/. pykb keeps what you edit in it. If config/ changes what such a file should have, "
+    "pykb says so and leaves the file as it is. `--force` writes the current version and keeps yours in "
+    "`.pykb/backup`. Values are different: your values.yaml gets new keys, and keeps your changes.",
+    Severity.WARNING,
+)
+
+CHART_LATER = Code(
+    "chart-later",
+    "the chart was not written yet",
+    "A chart is made of what kustomize renders of config/default. That needs `kustomize` or `kubectl`.",
+    Severity.NOTE,
+)

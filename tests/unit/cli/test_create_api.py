@@ -330,7 +330,7 @@ def test_a_second_version_marks_the_first_as_stored(pykb, project: Path) -> None
         (("--group", "infra", "--version", "v1", "--kind", "Request"), "kind-taken"),
         (("--group", "infra", "--version", "v1", "--kind", "Warning"), "kind-taken"),
         (("--group", "infra", "--kind", "Disk"), "flag-required"),
-        (("--group", "infra", "--version", "v1", "--kind", "Disk", "--plugins", "helm"), "plugin-unknown"),
+        (("--group", "infra", "--version", "v1", "--kind", "Disk", "--plugins", "unheard"), "plugin-unknown"),
     ],
 )
 def test_what_the_project_cannot_take_is_refused(

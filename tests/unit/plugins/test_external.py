@@ -79,6 +79,20 @@ def test_a_plugin_takes_part_in_every_command(notes: Notes, capfd: pytest.Captur
     capfd.readouterr()
 
 
+def test_a_plugin_joins_an_existing_project(notes: Notes, capfd: pytest.CaptureFixture[str]) -> None:
+    """`edit` asks it and adds it to PROJECT, after those that are there. Later commands run it."""
+    assert app.run(["init", "--domain", "example.com"]) == 0
+    assert app.run(["edit", "--plugins", "notes", "--lines", "2"]) == 0
+    assert app.run(["create", "api", *_DISK, "--resource", "--controller"]) == 0
+    assert Path("NOTES.md").read_text() == "edit\ncreate api\n"
+    assert "- python.pykb.dev/v1\n- notes.acme.io/v1\n" in Path("PROJECT").read_text()
+    assert notes.asked("edit")[0]["args"] == ["--lines", "2"]
+    assert notes.asked("edit")[0]["pluginChain"] == ["notes.acme.io/v1"]
+    assert app.run(["edit", "--plugins", "notes"]) == 0
+    assert Path("PROJECT").read_text().count("notes.acme.io") == 1
+    capfd.readouterr()
+
+
 def test_the_request_is_that_of_kubebuilder(notes: Notes, capfd: pytest.CaptureFixture[str]) -> None:
     """Its names, its arguments, its chain, and no configuration before there is a PROJECT."""
     assert app.run([*_INIT, "--dry-run", "--format", "json"]) == 0

@@ -113,3 +113,12 @@ def test_a_plugin_is_asked_about_webhooks_if_it_has_something_to_say(
     assert app.run(["create", "api", *words, "--resource", "--controller"]) == 0
     assert app.run(["create", "webhook", *words, "--defaulting"]) == 0
     assert (root / "NOTES").read_text() == f"notes of fleet\nMachine\n{added}"
+
+
+def test_an_addition_comes_after_the_plugins_of_the_project() -> None:
+    """Alone it would make no project and no kind."""
+    found = Diagnostics()
+    chain = registry.resolve(["helm"], ["python.pykb.dev/v1"], Path(), found)
+    assert [str(plugin.key) for plugin in chain] == ["python.pykb.dev/v1", "helm.pykb.dev/v1"]
+    assert registry.resolve(["helm", "python"], ["python/v1"], Path(), found) == chain[::-1]
+    assert not found

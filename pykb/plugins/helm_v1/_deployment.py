@@ -1,0 +1,124 @@
+"""The template of the manager's Deployment, and the values that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pykb.deployment.manifests import Object
+from pykb.plugins.helm_v1._parts import Parts
+from pykb.plugins.helm_v1._template import Template
+
+MANAGER = "manager"
+SCHEDULING: dict[str, Any] = {
+    "imagePullSecrets": [],
+    "nodeSelector": {},
+    "tolerations": [],
+    "affinity": {},
+    "topologySpreadConstraints": [],
+    "priorityClassName": "",
+}
+"""Fields of a pod that are values, with the values that mean nothing."""
+
+_WEBHOOKS = ("{{- if .Values.webhook.enabled }}", "{{- end }}")
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The image of the manager."""
+
+    repository: str
+    tag: str
+    policy: str
+
+    @classmethod
+    def of(cls, container: Object) -> Image:
+        """The image of a container. A digest takes the place of the tag."""
+        text = str(container.get("image") or "controller:latest")
+        name, _, digest = text.partition("@")
+        repository, colon, tag = name.rpartition(":")
+        if not colon or "/" in tag:  # a port of the registry
+            repository, tag = name, ""
+        return cls(repository, digest or tag or "latest", container.get("imagePullPolicy") or "IfNotPresent")
+
+
+def is_manager(obj: Object) -> bool:
+    """Whether a Deployment runs the manager."""
+    return obj["kind"] == "Deployment" and any(each["name"] == MANAGER for each in pod_of(obj)["containers"])
+
+
+def pod_of(deployment: Object) -> dict[str, Any]:
+    """The specification of the pods."""
+    pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
+    return pod
+
+
+def container_of(deployment: Object) -> dict[str, Any]:
+    """The container of the manager."""
+    found: dict[str, Any] = next(each for each in pod_of(deployment)["containers"] if each["name"] == MANAGER)
+    return found
+
+
+def with_values(deployment: Object, chart: str, parts: Parts, template: Template) -> None:
+    """Replace what the values decide by expressions."""
+    container, pod = container_of(deployment), pod_of(deployment)
+    deployment["spec"]["replicas"] = template.inline("{{ .Values.manager.replicas }}")
+    container["image"] = template.block(f'image: {{{{ include "{chart}.image" $ | quote }}}}')
+    container["imagePullPolicy"] = template.inline("{{ .Values.manager.image.pullPolicy }}")
+    container["resources"] = template.block(
+        "{{- with .Values.manager.resources }}", "resources:", "  {{- toYaml . | nindent <indent+2> }}", "{{- end }}"
+    )
+    container["args"] = _arguments(container.get("args") or [], parts, template)
+    container["env"] = _variables(container.get("env") or [], parts, template)
+    if parts.webhooks:
+        _only_with_webhooks(pod, container, template)
+    for key in SCHEDULING:
+        pod[key] = template.block(
+            f"{{{{- with .Values.manager.{key} }}}}", f"{key}:", "  {{- toYaml . | nindent <indent+2> }}", "{{- end }}"
+        )
+    metadata = deployment["spec"]["template"].setdefault("metadata", {})
+    for key, value in (("annotations", "podAnnotations"), ("labels", "podLabels")):
+        more = template.block(
+            f"{{{{- with .Values.manager.{value} }}}}", "{{- toYaml . | nindent <indent+0> }}", "{{- end }}"
+        )
+        metadata.setdefault(key, {})["~"] = more  # sorts last
+
+
+def _arguments(args: Sequence[Any], parts: Parts, template: Template) -> str:
+    """The arguments, and those of the values. The container's first key: its line stays a plain one."""
+    lines = ["args:"]
+    for arg in args:
+        item = template.nested("args", [arg])[1:]
+        if parts.webhooks and str(arg).startswith("--webhook-"):
+            lines += [_WEBHOOKS[0], *item, _WEBHOOKS[1]]
+        elif parts.metrics and str(arg).startswith("--metrics-bind-address"):
+            off = ["{{- else }}", "- --metrics-bind-address=0", "{{- end }}"]
+            lines += ["{{- if .Values.metrics.enabled }}", *item, *off]
+        else:
+            lines += item
+    lines += ["{{- range .Values.manager.extraArgs }}", "- {{ . | quote }}", "{{- end }}"]
+    return template.block(*lines)
+
+
+def _variables(env: Sequence[Any], parts: Parts, template: Template) -> str:
+    lines = ["env:", *(template.nested("env", list(env))[1:] if env else [])]
+    if parts.webhooks:
+        off = ["- name: ENABLE_WEBHOOKS", '  value: "false"']
+        lines += ["{{- if not .Values.webhook.enabled }}", *off, "{{- end }}"]
+    lines += ["{{- with .Values.manager.env }}", "{{- toYaml . | nindent <indent+0> }}", "{{- end }}"]
+    return template.block(*lines)
+
+
+def _only_with_webhooks(pod: dict[str, Any], container: dict[str, Any], template: Template) -> None:
+    """Mount the certificate of the webhooks only if there are webhooks."""
+    names = {each["name"] for each in pod.get("volumes") or () if "webhook" in each["name"]}
+    for holder, key in ((pod, "volumes"), (container, "volumeMounts"), (container, "ports")):
+        items = holder.get(key) or []
+        conditional = [each for each in items if each.get("name") in names or "webhook" in str(each.get("name"))]
+        if not conditional:
+            continue
+        rest = [each for each in items if each not in conditional]
+        lines = template.nested(key, rest) if rest else [f"{key}:"]
+        more = template.nested(key, conditional)[1:]
+        holder[key] = template.block(*lines, _WEBHOOKS[0], *more, _WEBHOOKS[1])

@@ -1,0 +1,218 @@
+"""The chart of a project: rendered and linted by Helm, compared with kustomize, and accepted by an API server."""
+
+from __future__ import annotations
+
+import base64
+import shutil
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from cryptography import x509
+
+from pykb.commands.edit import Edits, plan_edit
+from pykb.envtest import ControlPlane, get_assets
+from pykb.files.apply import apply
+from pykb.project.file import read
+from pykb.tools import kustomize
+from pykb.tools.kubectl import Kubectl
+
+SAMPLES = Path(__file__).parents[2] / "testdata"
+Helm = Callable[..., dict[str, Any]]
+Object = dict[str, Any]
+
+_OFF = {
+    "crd": {"enabled": False},
+    "webhook": {"enabled": False},
+    "certManager": {"enabled": False},
+    "metrics": {"enabled": False},
+    "rbac": {"helpers": {"enabled": False}},
+    "serviceAccount": {"create": False, "name": "theirs"},
+}
+_ON = {
+    "prometheus": {"enabled": True},
+    "networkPolicy": {"enabled": True},
+    "fullnameOverride": "a-very-long-name-of-a-release-that-has-to-be-cut-off-somewhere",
+    "manager": {
+        "replicas": 3,
+        "image": {"repository": "registry.example.com:5000/team/operator", "tag": "sha256:" + "0" * 64},
+        "imagePullSecrets": [{"name": "registry"}],
+        "extraArgs": ["--log-level=debug", 'a "quoted" one'],
+        "env": [{"name": "TEAM", "value": "red"}],
+        "podAnnotations": {"team": "red"},
+        "podLabels": {"team": "red"},
+        "nodeSelector": {"disk": "ssd"},
+        "tolerations": [{"key": "only", "operator": "Exists"}],
+        "affinity": {"podAntiAffinity": {}},
+        "priorityClassName": "system-cluster-critical",
+        "resources": {"limits": {"memory": "1Gi"}},
+    },
+}
+
+
+@pytest.fixture(scope="module", params=["virtulmachine", "multigroup"])
+def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with webhooks, and one with conversions, each with its chart."""
+    root = tmp_path_factory.mktemp("charts") / request.param
+    shutil.copytree(SAMPLES / request.param, root)
+    plan, found = plan_edit(Edits(plugins=("helm",)), read(root)[0], root)
+    assert not list(found)
+    assert plan is not None
+    assert apply(plan) is None
+    return root
+
+
+def chart_of(root: Path) -> Path:
+    """The folder of the chart."""
+    return root / "charts" / read(root)[0].project_name
+
+
+def objects(text: str) -> dict[tuple[str, str], Object]:
+    """The objects of manifests by kind and name."""
+    return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(text) if each}
+
+
+def rendered(helm: Helm, root: Path, **values: object) -> dict[tuple[str, str], Object]:
+    """What Helm makes of a chart. It has nothing to complain about."""
+    name = read(root)[0].project_name
+    answer = helm(chart_of(root), name, f"{name}-system", values)
+    assert (answer["error"], answer["findings"]) == ("", [])
+    assert f"is installed in the namespace {name}-system" in answer["notes"]
+    return objects(answer["manifests"])
+
+
+def without_labels(value: Any) -> Any:
+    """An object without what a chart and kustomize cannot have in common: labels, and empty lists and mappings."""
+    if isinstance(value, list):
+        return [without_labels(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    names = {"labels", "matchLabels", "selector", "helm.sh/resource-policy"}
+    inner = {key: without_labels(each) for key, each in value.items() if key not in names}
+    return {key: each for key, each in inner.items() if each not in (None, {}, [])}
+
+
+def test_a_chart_has_what_kustomize_renders(helm: Helm, project: Path) -> None:
+    """With the project's name for release and namespace, and the default values."""
+    expected = objects(kustomize.build(project / "config/default", folders=(get_assets(kubectl=True).folder,)))
+    name = read(project)[0].project_name
+    del expected["Namespace", f"{name}-system"]
+    text = yaml.safe_dump_all(expected.values()).replace("webhook-server-cert", f"{name}-webhook-server-cert")
+    expected = objects(text)
+    expected["Deployment", f"{name}-controller-manager"]["spec"]["template"]["spec"]["containers"][0][
+        "imagePullPolicy"
+    ] = "IfNotPresent"
+    got = rendered(helm, project)
+    assert set(got) == set(expected)
+    for key, obj in expected.items():
+        assert without_labels(got[key]) == without_labels(obj), key
+
+
+def test_the_same_project_gives_the_same_chart(project: Path) -> None:
+    """A second run changes nothing."""
+    plan, found = plan_edit(Edits(plugins=("helm",)), read(project)[0], project)
+    assert not list(found)
+    assert plan is not None
+    assert plan.is_empty
+
+
+def test_what_selects_pods_and_services_finds_them(helm: Helm, project: Path) -> None:
+    """Selectors have the release in them. Every object says which chart it is of."""
+    found = rendered(helm, project, prometheus={"enabled": True}, networkPolicy={"enabled": True})
+    name = read(project)[0].project_name
+    pods = found["Deployment", f"{name}-controller-manager"]["spec"]["template"]["metadata"]["labels"]
+    assert pods["app.kubernetes.io/instance"] == name
+    selectors = [obj["spec"]["selector"] for (kind, _), obj in found.items() if kind == "Service"]
+    selectors += [
+        obj["spec"]["podSelector"]["matchLabels"] for (kind, _), obj in found.items() if kind == "NetworkPolicy"
+    ]
+    selectors += [found["Deployment", f"{name}-controller-manager"]["spec"]["selector"]["matchLabels"]]
+    assert len(selectors) >= 5
+    assert all(selector.items() <= pods.items() for selector in selectors)
+    monitor = found["ServiceMonitor", f"{name}-controller-manager-metrics-monitor"]["spec"]["selector"]["matchLabels"]
+    service = found["Service", f"{name}-controller-manager-metrics-service"]["metadata"]["labels"]
+    assert monitor.items() <= service.items()
+    assert {obj["metadata"]["labels"]["helm.sh/chart"] for obj in found.values()} == {f"{name}-0.1.0"}
+    assert {obj["metadata"]["labels"]["app.kubernetes.io/managed-by"] for obj in found.values()} == {"Helm"}
+
+
+def test_crds_are_kept(helm: Helm, project: Path) -> None:
+    """Unless the values say otherwise."""
+    key = "helm.sh/resource-policy"
+    for keep, expected in ((True, "keep"), (False, None)):
+        found = rendered(helm, project, crd={"enabled": True, "keep": keep})
+        crds = [obj for (kind, _), obj in found.items() if kind == "CustomResourceDefinition"]
+        assert crds
+        assert {(crd["metadata"]["annotations"] or {}).get(key) for crd in crds} == {expected}
+
+
+def test_everything_can_be_left_out(helm: Helm, project: Path) -> None:
+    """What remains is the manager without webhooks and metrics, under another ServiceAccount."""
+    found = rendered(helm, project, **_OFF)
+    kinds = {kind for kind, _ in found}
+    assert kinds == {"Deployment", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+    name = read(project)[0].project_name
+    pod = found["Deployment", f"{name}-controller-manager"]["spec"]["template"]["spec"]
+    assert pod["serviceAccountName"] == "theirs"
+    manager = pod["containers"][0]
+    assert "--metrics-bind-address=0" in manager["args"]
+    assert {"name": "ENABLE_WEBHOOKS", "value": "false"} in manager["env"]
+    assert not manager["volumeMounts"]
+    subjects = [each["name"] for obj in found.values() for each in obj.get("subjects") or ()]
+    assert set(subjects) == {"theirs"}
+
+
+def test_the_values_reach_the_manager(helm: Helm, project: Path) -> None:
+    """Each of them, and names that are too long are cut."""
+    found = rendered(helm, project, **_ON)
+    [deployment] = [obj for (kind, _), obj in found.items() if kind == "Deployment"]
+    assert deployment["spec"]["replicas"] == 3
+    template = deployment["spec"]["template"]
+    pod, wanted = template["spec"], _ON["manager"]
+    assert isinstance(wanted, dict)
+    manager = pod["containers"][0]
+    assert manager["image"] == "registry.example.com:5000/team/operator@sha256:" + "0" * 64
+    assert manager["args"][-2:] == wanted["extraArgs"]
+    assert manager["env"][-1:] == wanted["env"]
+    assert manager["resources"]["limits"]["memory"] == "1Gi"
+    for key in ("imagePullSecrets", "nodeSelector", "tolerations", "affinity", "priorityClassName"):
+        assert pod[key] == wanted[key]
+    assert template["metadata"]["annotations"]["team"] == template["metadata"]["labels"]["team"] == "red"
+    assert 60 <= max(len(name) for kind, name in found if kind != "CustomResourceDefinition") <= 63
+
+
+def test_a_certificate_without_cert_manager(helm: Helm, project: Path) -> None:
+    """Helm makes one for the Service of the webhooks. Every caller trusts its authority."""
+    found = rendered(helm, project, certManager={"enabled": False})
+    name = read(project)[0].project_name
+    assert not {"Certificate", "Issuer"} & {kind for kind, _ in found}
+    secret = found["Secret", f"{name}-webhook-server-cert"]["data"]
+    certificate = x509.load_pem_x509_certificate(base64.b64decode(secret["tls.crt"]))
+    authority = x509.load_pem_x509_certificate(base64.b64decode(secret["ca.crt"]))
+    certificate.verify_directly_issued_by(authority)
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    host = f"{name}-webhook-service.{name}-system.svc"
+    assert names.get_values_for_type(x509.DNSName) == [host, f"{host}.cluster.local"]
+    clients = [each["clientConfig"] for obj in found.values() for each in obj.get("webhooks") or ()]
+    crds = [obj["spec"] for (kind, _), obj in found.items() if kind == "CustomResourceDefinition"]
+    clients += [crd["conversion"]["webhook"]["clientConfig"] for crd in crds if "conversion" in crd]
+    assert clients
+    assert {client["caBundle"] for client in clients} == {secret["ca.crt"]}
+    annotations = [obj["metadata"].get("annotations") or {} for obj in found.values()]
+    assert not any("cert-manager.io/inject-ca-from" in each for each in annotations)
+
+
+@pytest.mark.apiserver
+def test_an_api_server_accepts_a_chart(helm: Helm, project: Path, control_plane: ControlPlane) -> None:
+    """All objects of its own kinds; those of cert-manager and Prometheus need their CRDs."""
+    kubectl = Kubectl(get_assets(kubectl=True).kubectl, control_plane.kubeconfig)
+    name = read(project)[0].project_name
+    kubectl.apply(yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"{name}-system"}}))
+    for values in ({}, {"certManager": {"enabled": False}, "networkPolicy": {"enabled": True}}, _OFF):
+        found = rendered(helm, project, **deepcopy(values))
+        own = [obj for obj in found.values() if not obj["apiVersion"].startswith(("cert-manager.io", "monitoring."))]
+        done = kubectl("apply", "--server-side", "--dry-run=server", "--filename=-", stdin=yaml.safe_dump_all(own))
+        assert done.count("serverside-applied (server dry run)") == len(own)
