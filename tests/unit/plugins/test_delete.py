@@ -333,7 +333,7 @@ def test_edits_around_the_lines_that_go_stay(machine: Path) -> None:
     delete(machine, DISK)
     text = (machine / "config/default/kustomization.yaml").read_text()
     assert "# mine\n- ../own\n- ../last\n" in text
-    assert "replacements" not in text
+    assert "webhook-service" not in text
     assert "LIMIT = 1" in (machine / "fleet/__main__.py").read_text()
     assert "# above" in (machine / "config/crd/kustomization.yaml").read_text()
 

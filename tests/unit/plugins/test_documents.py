@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -94,7 +95,16 @@ def test_workflows_are_workflows(root: Path) -> None:
             assert job["permissions"] == {"contents": "read"}
             for step in job["steps"]:
                 assert ("uses" in step) != ("run" in step)
-                assert re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step.get("uses", "actions/checkout@v1"))
+                assert "run" in step or re.fullmatch(r"actions/[\w-]+@[0-9a-f]{40}", step["uses"])
+
+
+def test_the_development_container_is_json_with_names_that_exist(root: Path) -> None:
+    """Its command is a target, and its paths are those of the environment."""
+    text = (root / ".devcontainer/devcontainer.json").read_text(encoding="utf-8")
+    container = json.loads(text)
+    assert container["name"] == "harbour"
+    assert container["postCreateCommand"].removeprefix("make ") in targets(root)
+    assert set(re.findall(r"\}/(\.[\w/]+)", text)) == {".venv/bin", ".venv/bin/python"}
 
 
 def test_the_image_is_made_of_all_code_and_nothing_else(root: Path) -> None:

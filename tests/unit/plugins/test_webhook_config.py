@@ -115,18 +115,26 @@ def test_the_manager_has_the_certificate_and_stays_restricted(root: Path) -> Non
 
 @pytest.mark.apiserver
 def test_policies_and_the_metrics_certificate_can_be_switched_on(grow: Grow) -> None:
-    """The pod's port is what a policy is about; the certificate of the metrics gets the names of their Service."""
+    """The pod's port is what a policy is about; certificate and ServiceMonitor get the name of the metrics' Service.
+
+    It follows the prefix and the namespace that the user chooses.
+    """
     root = grow(PROJECT, *KINDS, *WEBHOOKS)
     run(root, sys.executable, "-m", "pykb", "generate")
-    for folder in ("default", "certmanager"):
+    for folder in ("default", "certmanager", "prometheus"):
         path = root / "config" / folder / "kustomization.yaml"
-        text = path.read_text(encoding="utf-8").replace("#- ../prometheus", "# ../prometheus")
+        text = path.read_text(encoding="utf-8")
+        text = text.replace("namespace: harbour-system", "namespace: team").replace(
+            "namePrefix: harbour-", "namePrefix: my-"
+        )
         path.write_text(re.sub(r"^#(?=- |  |patches:)", "", text, flags=re.MULTILINE), encoding="utf-8")
     objects = build(root)
-    policy = objects["NetworkPolicy", "harbour-allow-webhook-traffic"]["spec"]
+    policy = objects["NetworkPolicy", "my-allow-webhook-traffic"]["spec"]
     assert policy["ingress"] == [{"ports": [{"port": 9443, "protocol": "TCP"}]}]
-    name = "harbour-controller-manager-metrics-service.harbour-system.svc"
-    certificate = objects["Certificate", "harbour-metrics-certs"]["spec"]
+    name = "my-controller-manager-metrics-service.team.svc"
+    (endpoint,) = objects["ServiceMonitor", "my-controller-manager-metrics-monitor"]["spec"]["endpoints"]
+    assert endpoint["tlsConfig"]["serverName"] == name
+    certificate = objects["Certificate", "my-metrics-certs"]["spec"]
     assert certificate["dnsNames"] == [name, f"{name}.cluster.local"]
     assert 0 < len(certificate["commonName"]) <= 64
 
