@@ -18,7 +18,10 @@ def edit(
         typer.Option("--multigroup/--no-multigroup", help="Give each API group its own folders, and move the files."),
     ] = None,
     plugins: Annotated[
-        str, typer.Option(metavar="KEYS", help="Add plugins, or bring up to date what they wrote: helm, or your own.")
+        str,
+        typer.Option(
+            metavar="KEYS", help="Add plugins, or bring up to date what they wrote: helm, grafana, or your own."
+        ),
     ] = "",
     force: Annotated[
         bool,
@@ -36,7 +39,8 @@ def edit(
     those of `init --multigroup`. In edited files only the imports and unedited lines change. Code that cannot be
     followed stops the command.
 
-    `--plugins helm` writes a Helm chart of config/, or brings it up to date. What you edited in it stays.
+    `--plugins helm` writes a Helm chart of config/, or brings it up to date. `--plugins grafana` writes a dashboard and
+    alerts. What you edited in them stays.
 
     Examples:
       pykb edit --multigroup --diff

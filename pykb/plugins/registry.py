@@ -12,6 +12,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.plugins.external import find
 from pykb.plugins.external.plugin import ExternalPlugin
 from pykb.plugins.external.trust import trusted
+from pykb.plugins.grafana_v1 import GrafanaV1
 from pykb.plugins.guard import Guarded
 from pykb.plugins.helm_v1 import HelmV1
 from pykb.plugins.kustomize_v1 import KustomizeV1
@@ -27,7 +28,7 @@ DEFAULT = Bundle(
 )
 """The default layout of a project."""
 
-ADDITIONS: tuple[Plugin, ...] = (HelmV1(),)
+ADDITIONS: tuple[Plugin, ...] = (GrafanaV1(), HelmV1())
 """Plugins that need another one, which makes the project."""
 
 

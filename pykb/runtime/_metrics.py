@@ -90,6 +90,9 @@ class Metrics:
         self.certificate_errors = of.counter(
             "certwatcher_read_certificate_errors_total", "Certificates that could not be read", ()
         )
+        self.certificate_end = of.gauge(
+            "pykb_certificate_expiration_timestamp_seconds", "When the certificate of a server expires", ("server",)
+        )
 
     def controller(self, name: str, queue: Callable[[], WorkQueue[Any]], *, workers: int) -> ControllerMetrics:
         """The metrics of one controller. They start at 0, so that rates are right from the first event."""

@@ -14,6 +14,7 @@ import yaml
 from cryptography import x509
 
 from pykb.commands.edit import Edits, plan_edit
+from pykb.commands.init import NewProject, plan_project
 from pykb.envtest import ControlPlane, get_assets
 from pykb.files.apply import apply
 from pykb.project.file import read
@@ -109,6 +110,25 @@ def test_a_chart_has_what_kustomize_renders(helm: Helm, project: Path) -> None:
     assert set(got) == set(expected)
     for key, obj in expected.items():
         assert without_labels(got[key]) == without_labels(obj), key
+
+
+@pytest.mark.parametrize("plugins", ["helm", "grafana,helm"])
+def test_a_project_without_kinds_has_a_chart(helm: Helm, tmp_path: Path, plugins: str) -> None:
+    """It has values only for what there is. Alerts belong to it, with the names of the release."""
+    root = tmp_path / "fleet"
+    root.mkdir()
+    options = NewProject("example.com", project_name="fleet", plugins=plugins.split(","))
+    plan, problems = plan_project(options, root, year="2026")
+    assert plan is not None, list(problems)
+    assert apply(plan) is None
+    found = helm(chart_of(root), "east", "ops", {"prometheus": {"enabled": True}})
+    assert (found["error"], found["findings"]) == ("", [])
+    rules = objects(found["manifests"]).get(("PrometheusRule", "east-fleet-controller-manager-alerts"))
+    assert (rules is not None) is ("grafana" in plugins)
+    if rules is not None:
+        first = rules["spec"]["groups"][0]["rules"][0]["expr"]
+        assert 'namespace="ops", job="east-fleet-controller-manager-metrics-service"' in first
+        assert "{{ $labels.controller }}" in rules["spec"]["groups"][0]["rules"][1]["annotations"]["summary"]
 
 
 def test_the_same_project_gives_the_same_chart(project: Path) -> None:

@@ -77,7 +77,7 @@ class Writer:
         include = f'{{{{- include "{self.names.chart}.labels" $ | nindent <indent+0> }}}}'
         metadata["labels"] = {**kept, _NAME: template.block(include)}
         annotations = metadata.get("annotations") or {}
-        if _INJECT in annotations:
+        if _INJECT in annotations and self.parts.certificates:
             line = template.nested(_INJECT, annotations[_INJECT])
             annotations[_INJECT] = template.block("{{- if .Values.certManager.enabled }}", *line, "{{- end }}")
 

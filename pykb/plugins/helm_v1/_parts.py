@@ -10,6 +10,7 @@ from pykb.deployment.manifests import CRD, Object, is_converted
 
 WEBHOOK_KINDS = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
 _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
+_PROMETHEUS = frozenset({"ServiceMonitor", "PrometheusRule"})
 _METRICS = re.compile(r"(^|-)metrics(-|$)")
 _WEBHOOK = re.compile(r"(^|-)webhooks?(-|$)")
 _HELPER = re.compile(r"-(admin|editor|viewer)-role$")
@@ -45,7 +46,7 @@ class Parts:
             webhooks=bool(kinds & WEBHOOK_KINDS) or any(each["kind"] == CRD and is_converted(each) for each in objects),
             certificates="Certificate" in kinds,
             metrics=any(each["kind"] == "Service" and _METRICS.search(_rest(each, prefix)) for each in objects),
-            prometheus="ServiceMonitor" in kinds,
+            prometheus=bool(kinds & _PROMETHEUS),
             policies="NetworkPolicy" in kinds,
         )
 
@@ -69,7 +70,7 @@ def place(obj: Object, parts: Parts, prefix: str) -> Place:
         return Place("rbac", (".Values.rbac.helpers.enabled",) if is_helper(obj) else about)
     if kind == "NetworkPolicy":
         return Place("network-policy", (".Values.networkPolicy.enabled", *about))
-    if kind == "ServiceMonitor":
+    if kind in _PROMETHEUS:
         return Place("prometheus", (".Values.prometheus.enabled", *about))
     if obj["apiVersion"].startswith("cert-manager.io/"):
         return Place("cert-manager", (".Values.certManager.enabled",))

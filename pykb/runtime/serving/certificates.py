@@ -55,6 +55,7 @@ class ServingCertificate:
         self._options = options
         self._tls = tls or TlsOptions()
         self._metrics = metrics
+        self._server = server
         self._clock: Clock = clock or SystemClock()
         self._made: tuple[bytes, bytes] | None = None
         self.renewed = asyncio.Condition()
@@ -137,9 +138,18 @@ class ServingCertificate:
         load_pair(context, certificate, key)
         if self._options.client_ca is not None:
             demand_client_certificate(context, self._options.client_ca)
-        if self._made is None and self._metrics is not None:
-            self._metrics.certificate_reads.inc()
+        if self._metrics is not None:
+            self._metrics.certificate_end.labels(self._server).set(_end_of(certificate))
+            if self._made is None:
+                self._metrics.certificate_reads.inc()
         return context
+
+
+def _end_of(certificate: bytes) -> float:
+    """When the first certificate of a chain expires."""
+    from cryptography import x509
+
+    return x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
 
 
 def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

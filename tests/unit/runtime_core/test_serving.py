@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import aiohttp
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
 from pykb.diagnostics import EnvironmentProblem
@@ -285,6 +286,8 @@ async def test_a_renewed_certificate_is_taken_up_and_a_broken_one_is_not(serve, 
     value = metrics.registry.get_sample_value
     assert value("certwatcher_read_certificate_total") == 2
     assert value("certwatcher_read_certificate_errors_total") == 1
+    ends = x509.load_pem_x509_certificate(renewed[0]).not_valid_after_utc.timestamp()
+    assert value("pykb_certificate_expiration_timestamp_seconds", {"server": "webhook"}) == ends
 
 
 def test_missing_certificate_files_are_told(tmp_path):
