@@ -26,7 +26,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
         Command(
             "create webhook", "pykb.cli.create_webhook:webhook", "add defaulting, validation, conversion to a kind"
         ),
-        Command("edit", "pykb.cli.edit:edit", "give each API group its own folders, add plugins (a Helm chart)"),
+        Command("edit", "pykb.cli.edit:edit", "change options of `init`, add plugins (a Helm chart)"),
         Command("delete api", "pykb.cli.delete:api", "delete what `create api` made"),
         Command("delete webhook", "pykb.cli.delete:webhook", "delete what `create webhook` made"),
     ),

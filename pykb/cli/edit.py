@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,6 +18,13 @@ def edit(
         bool | None,
         typer.Option("--multigroup/--no-multigroup", help="Give each API group its own folders, and move the files."),
     ] = None,
+    namespaced: Annotated[
+        bool | None,
+        typer.Option("--namespaced/--no-namespaced", help="Let the manager watch one namespace, with its permissions."),
+    ] = None,
+    license_name: Annotated[str, typer.Option("--license", help="Licence of the headers: apache2, none.")] = "",
+    license_file: Annotated[Path | None, typer.Option(help="File with the header, for another licence.")] = None,
+    owner: Annotated[str, typer.Option(help="Owner in the headers.")] = "",
     plugins: Annotated[
         str,
         typer.Option(
@@ -33,39 +41,46 @@ def edit(
     dry_run: DryRun = False,
     diff: Diff = False,
 ) -> None:
-    """Change the layout of the project with its files, or its plugins.
+    """Change options of `init` in the project, with all files that depend on them, or its plugins.
 
-    `--multigroup` moves modules and tests, and rewrites imports, manifests and PROJECT. Files without edits become
-    those of `init --multigroup`. In edited files only the imports and unedited lines change. Code that cannot be
-    followed stops the command.
+    Files without edits become those of a new scaffold. In edited files only what the options concern changes, and
+    edited lines stay. `--multigroup` moves modules and tests, and rewrites imports. Code that it cannot follow stops
+    the command.
 
     `--plugins helm` writes a Helm chart of config/, or brings it up to date. `--plugins grafana` writes a dashboard and
     alerts. What you edited in them stays.
 
     Examples:
       pykb edit --multigroup --diff
-      pykb edit --multigroup
+      pykb edit --namespaced
+      pykb edit --license apache2 --owner "The authors"
       pykb edit --plugins helm
     """
+    from pykb.cli.init import this_year
     from pykb.cli.project import require_project
     from pykb.commands.edit import Edits, plan_edit
 
     root, project = require_project(writes=not (dry_run or diff))
-    plan, found = plan_edit(
-        Edits(multigroup=multigroup, plugins=listed(plugins), force=force, args=plugin_args(console.settings.argv)),
-        project,
-        root,
+    options = Edits(
+        multigroup=multigroup,
+        namespaced=namespaced,
+        license=license_name,
+        license_file=license_file,
+        owner=owner,
+        plugins=listed(plugins),
+        force=force,
+        args=plugin_args(console.settings.argv),
     )
+    plan, found = plan_edit(options, project, root, year=this_year())
     report(from_working_directory(found, root))
     if plan is None:
         raise typer.Exit(exit_code(found))
-    moved = multigroup is True  # only this changes what is generated
     create(
         plan,
-        "this layout" if moved else "these plugins",
+        "these options" if options.is_about_init else "these plugins",
         root,
         listed(plugins),
         dry_run=dry_run,
         diff=diff,
-        make=make and moved,
+        make=make and options.is_about_init,  # plugins do not change what is generated
     )

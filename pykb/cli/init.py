@@ -75,7 +75,7 @@ def init(
         plugins=listed(plugins),
         args=plugin_args(console.settings.argv),
     )
-    plan, found = plan_project(options, root, year=_year())
+    plan, found = plan_project(options, root, year=this_year())
     in_the_way = any(d.code in {PROJECT_EXISTS, DIRECTORY_FILE_TAKEN} for d in found)
     if plan is None:
         report(found)
@@ -91,7 +91,7 @@ def init(
         console.say("  pykb create api --group infra --version v1 --kind Machine")
 
 
-def _year() -> str:
+def this_year() -> str:
     """The year for a licence file.
 
     SOURCE_DATE_EPOCH makes it reproducible (reproducible-builds.org).

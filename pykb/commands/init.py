@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import DEFAULT, keys, resolve
 from pykb.plugins.request import CommandLine, InitRequest
 from pykb.project import FILE_NAME, writer
+from pykb.project.file import Project
 from pykb.scaffold import distribution, license, naming, tree  # noqa: A004 - our module of that name
 from pykb.scaffold.locate import WHEEL, is_from_index
 from pykb.scaffold.plan import PlanBuilder
@@ -78,21 +79,14 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         namespaced=options.namespaced,
         cli_version=pykb.__version__,
     )
-    variables: dict[str, Any] = {
-        "project_name": name,
-        "package": package,
-        "domain": options.domain,
+    about = {
         "owner": options.owner,
         "license": "" if options.license_file else str(options.license),
         "boilerplate": boilerplate,
         "year": year,
-        "namespaced": options.namespaced,
-        "multigroup": options.multigroup,
-        "pykb_version": pykb.__version__,
-        "python_version": PYTHON_VERSION,
     }
     with tree.opened(options.template, found) as source:
-        files = tree.render(source, variables, found) if source is not None else {}
+        files = tree.render(source, variables(file, about), found) if source is not None else {}
     if _failed(found):
         return None, found
     plan = PlanBuilder(root)
@@ -101,6 +95,25 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     _pin(plan, found)
     _explain_taken(plan.diagnostics, found)
     return (None if _failed(found) else plan.build()), found
+
+
+def variables(project: Project, about: Mapping[str, str]) -> dict[str, Any]:
+    """The variables of a project template.
+
+    Args:
+        project: PROJECT.
+        about: What PROJECT does not record: ``owner``, ``license``, ``boilerplate``, ``year``.
+    """
+    return {
+        **about,
+        "project_name": project.project_name,
+        "package": project.package,
+        "domain": project.domain,
+        "namespaced": project.namespaced,
+        "multigroup": project.multigroup,
+        "pykb_version": pykb.__version__,
+        "python_version": PYTHON_VERSION,
+    }
 
 
 def _check_folder(root: Path, found: Diagnostics) -> None:

@@ -191,10 +191,10 @@ def _rewritten(
     if exact is not None:
         return exact
     if not path.endswith(".py"):
-        return _merged(path, content, fresh, found) if fresh else content
+        return merged(path, content, fresh, found) if fresh else content
     text = _followed(path, new, content, renames, style, found)
     before = [(_quiet(a, path, new, renames, style), b) for a, b in fresh]
-    return _merged(path, text, before, found) if before else text
+    return merged(path, text, before, found) if before else text
 
 
 def _followed(
@@ -229,14 +229,16 @@ def _quiet(content: bytes, path: str, new: str, renames: Renames, style: CodeSty
     return rewrite(Source.parse(content.decode()), module, renames, style).text.encode()
 
 
-def _merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], found: Diagnostics) -> bytes:
+def merged(path: str, content: bytes, fresh: Sequence[tuple[bytes, bytes]], found: Diagnostics) -> bytes:
     """The file with the changes of the scaffold in lines that the user did not change."""
     before, after = max(fresh, key=lambda pair: SequenceMatcher(None, pair[0], content).quick_ratio())
     merged = merge(content, before, after)
     for line, wanted in merged.left_out:
-        message = "the new layout has other lines here, but yours were edited and stay"
-        helps = (f"a new scaffold has:\n{wanted}",) if wanted else ()
-        found.add(LEFT_AS_EDITED.at(Span(path, line, 1), message, help=helps))
+        message = "the scaffold would change this line, but it was edited and stays"
+        text = content.decode("utf-8", "replace").splitlines()[line - 1 : line]
+        column = len(text[0]) - len(text[0].lstrip()) + 1 if text else 1
+        helps = (f"it would have:\n{wanted}",) if wanted else ()
+        found.add(LEFT_AS_EDITED.at(Span(path, line, column), message, help=helps))
     return merged.content
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -29,10 +30,7 @@ def merge(content: bytes, before: bytes, after: bytes) -> Merged:
     places |= {-1: -1, len(old): len(lines)}
     left_out: list[tuple[int, str]] = []
     result = list(lines)
-    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    for tag, start, end, new_start, new_end in reversed(changes):
-        if tag == "equal":
-            continue
+    for start, end, new_start, new_end in reversed([*_changes(old, new)]):
         around = [places.get(at) for at in range(start - 1, end + 1)]
         first = around[0]
         inner = [places.get(at) for at in range(start, end)]
@@ -45,3 +43,12 @@ def merge(content: bytes, before: bytes, after: bytes) -> Merged:
             wanted = b"".join(new[new_start:new_end]).decode("utf-8", "replace").strip()
             left_out.append((min(above + 2, max(len(lines), 1)), wanted))
     return Merged(b"".join(result), tuple(sorted(left_out)))
+
+
+def _changes(old: list[bytes], new: list[bytes]) -> Iterator[tuple[int, int, int, int]]:
+    """The ranges of lines that differ. Of as many new lines as old ones, each is a change of its own."""
+    for tag, start, end, new_start, new_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "replace" and end - start == new_end - new_start:
+            yield from ((start + at, start + at + 1, new_start + at, new_start + at + 1) for at in range(end - start))
+        elif tag != "equal":
+            yield start, end, new_start, new_end

@@ -34,3 +34,12 @@ GROUPS_FIXED = Code(
     "`pykb edit --multigroup` gives each API group its own folders. There is no way back by command, since names that "
     "are unique in each group may clash. Use git to return to an earlier state.",
 )
+
+CLUSTER_WIDE = Code(
+    "cluster-wide",
+    "a marker gives a permission in the whole cluster",
+    "In a project with `namespaced: true`, scaffolded markers have `namespace=`, which makes a Role of them. Your own "
+    "markers without it make a ClusterRole. Keep those for cluster-scoped kinds such as nodes. Add `namespace=` to the "
+    "others.",
+    Severity.WARNING,
+)

@@ -35,11 +35,16 @@ MIXED = (*ADDITIONS, NewWebhook("core", "v1", "Pod", validation=True))
 OPTIONS = NewProject("example.com", project_name="fleet")
 
 
-def regroup(root: Path) -> tuple[Plan | None, Diagnostics]:
-    """Plan to give each group its own folders."""
+def changed(root: Path, options: Edits) -> tuple[Plan | None, Diagnostics]:
+    """Plan to change a project."""
     project, problems = read(root)
     assert not problems
-    return plan_edit(Edits(multigroup=True), project, root)
+    return plan_edit(options, project, root)
+
+
+def regroup(root: Path) -> tuple[Plan | None, Diagnostics]:
+    """Plan to give each group its own folders."""
+    return changed(root, Edits(multigroup=True))
 
 
 def differences(one: Tree, other: Tree) -> str:

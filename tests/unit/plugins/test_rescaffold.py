@@ -1,0 +1,117 @@
+"""`edit --namespaced`, `--license`, `--owner`: what `init` with these options would have given; edits stay."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pykb.commands.edit import Edits
+from pykb.commands.init import NewProject
+from tests.unit.plugins.test_delete import create, edit, start, tree, write
+from tests.unit.plugins.test_regroup import ADDITIONS, MIXED, OPTIONS, changed, differences
+
+OWNED = replace(OPTIONS, owner="fanux")
+CASES = {
+    "namespaced": (OPTIONS, Edits(namespaced=True), replace(OPTIONS, namespaced=True)),
+    "not-namespaced": (replace(OPTIONS, namespaced=True), Edits(namespaced=False), OPTIONS),
+    "owner": (OPTIONS, Edits(owner="fanux"), OWNED),
+    "another-owner": (OWNED, Edits(owner="The authors"), replace(OPTIONS, owner="The authors")),
+    "no-licence": (OWNED, Edits(license="none"), replace(OPTIONS, license="none")),
+    "a-licence": (replace(OPTIONS, license="none"), Edits(license="apache2", owner="fanux"), OWNED),
+    "licence-keeps-owner": (OWNED, Edits(license="apache2"), OWNED),
+    "all": (
+        OPTIONS,
+        Edits(multigroup=True, namespaced=True, owner="fanux"),
+        replace(OWNED, multigroup=True, namespaced=True),
+    ),
+}
+
+
+def made(options: NewProject, root: Path, *, everything: bool) -> Path:
+    """A project with several kinds."""
+    start(options, root)
+    for each in MIXED if everything else ADDITIONS[:6]:
+        create(root, each)
+    return root
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_result_is_that_of_init(name: str, tmp_path: Path) -> None:
+    """To the byte; the same command again changes nothing."""
+    before, edits, after = CASES[name]
+    root = made(before, tmp_path / "edited/fleet", everything=name == "all")
+    write(*changed(root, edits))
+    assert differences(tree(root), tree(made(after, tmp_path / "fresh/fleet", everything=name == "all"))) == ""
+    plan, found = changed(root, edits)
+    assert plan is not None
+    assert plan.is_empty
+    assert not list(found)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A project with one kind."""
+    root = start(OWNED, tmp_path / "fleet")
+    create(root, ADDITIONS[0])
+    return root
+
+
+CONTROLLER = "fleet/controllers/machine_controller.py"
+RESOURCE = "resources=machines,verbs=get;list;watch;create;update;patch;delete"
+
+
+def test_a_namespaced_project_keeps_edits_and_names_what_is_cluster_wide(root: Path) -> None:
+    """Permissions of the user's own stay, with a warning."""
+    edit(root, CONTROLLER, RESOURCE, "resources=machines,verbs=get")
+    edit(
+        root,
+        CONTROLLER,
+        "        return Result()\n\n        self",
+        "        return Result(requeue=True)\n\n        self",
+    )
+    edit(root, "config/manager/manager.yaml", "cpu: 500m", "cpu: 600m")
+    (root / "fleet/nodes.py").write_text("# +kubebuilder:rbac:groups=core,resources=nodes,verbs=list\n")
+    plan, found = changed(root, Edits(namespaced=True))
+    lines = (root / CONTROLLER).read_text().splitlines()
+    marker = next(number for number, line in enumerate(lines, 1) if "verbs=get" in line)
+    shown = [(each.code.slug, each.span.path, each.span.line) for each in found if each.span]
+    assert shown == [
+        ("cluster-wide", CONTROLLER, marker),
+        ("left-as-edited", CONTROLLER, marker),
+        ("cluster-wide", "fleet/nodes.py", 1),
+    ]
+    write(plan, found)
+    text = (root / CONTROLLER).read_text()
+    assert "resources=machines,verbs=get\n" in text
+    assert text.count(",namespace=fleet-system") == 2
+    assert "Result(requeue=True)" in text
+    manager = (root / "config/manager/manager.yaml").read_text()
+    assert "cpu: 600m" in manager
+    assert "WATCH_NAMESPACE" in manager
+
+
+def test_files_of_ones_own_get_the_new_header_only_in_place_of_the_old(root: Path) -> None:
+    """Another header is somebody else's; without a header nothing is added."""
+    header = (root / "hack/boilerplate.py.txt").read_text().strip()
+    (root / "fleet/ours.py").write_text(f"{header}\n\nx = 1\n")
+    (root / "fleet/theirs.py").write_text("# Copyright others\n\nx = 1\n")
+    (root / "fleet/plain.py").write_text("x = 1\n")
+    file = root.parent / "header.txt"
+    file.write_text("Copyright YEAR us\n")
+    write(*changed(root, Edits(license_file=file)))
+    assert (root / "fleet/ours.py").read_text() == "# Copyright  us\n\nx = 1\n"
+    assert (root / "fleet/theirs.py").read_text() == "# Copyright others\n\nx = 1\n"
+    assert (root / "fleet/plain.py").read_text() == "x = 1\n"
+    assert (root / CONTROLLER).read_text().startswith("# Copyright  us\n\n")
+    write(*changed(root, Edits(license="none")))
+    assert (root / "fleet/ours.py").read_text() == "x = 1\n"
+
+
+def test_an_owner_needs_a_licence(root: Path) -> None:
+    """A header of the user's own has no place for an owner that pykb knows."""
+    write(*changed(root, Edits(license="none")))
+    plan, found = changed(root, Edits(owner="fanux"))
+    assert plan is None
+    assert [each.code.slug for each in found] == ["flag-required"]
