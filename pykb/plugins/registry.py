@@ -104,10 +104,11 @@ def _resolve(key: str, found: Diagnostics) -> Plugin | None:
 def _unknown(key: str) -> Diagnostic:
     registered = sorted(point.name for point in entry_points(group=ENTRY_POINTS))
     known = [*(str(plugin.key) for plugin in built_in()), *registered, *map(str, find.installed())]
-    name, slash, version = key.partition("/")
-    near = closest(key, known) or closest(name, (k.partition(".")[0] for k in known))
-    suggestion = f"{near}{slash}{version}" if near and "/" not in near else near
-    helps = (f"a plugin with a similar name exists: `{suggestion}`",) if near else ("installed: " + ", ".join(known),)
+    shorts = {each.name.partition(".")[0]: each.version for each in map(PluginKey.parse, known)}
+    near = closest(key, known)
+    if near is None and (short := closest(PluginKey.parse(key).name.partition(".")[0], shorts)):
+        near = f"{short}/{shorts[short]}"  # another version of it, or kubebuilder's
+    helps = (f"a plugin with a similar name exists: `{near}`",) if near else ("installed: " + ", ".join(known),)
     return PLUGIN_UNKNOWN.at(None, f"no plugin has the key `{key}`", help=helps)
 
 

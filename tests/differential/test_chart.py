@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import shutil
 from collections.abc import Callable
 from copy import deepcopy
@@ -54,11 +55,16 @@ _ON = {
 }
 
 
-@pytest.fixture(scope="module", params=["virtulmachine", "multigroup"])
+@pytest.fixture(scope="module", params=["virtulmachine", "virtulmachine with everything", "multigroup"])
 def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A project with webhooks, and one with conversions, each with its chart."""
-    root = tmp_path_factory.mktemp("charts") / request.param
-    shutil.copytree(SAMPLES / request.param, root)
+    """A project with webhooks, also with all that config/ offers switched on, and one with conversions."""
+    name, _, everything = request.param.partition(" with ")
+    root = tmp_path_factory.mktemp("charts") / name
+    shutil.copytree(SAMPLES / name, root)
+    for folder in ("default", "certmanager", "prometheus") if everything else ():
+        path = root / "config" / folder / "kustomization.yaml"
+        text = path.read_text(encoding="utf-8")
+        path.write_text(re.sub(r"^#(?=- |  |patches:)", "", text, flags=re.MULTILINE), encoding="utf-8")
     plan, found = plan_edit(Edits(plugins=("helm",)), read(root)[0], root)
     assert not list(found)
     assert plan is not None
@@ -101,7 +107,7 @@ def test_a_chart_has_what_kustomize_renders(helm: Helm, project: Path) -> None:
     expected = objects(kustomize.build(project / "config/default", folders=(get_assets(kubectl=True).folder,)))
     name = read(project)[0].project_name
     del expected["Namespace", f"{name}-system"]
-    text = yaml.safe_dump_all(expected.values()).replace("webhook-server-cert", f"{name}-webhook-server-cert")
+    text = re.sub(r"(?=\b(webhook|metrics)-server-cert)", f"{name}-", yaml.safe_dump_all(expected.values()))
     expected = objects(text)
     expected["Deployment", f"{name}-controller-manager"]["spec"]["template"]["spec"]["containers"][0][
         "imagePullPolicy"
@@ -154,6 +160,8 @@ def test_what_selects_pods_and_services_finds_them(helm: Helm, project: Path) ->
     assert all(selector.items() <= pods.items() for selector in selectors)
     monitor = found["ServiceMonitor", f"{name}-controller-manager-metrics-monitor"]["spec"]["selector"]["matchLabels"]
     service = found["Service", f"{name}-controller-manager-metrics-service"]["metadata"]["labels"]
+    [endpoint] = found["ServiceMonitor", f"{name}-controller-manager-metrics-monitor"]["spec"]["endpoints"]
+    assert endpoint["tlsConfig"]["serverName"] == f"{name}-controller-manager-metrics-service.{name}-system.svc"
     assert monitor.items() <= service.items()
     assert {obj["metadata"]["labels"]["helm.sh/chart"] for obj in found.values()} == {f"{name}-0.1.0"}
     assert {obj["metadata"]["labels"]["app.kubernetes.io/managed-by"] for obj in found.values()} == {"Helm"}
@@ -221,6 +229,9 @@ def test_a_certificate_without_cert_manager(helm: Helm, project: Path) -> None:
     clients += [crd["conversion"]["webhook"]["clientConfig"] for crd in crds if "conversion" in crd]
     assert clients
     assert {client["caBundle"] for client in clients} == {secret["ca.crt"]}
+    manager = found["Deployment", f"{name}-controller-manager"]["spec"]["template"]["spec"]
+    mounted = [volume["secret"]["secretName"] for volume in manager["volumes"]]
+    assert {("Secret", secret) for secret in mounted} <= set(found)
     annotations = [obj["metadata"].get("annotations") or {} for obj in found.values()]
     assert not any("cert-manager.io/inject-ca-from" in each for each in annotations)
 

@@ -21,7 +21,7 @@ SCHEDULING: dict[str, Any] = {
 }
 """Fields of a pod that are values, with the values that mean nothing."""
 
-_WEBHOOKS = ("{{- if .Values.webhook.enabled }}", "{{- end }}")
+_END = "{{- end }}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +71,8 @@ def with_values(deployment: Object, chart: str, parts: Parts, template: Template
     )
     container["args"] = _arguments(container.get("args") or [], parts, template)
     container["env"] = _variables(container.get("env") or [], parts, template)
-    if parts.webhooks:
-        _only_with_webhooks(pod, container, template)
+    for holder, key in ((pod, "volumes"), (container, "volumeMounts"), (container, "ports")):
+        _condition(holder, key, parts, template)
     for key in SCHEDULING:
         pod[key] = template.block(
             f"{{{{- with .Values.manager.{key} }}}}", f"{key}:", "  {{- toYaml . | nindent <indent+2> }}", "{{- end }}"
@@ -90,8 +90,8 @@ def _arguments(args: Sequence[Any], parts: Parts, template: Template) -> str:
     lines = ["args:"]
     for arg in args:
         item = template.nested("args", [arg])[1:]
-        if parts.webhooks and str(arg).startswith("--webhook-"):
-            lines += [_WEBHOOKS[0], *item, _WEBHOOKS[1]]
+        if (start := _start(str(arg).removeprefix("--"), parts)) is not None:
+            lines += [start, *item, _END]
         elif parts.metrics and str(arg).startswith("--metrics-bind-address"):
             off = ["{{- else }}", "- --metrics-bind-address=0", "{{- end }}"]
             lines += ["{{- if .Values.metrics.enabled }}", *item, *off]
@@ -110,15 +110,23 @@ def _variables(env: Sequence[Any], parts: Parts, template: Template) -> str:
     return template.block(*lines)
 
 
-def _only_with_webhooks(pod: dict[str, Any], container: dict[str, Any], template: Template) -> None:
-    """Mount the certificate of the webhooks only if there are webhooks."""
-    names = {each["name"] for each in pod.get("volumes") or () if "webhook" in each["name"]}
-    for holder, key in ((pod, "volumes"), (container, "volumeMounts"), (container, "ports")):
-        items = holder.get(key) or []
-        conditional = [each for each in items if each.get("name") in names or "webhook" in str(each.get("name"))]
-        if not conditional:
-            continue
-        rest = [each for each in items if each not in conditional]
-        lines = template.nested(key, rest) if rest else [f"{key}:"]
-        more = template.nested(key, conditional)[1:]
-        holder[key] = template.block(*lines, _WEBHOOKS[0], *more, _WEBHOOKS[1])
+def _start(name: str, parts: Parts) -> str | None:
+    """The condition of what has this name: for webhooks only, or for the metrics' certificate of cert-manager."""
+    if parts.webhooks and "webhook" in name:
+        return "{{- if .Values.webhook.enabled }}"
+    if parts.certificates and parts.metrics and name.startswith("metrics-cert"):
+        return "{{- if and .Values.certManager.enabled .Values.metrics.enabled }}"
+    return None
+
+
+def _condition(holder: dict[str, Any], key: str, parts: Parts, template: Template) -> None:
+    """Put the conditions around those items of a list that have one."""
+    items = holder.get(key) or []
+    starts = [_start(str(each.get("name")), parts) for each in items]
+    if not any(starts):
+        return
+    lines = [f"{key}:"]
+    for item, start in zip(items, starts, strict=True):
+        written = template.nested(key, [item])[1:]
+        lines += [start, *written, _END] if start is not None else written
+    holder[key] = template.block(*lines)

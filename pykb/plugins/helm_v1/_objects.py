@@ -50,6 +50,8 @@ class Writer:
         if out["kind"] in WEBHOOK_KINDS:
             for webhook in out["webhooks"]:
                 self._authority(webhook["clientConfig"], template)
+        if obj["kind"] == "ServiceMonitor":
+            self._verification(out, template)
         if obj["kind"] == "Deployment" and is_manager(obj):
             with_values(out, self.names.chart, self.parts, template)
         self._service_account(obj, out, template)
@@ -95,6 +97,16 @@ class Writer:
         if self.parts.certificates:
             include = f'caBundle: {{{{ include "{self.names.chart}.webhookAuthority" $ }}}}'
             client["caBundle"] = template.block("{{- if not .Values.certManager.enabled }}", include, "{{- end }}")
+
+    def _verification(self, monitor: Object, template: Template) -> None:
+        """Verify the metrics server by the certificate of cert-manager only if there is one."""
+        for endpoint in monitor["spec"]["endpoints"]:
+            tls = endpoint.get("tlsConfig") or {}
+            if self.parts.certificates and "ca" in tls:
+                other = template.nested("tlsConfig", {"insecureSkipVerify": True})
+                start = "{{- if .Values.certManager.enabled }}"
+                lines = (*template.nested("tlsConfig", tls), "{{- else }}", *other, "{{- end }}")
+                endpoint["tlsConfig"] = template.block(start, *lines)
 
     def _service_account(self, obj: Object, out: Object, template: Template) -> None:
         """Refer to the manager's ServiceAccount by its value."""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,7 +19,8 @@ from pykb.scaffold.plan import PlanBuilder
 from pykb.tools import kustomize
 
 _DEFAULT = "config/default"
-_OPTIONAL = ("config/prometheus", "config/network-policy")
+_CONFIG = "config"
+_OPTIONAL = ("../prometheus", "../network-policy")
 """Folders that are in every project, and that config/default names only if the user wants them."""
 
 
@@ -61,38 +60,39 @@ def render(plan: PlanBuilder) -> Rendered:
     Raises:
         EnvironmentProblem: Neither kustomize nor kubectl is installed, or a folder cannot be rendered.
     """
-    with _folder(plan) as root, TemporaryDirectory(prefix="pykb-") as overlay:
+    with TemporaryDirectory(prefix="pykb-") as folder:
+        root = Path(folder)
+        _copy(plan, root)
         objects = objects_of(_build(root / _DEFAULT))
-        settings: Any = yaml_text.load((root / _DEFAULT / "kustomization.yaml").read_bytes())
-        namespace, prefix = (str(settings.get(key) or "") for key in ("namespace", "namePrefix"))
-        wanted = [root / name for name in _OPTIONAL if (root / name / "kustomization.yaml").is_file()]
-        names = [os.path.relpath(folder.resolve(), Path(overlay).resolve()) for folder in wanted]
-        lines = [f"namespace: {namespace}"] * bool(namespace) + [f"namePrefix: {prefix}"] * bool(prefix)
-        text = "\n".join([*lines, "resources:", *(f"- {name}" for name in names)])
-        (Path(overlay) / "kustomization.yaml").write_text(text, encoding="utf-8")
-        optional = objects_of(_build(Path(overlay))) if names else []
+        file = root / _DEFAULT / "kustomization.yaml"
+        settings: dict[str, Any] = yaml_text.load(file.read_bytes())
+        resources = list(settings.get("resources") or [])
+        more = [name for name in _OPTIONAL if (root / _DEFAULT / name).is_dir() and name not in resources]
+        file.write_text(json.dumps({**settings, "resources": [*resources, *more]}), encoding="utf-8")
+        optional = objects_of(_build(root / _DEFAULT))
     known = {_identity(each) for each in objects}
-    return Rendered(objects, [each for each in optional if _identity(each) not in known], namespace, prefix)
+    optional = [each for each in optional if _identity(each) not in known]
+    return Rendered(objects, optional, str(settings.get("namespace") or ""), str(settings.get("namePrefix") or ""))
 
 
-@contextmanager
-def _folder(plan: PlanBuilder) -> Iterator[Path]:
-    """The project, or a copy of its config/ with the changes of the plan."""
-    changed = [path for path in plan.changed if path.startswith("config/")]
-    if not changed:
-        yield plan.root
-        return
-    with TemporaryDirectory(prefix="pykb-") as copy:
-        root = Path(copy)
-        if (plan.root / "config").is_dir():
-            shutil.copytree(plan.root / "config", root / "config")
-        for path in changed:
-            content = plan.current(path)
+def _copy(plan: PlanBuilder, root: Path) -> None:
+    """Copy config/ with the changes of the plan."""
+    if (plan.root / _CONFIG).is_dir():
+        # Links stay links: kustomize refuses those that lead out.
+        shutil.copytree(plan.root / _CONFIG, root / _CONFIG, symlinks=True, ignore=_special)
+    for path in plan.changed:
+        content = plan.current(path)
+        if path.startswith(f"{_CONFIG}/") and content is not None:
             (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_bytes(content or b"")
-            if content is None:
-                (root / path).unlink()
-        yield root
+            (root / path).write_bytes(content)
+        elif path.startswith(f"{_CONFIG}/"):
+            (root / path).unlink(missing_ok=True)
+
+
+def _special(folder: str, names: list[str]) -> list[str]:
+    """Pipes and devices, which nobody could read."""
+    paths = ((name, Path(folder) / name) for name in names)
+    return [name for name, path in paths if not (path.is_file() or path.is_dir() or path.is_symlink())]
 
 
 def _build(folder: Path) -> str:
