@@ -6,6 +6,7 @@ import ast
 from pathlib import PurePosixPath
 
 from pykb.python_source.layout import lines_of
+from pykb.python_source.meaning import is_same_code
 from pykb.python_source.source import CodeStyle
 from pykb.reading import python_text
 from pykb.scaffold._removal import without_fragment, without_member
@@ -87,7 +88,10 @@ def _holds_others(plan: PlanBuilder, path: str) -> bool:
 
 def same(path: str, content: bytes, fresh: bytes) -> bool:
     """Whether a file has no edits."""
-    return _compared(path, content) == _compared(path, fresh)
+    one, other = _compared(path, content), _compared(path, fresh)
+    if one == other or not path.endswith(".py"):
+        return one == other
+    return is_same_code(one.decode("utf-8", "replace"), other.decode())
 
 
 def _compared(path: str, content: bytes) -> bytes:

@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from hack.samples.build import UNTRACKED
+from hack.samples.build import UNTRACKED, files
+from pykb.commands.delete import OldApi, plan_delete_api
 from pykb.envtest import ControlPlane
+from pykb.files.apply import apply
+from pykb.project.file import read
 
 TESTDATA = Path(__file__).parents[2] / "testdata"
 SAMPLES = ("app", "virtulmachine")
@@ -56,3 +59,39 @@ def test_a_regrouped_sample_passes_its_tests(regrouped: Path, control_plane: Con
         USE_EXISTING_CLUSTER="true",
         KUBECONFIG=str(control_plane.kubeconfig),
     )
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("sample", sorted(path.parent.name for path in TESTDATA.glob("*/PROJECT")))
+def test_everything_that_a_sample_has_can_be_deleted(sample: str, tmp_path: Path, *, backwards: bool) -> None:
+    """Only the author's own modules are left, the manifests are those of a new project, and copies of edits are kept."""
+    root, fresh = tmp_path / "changed" / sample, tmp_path / "fresh"
+    shutil.copytree(TESTDATA / sample, root, ignore=shutil.ignore_patterns(*UNTRACKED))
+    project, _ = read(root)
+    for each in reversed(project.resources) if backwards else project.resources:
+        present, _ = read(root)
+        if present.find(each) is not None:
+            options = OldApi(each.group, each.version, each.kind, force=True, controller=True)
+            plan, found = plan_delete_api(options, present, root)
+            assert plan is not None, [finding.message for finding in found]
+            assert apply(plan) is None
+    left, _ = read(root)
+    assert left.resources == ()
+    fresh.mkdir()
+    flags = ("--domain", project.domain, "--project-name", project.project_name)
+    run(fresh, "pykb", "init", *flags, *(["--namespaced"] if project.namespaced else []))
+    generated = "rbac/role.yaml"
+    assert {path for path in files(root / "config") if path.as_posix() != generated} == {
+        path for path in files(fresh / "config") if path.as_posix() != generated
+    }
+    for path in (
+        "config/crd/kustomization.yaml",
+        "config/rbac/kustomization.yaml",
+        "config/default/kustomization.yaml",
+    ):
+        assert (root / path).read_text() == (fresh / path).read_text()
+    main = (root / project.package / "__main__.py").read_text()
+    assert "Reconciler" not in main
+    assert "_webhook" not in main
+    compile(main, "__main__.py", "exec")
+    assert list((root / ".pykb/backup").rglob("*.py"))

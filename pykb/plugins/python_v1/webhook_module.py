@@ -15,6 +15,7 @@ from pykb.diagnostics.codes.create_webhook import WEBHOOK_MODULE
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
 from pykb.python_source.imports import Import, block
 from pykb.python_source.layout import fitted
+from pykb.python_source.meaning import is_same_code
 from pykb.python_source.source import CodeStyle, Source
 
 
@@ -92,7 +93,7 @@ def reduce(
         found = source.find_class(addition.name) if addition.code else None
         if found is not None:
             code = _code(source, found)
-            if code not in {addition.code.strip(), variant.code.strip()}:
+            if not any(is_same_code(code, each.code.strip()) for each in (addition, variant)):
                 original = before.find_class(addition.name)
                 edited.append(original.lineno if original else 1)
             first = _first(source, found)

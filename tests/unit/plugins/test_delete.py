@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -247,6 +249,18 @@ def test_an_edited_file_goes_only_by_force_and_into_the_backup(machine: Path, pa
     assert path not in tree(machine)
     assert text in [copy.read_text() for copy in (machine / ".pykb/backup").rglob("*") if copy.is_file()]
     assert set(tree(machine)) < set(before)
+
+
+def test_another_line_length_is_no_edit(machine: Path) -> None:
+    """A formatter has broken the lines of the project. A changed comment or value is an edit."""
+    run_ruff = [sys.executable, "-m", "ruff", "format", "--no-cache", "--line-length", "72", "fleet", "tests"]
+    before = tree(machine)
+    subprocess.run(run_ruff, cwd=machine, check=True, capture_output=True)
+    assert tree(machine) != before
+    assert findings(machine, DISK) == []
+    assert findings(machine, MACHINE_WEBHOOKS) == []
+    edit(machine, "fleet/webhooks/v1/disk_webhook.py", "verbs=create;update", "verbs=create")
+    assert [slug for slug, *_ in findings(machine, DISK)] == ["edited-by-hand"]
 
 
 def test_other_line_ends_and_another_licence_are_no_edits(machine: Path) -> None:
