@@ -14,6 +14,7 @@ from pykb.diagnostics.codes.project import NOTHING_TO_DO
 from pykb.diagnostics.suggest import closest
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks
+from pykb.scaffold import naming
 
 if TYPE_CHECKING:
     from pykb.commands.delete import OldApi, OldWebhook, Target
@@ -23,6 +24,10 @@ _NOTHING = ("nothing was written",)
 
 def find(options: Target, project: Project, found: Diagnostics) -> Resource | None:
     """The entry of PROJECT that the options name. Reports a missing one, with the most similar one."""
+    if not (options.version and options.kind):
+        naming.check_version(options.version, found)
+        naming.check_kind(options.kind, found)
+        return None
     groups = {options.group, short_group(options.group)}
     alike = [r for r in project.resources if (r.version, r.kind) == (options.version, options.kind)]
     alike = [r for r in alike if r.group in groups]
