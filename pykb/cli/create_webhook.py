@@ -13,6 +13,7 @@ from pykb.cli import candidates, console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
 from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed, plugin_args
+from pykb.project.certificates import Certificates
 
 if TYPE_CHECKING:
     from pykb.commands.create_webhook import NewWebhook, WebhookPlan
@@ -44,6 +45,10 @@ def webhook(
     external_api_domain: Annotated[
         str, typer.Option(metavar="DOMAIN", help="Domain of the external type's group.")
     ] = "",
+    certificates: Annotated[
+        Certificates | None,
+        typer.Option(help="Who issues the certificates of the webhooks.  [default: built-in, or as before]"),
+    ] = None,
     plugins: Plugins = "",
     make: Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")] = True,
     force: Annotated[
@@ -78,6 +83,7 @@ def webhook(
         validation_path=validation_path,
         external_api_path=external_api_path,
         external_api_domain=external_api_domain,
+        certificates=certificates,
         force=force,
         plugins=listed(plugins),
         args=plugin_args(console.settings.argv),
@@ -142,7 +148,9 @@ def _say_next(planned: WebhookPlan, project: Project, options: NewWebhook, *, ma
     places += [f"{package}/api/{group}{spoke}/{resource.singular}_conversion.py" for spoke in planned.spokes]
     console.say(f"\nNext: implement them in {', '.join(places)}, then")
     console.say("  make test" if made else "  make manifests test")
-    console.say(
-        "`make deploy` needs cert-manager in the cluster, for the certificate: https://cert-manager.io/docs/installation"
-    )
-    console.say("`make dev` and `make test` do not need it; `ENABLE_WEBHOOKS=false make run` runs without webhooks")
+    if planned.certificates is Certificates.CERT_MANAGER:
+        console.say(
+            "`make deploy` needs cert-manager in the cluster: https://cert-manager.io/docs/installation"
+            " (`make dev` and `make test` do not)"
+        )
+    console.say("`ENABLE_WEBHOOKS=false make run` runs without webhooks")

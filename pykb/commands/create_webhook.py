@@ -20,9 +20,10 @@ from pykb.plugins.plugin import Plugin, WebhookPlugin
 from pykb.plugins.registry import keys, resolve
 from pykb.plugins.request import CommandLine, WebhookRequest
 from pykb.project import FILE_NAME
+from pykb.project.certificates import Certificates
 from pykb.project.file import Project
 from pykb.project.resource import BUILTIN_GROUPS, Resource, Webhooks, merge
-from pykb.project.writer import with_resource
+from pykb.project.writer import with_certificates, with_resource
 from pykb.scaffold import naming
 from pykb.scaffold.plan import PlanBuilder
 
@@ -47,6 +48,7 @@ class NewWebhook:
     external_api_domain: str = ""
     force: bool = False
     plugins: Sequence[str] = ()
+    certificates: Certificates | None = None
     args: tuple[str, ...] = ()
 
     @property
@@ -67,11 +69,13 @@ class WebhookPlan:
         plan: The changes.
         resource: The kind, with all of its webhooks after the command.
         spokes: The versions that this command makes converters for.
+        certificates: Who issues the certificates.
     """
 
     plan: Plan
     resource: Resource
     spokes: tuple[str, ...]
+    certificates: Certificates
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +132,14 @@ def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -
             plugin.create_webhook(request, plan)
     known, wanted = checked.known, checked.wanted
     merged = merge(known, checked.entry) if known else checked.entry
-    if merged != known:
-        plan.update(FILE_NAME, with_resource(project, merged).text.encode())
+    file = with_resource(project, merged) if merged != known else project
+    if project.certificates is None:
+        file = with_certificates(file, request.project.issuer)
+    plan.update(FILE_NAME, file.text.encode())
     if checked.entry.core and (wanted.defaulting or wanted.validation):
         _say_core(checked.entry, project, found)
     found.extend(plan.diagnostics)
-    return None if _failed(found) else WebhookPlan(plan.build(), merged, wanted.spoke)
+    return None if _failed(found) else WebhookPlan(plan.build(), merged, wanted.spoke, request.project.issuer)
 
 
 def check_words(options: NewWebhook) -> Diagnostics:
@@ -169,7 +175,7 @@ def _request(checked: _Checked, project: Project, header: str) -> WebhookRequest
     """The request to the plugins. With ``--force``, the module is written again with all webhooks of the kind."""
     options, entry, wanted = checked.options, checked.entry, checked.wanted
     return WebhookRequest(
-        project=project,
+        project=replace(project, certificates=options.certificates or project.issuer),
         resource=entry,
         boilerplate=header,
         force=options.force,

@@ -21,7 +21,7 @@ from pykb.plugins.request import DeleteRequest
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks
-from pykb.project.writer import with_resource, without_resource
+from pykb.project.writer import with_certificates, with_resource, without_resource
 from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.record import Scaffold
 from pykb.scaffold.withdraw import withdraw
@@ -147,6 +147,8 @@ def _plan(
     for plugin in chain:
         if isinstance(plugin, DeletePlugin):
             plugin.delete(request, plan)
+    if not after.has_webhooks and after.certificates is not None:
+        after = with_certificates(after, None)
     plan.update(FILE_NAME, after.text.encode())
     _say_edited(plan, found, force=options.force)
     _say_used(plan, gone, found, force=options.force)

@@ -117,6 +117,7 @@ def _webhooks(resource: Resource, project: Project, header: str) -> Iterator[Var
     """The webhooks in any order of creation, and with any names."""
     webhooks = resource.webhooks or Webhooks()
     for then in earlier(project, resource):
+        then = replace(then, certificates=project.issuer)  # noqa: PLW2901 - an earlier one may not say it
         for order in permutations(parts_of(webhooks)):
             yield tuple(
                 WebhookRequest(

@@ -12,7 +12,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain
 from pykb.meta.plural import pluralize
 from pykb.meta.webhook_paths import CONVERT, is_served_path, mutate_path, validate_path
-from pykb.project.file import Project
+from pykb.project.file import CERTIFICATES, Project
 from pykb.project.resource import Resource, Webhooks
 from pykb.scaffold import naming
 
@@ -90,6 +90,7 @@ def _check_path_form(flag: str, path: str, found: Diagnostics) -> None:
 
 def check(options: NewWebhook, wanted: Webhooks, resource: Resource, project: Project, found: Diagnostics) -> None:
     """Report conflicts with PROJECT."""
+    _check_certificates(options, project, found)
     known = project.find(resource)
     present = known.webhooks if known and known.webhooks else Webhooks()
     if known is not None and not options.force:
@@ -97,6 +98,16 @@ def check(options: NewWebhook, wanted: Webhooks, resource: Resource, project: Pr
     if wanted.conversion:
         _check_conversion(wanted, resource, project, found)
     _check_paths_taken(wanted, resource, project, found)
+
+
+def _check_certificates(options: NewWebhook, project: Project, found: Diagnostics) -> None:
+    present = project.issuer
+    is_open = project.certificates is None and not project.has_webhooks
+    if is_open or options.certificates in (None, present):
+        return
+    message = f"`--certificates {options.certificates}`: the project's webhooks have `{present}` certificates"
+    helps = (f"`--certificates {present}`, or leave it out",)
+    found.add(FLAG_CONFLICT.at(project.place(*CERTIFICATES), message, notes=_NOTHING, help=helps))
 
 
 def _check_exists(wanted: Webhooks, present: Webhooks, known: Resource, project: Project, found: Diagnostics) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from pykb.meta import webhook_paths
 from pykb.plugins.style import Style
+from pykb.project.certificates import Certificates
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks, sample_name
 from pykb.scaffold.tree import RenderedFile
@@ -146,6 +147,11 @@ class WebhookRequest(KindRequest):
 
     made: Webhooks
     named: tuple[str, ...]
+
+    @property
+    def is_built_in(self) -> bool:
+        """Whether the manager makes its certificates."""
+        return self.project.issuer is Certificates.BUILT_IN
 
     @property
     def webhook_module(self) -> str:

@@ -22,10 +22,14 @@ from pykb.meta.gvk import GroupKind
 from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.project import FILE_NAME, content
+from pykb.project.certificates import Certificates
 from pykb.project.resource import Resource, Webhooks
 from pykb.reading import yaml_text
 
 VERSION = "3"
+KUSTOMIZE = "kustomize.common.pykb.dev/v1"
+"""The plugin whose settings are read here."""
+CERTIFICATES = ("plugins", KUSTOMIZE, "certificates")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,7 @@ class Project:
     multigroup: bool = False
     namespaced: bool = False
     cli_version: str = ""
+    certificates: Certificates | None = None
     resources: tuple[Resource, ...] = ()
 
     @property
@@ -58,6 +63,18 @@ class Project:
         """The kinds that have a conversion webhook."""
         converted = (each for each in self.resources if each.webhooks and each.webhooks.conversion)
         return frozenset(each.gvk.group_kind for each in converted if each.kind)
+
+    @property
+    def issuer(self) -> Certificates:
+        """Who issues the certificates of webhooks. Older projects have them from cert-manager and do not say so."""
+        if self.certificates is not None:
+            return self.certificates
+        return Certificates.CERT_MANAGER if self.has_webhooks else Certificates.BUILT_IN
+
+    @property
+    def has_webhooks(self) -> bool:
+        """Whether any kind has webhooks."""
+        return any(each.webhooks for each in self.resources)
 
     def index(self, resource: Resource) -> int | None:
         """The index of the entry with the same identity."""
@@ -154,8 +171,18 @@ class _Reader:
             multigroup=self._flag("multigroup"),
             namespaced=self._flag("namespaced"),
             cli_version=self._text("cliVersion"),
+            certificates=self._certificates(),
             resources=tuple(self._resource("resources", index) for index in range(len(entries))),
         )
+
+    def _certificates(self) -> Certificates | None:
+        *around, _ = CERTIFICATES
+        known = all(self._mapping(*around[: depth + 1]) for depth in range(len(around)))
+        text = self._text(*CERTIFICATES) if known else ""
+        if text and text not in set(Certificates):
+            self._wrong(" or ".join(f"`{each}`" for each in Certificates), *CERTIFICATES)
+            return None
+        return Certificates(text) if text else None
 
     def _resource(self, *at: object) -> Resource:
         if not isinstance(self._value(*at), dict):

@@ -13,7 +13,8 @@ from ruamel.yaml.error import MarkedYAMLError
 from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.project.file import VERSION, Project, load, syntax_problem
+from pykb.project.certificates import Certificates
+from pykb.project.file import CERTIFICATES, VERSION, Project, load, syntax_problem
 from pykb.project.resource import Resource, Webhooks
 
 _HEADER = """\
@@ -84,6 +85,31 @@ def with_flag(project: Project, key: str, *, value: bool) -> Project:
     return _changed(project, change)
 
 
+def with_certificates(project: Project, certificates: Certificates | None) -> Project:
+    """The file with the issuer of the certificates, where kubebuilder keeps the settings of plugins.
+
+    Raises:
+        EnvironmentProblem: The file has something that can be read but not written back unchanged.
+    """
+    *around, last = CERTIFICATES
+
+    def change(document: CommentedMap) -> None:
+        nodes = [document]
+        for key in around:
+            if not isinstance(nodes[-1].get(key), CommentedMap):
+                _put(nodes[-1], key, CommentedMap())
+            nodes.append(nodes[-1][key])
+        if certificates is not None:
+            _put(nodes[-1], last, str(certificates))
+            return
+        nodes[-1].pop(last, None)
+        for node, key in reversed(list(zip(nodes, around, strict=False))):
+            if not node[key]:
+                del node[key]
+
+    return _changed(project, change)
+
+
 def without_resource(project: Project, resource: Resource) -> Project:
     """The file without an entry.
 
@@ -127,6 +153,7 @@ def _changed(project: Project, change: Callable[[CommentedMap], None]) -> Projec
 
 
 def _parse(text: str) -> CommentedMap:
+    text = text.replace("\r\n", "\n")
     try:
         document: CommentedMap = _yaml().load(text)
     except Exception as error:

@@ -64,7 +64,7 @@ STEPS = [
         "config/samples/ship_v1_frigate.yaml",
         ("  foo: bar\n", "  guns: 44\n  home:\n    port: Boston\n    berth: Pier 1\n"),
     ),
-    create_webhook("ship", "v1", "Frigate", "--conversion", "--spoke", "v1beta1"),
+    create_webhook("ship", "v1", "Frigate", "--conversion", "--spoke", "v1beta1", "--certificates", "cert-manager"),
     create_webhook("ship", "v1", "Frigate", "--programmatic-validation"),
     create_webhook("crew", "v1", "Captain", "--defaulting", "--defaulting-path", "/default-captains"),
     own("fleet/api/ship/v1beta1/frigate_conversion.py", "tests/api/ship/v1beta1/test_frigate_conversion.py"),

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 from pykb.plugins.rendering import Files
 from pykb.plugins.request import WebhookRequest
+from pykb.scaffold.insert import Fragment, FragmentKind
 from pykb.scaffold.kustomization import Member
 from pykb.scaffold.plan import PlanBuilder
 
 DEFAULT = "config/default/kustomization.yaml"
+MONITOR = "config/prometheus/kustomization.yaml"
 POLICIES = "config/network-policy/kustomization.yaml"
 
 _FILES = (
     "config/webhook/service.yaml",
     "config/webhook/kustomization.yaml",
+    "config/default/manager_webhook_patch.yaml",
+)
+_CERTIFICATES = "config/certificates"
+_BUILT_IN_FILES = tuple(
+    f"{_CERTIFICATES}/{name}.yaml" for name in ("secret", "role", "role_binding", "kustomizeconfig", "kustomization")
+)
+_CERT_MANAGER_FILES = (
     "config/certmanager/issuer.yaml",
     "config/certmanager/certificate-webhook.yaml",
     "config/certmanager/certificate-metrics.yaml",
     "config/certmanager/kustomizeconfig.yaml",
     "config/certmanager/kustomization.yaml",
-    "config/default/manager_webhook_patch.yaml",
 )
-_RESOURCES = (
-    Member("resources", "../webhook", ("The webhooks: what the API server calls.",)),
-    Member("resources", "../certmanager", ("Their certificate; the cluster needs cert-manager.",)),
-)
-_PATCH = Member(
-    "patches",
-    "path: manager_webhook_patch.yaml\ntarget:\n  kind: Deployment\n",
-    ("Serves the webhooks on :9443, with the certificate of the Secret webhook-server-cert.",),
-)
+_WEBHOOKS = Member("resources", "../webhook", ("The webhooks: what the API server calls.",))
+_CERT_MANAGER = Member("resources", "../certmanager", ("Their certificate; the cluster needs cert-manager.",))
+_BUILT_IN = Member("resources", "../certificates", ("Their certificate, which the manager makes and renews.",))
+_PATCH = "path: manager_webhook_patch.yaml\ntarget:\n  kind: Deployment\n"
 _SERVICE = "kind: Service\nversion: v1\nname: webhook-service"
 _CERTIFICATE = "kind: Certificate\ngroup: cert-manager.io\nversion: v1\nname: serving-cert"
 _DNS_NAMES = (".spec.dnsNames.0", ".spec.dnsNames.1")
@@ -38,15 +41,35 @@ _INJECT = (".metadata.annotations.[cert-manager.io/inject-ca-from]",)
 def scaffold(request: WebhookRequest, plan: PlanBuilder) -> None:
     """Add the manifests. The first webhook creates the shared files; later ones only extend lists."""
     files = Files(request, plan)
-    for path in _FILES:
+    for path in (*_FILES, *(_BUILT_IN_FILES if request.is_built_in else _CERT_MANAGER_FILES)):
         files.once(path, f"{path}.j2")
     if request.made.defaulting or request.made.validation:
         plan.extend("config/webhook/kustomization.yaml", Member("resources", "manifests.yaml"))
-    plan.extend(DEFAULT, *_RESOURCES, _PATCH, *_replacements(request))
+    if request.is_built_in:
+        _built_in(request, files)
+    else:
+        said = ("Serves the webhooks on :9443, with the certificate of the Secret webhook-server-cert.",)
+        plan.extend(DEFAULT, _WEBHOOKS, _CERT_MANAGER, Member("patches", _PATCH, said), *_replacements(request))
     if plan.current(POLICIES) is not None:  # users who do not want the policies delete them
         policy = "config/network-policy/allow-webhook-traffic.yaml"
         files.once(policy, f"{policy}.j2")
         plan.extend(POLICIES, Member("resources", "allow-webhook-traffic.yaml"))
+
+
+def _built_in(request: WebhookRequest, files: Files) -> None:
+    """What only the manager's own certificates need."""
+    said = ("Serves the webhooks on :9443, with a certificate that the manager makes.",)
+    files.plan.extend(DEFAULT, _WEBHOOKS, _BUILT_IN, Member("patches", _PATCH, said))
+    if files.plan.current(MONITOR) is not None:
+        authority = "config/prometheus/monitor_authority_patch.yaml"
+        files.once(authority, f"{authority}.j2")
+    if request.made.conversion:
+        role = "conversion_role.yaml"
+        for name in (role, "conversion_role_binding.yaml"):
+            files.once(f"{_CERTIFICATES}/{name}", f"{_CERTIFICATES}/{name}.j2")
+            files.plan.extend(f"{_CERTIFICATES}/kustomization.yaml", Member("resources", name))
+        crd = f"{request.resource.plural}.{request.resource.api_group}"
+        files.plan.insert(f"{_CERTIFICATES}/{role}", Fragment("convertedcrds", crd, FragmentKind.LIST_ITEM))
 
 
 def _replacements(request: WebhookRequest) -> list[Member]:

@@ -67,7 +67,7 @@ def test_a_webhook_is_added_everywhere_it_belongs(pykb, project: Path, status) -
     ended = pykb(*HOOK, "--defaulting", "--programmatic-validation")
     assert ended.code == 0, ended.err
     assert "Next: implement them in sealvm/webhooks/v1/machine_webhook.py, then\n  make manifests test\n" in ended.err
-    assert "`make deploy` needs cert-manager" in ended.err
+    assert "cert-manager" not in ended.err
     assert "keep " not in ended.err
     assert sorted(status(project)) == sorted(
         [
@@ -75,13 +75,14 @@ def test_a_webhook_is_added_everywhere_it_belongs(pykb, project: Path, status) -
             " M config/default/kustomization.yaml",
             " M config/network-policy/kustomization.yaml",
             " M sealvm/__main__.py",
-            "?? config/certmanager/certificate-metrics.yaml",
-            "?? config/certmanager/certificate-webhook.yaml",
-            "?? config/certmanager/issuer.yaml",
-            "?? config/certmanager/kustomization.yaml",
-            "?? config/certmanager/kustomizeconfig.yaml",
+            "?? config/certificates/kustomization.yaml",
+            "?? config/certificates/kustomizeconfig.yaml",
+            "?? config/certificates/role.yaml",
+            "?? config/certificates/role_binding.yaml",
+            "?? config/certificates/secret.yaml",
             "?? config/default/manager_webhook_patch.yaml",
             "?? config/network-policy/allow-webhook-traffic.yaml",
+            "?? config/prometheus/monitor_authority_patch.yaml",
             "?? config/webhook/kustomization.yaml",
             "?? config/webhook/service.yaml",
             "?? sealvm/webhooks/__init__.py",
@@ -94,6 +95,39 @@ def test_a_webhook_is_added_everywhere_it_belongs(pykb, project: Path, status) -
     main = (project / "sealvm/__main__.py").read_text()
     assert "from sealvm.webhooks.v1.machine_webhook import setup_machine_webhook\n" in main
     assert "    setup_machine_webhook(manager)\n    # +pykb:scaffold:builder\n" in main
+
+
+def test_cert_manager_is_remembered(pykb, project: Path, status) -> None:
+    """Later webhooks have their certificates from it, too, without being asked for it."""
+    chosen = pykb(*HOOK, "--defaulting", "--certificates", "cert-manager")
+    assert chosen.code == 0, chosen.err
+    assert "`make deploy` needs cert-manager" in chosen.err
+    assert pykb(*HOOK, "--programmatic-validation").code == 0
+    assert pykb(*CONVERT).code == 0
+    assert (project / "config/certmanager/issuer.yaml").exists()
+    assert not (project / "config/certificates").exists()
+    assert "--webhook-cert-path=" in (project / "config/default/manager_webhook_patch.yaml").read_text()
+    plugins = yaml.safe_load((project / "PROJECT").read_text())["plugins"]
+    assert plugins == {"kustomize.common.pykb.dev/v1": {"certificates": "cert-manager"}}
+
+
+def test_projects_with_webhooks_keep_cert_manager(pykb, project: Path) -> None:
+    """Those that were made before there was a choice do not name it in PROJECT."""
+    assert pykb(*HOOK, "--defaulting", "--certificates", "cert-manager").code == 0
+    text = (project / "PROJECT").read_text()
+    start = text.index("plugins:\n")
+    (project / "PROJECT").write_text(text[:start] + text[text.index("projectName:") :])
+    assert pykb(*CONVERT).code == 0
+    assert not (project / "config/certificates").exists()
+    assert (project / "PROJECT").read_text().count("certificates: cert-manager") == 1
+
+
+def test_the_converted_kinds_are_permitted_once_each(pykb, project: Path) -> None:
+    """However often a version is added."""
+    assert pykb(*CONVERT, "--spoke", "v1beta1").code == 0
+    assert pykb(*CONVERT, "--spoke", "v1alpha1").code == 0
+    role = yaml.safe_load((project / "config/certificates/conversion_role.yaml").read_text())
+    assert role["rules"][0]["resourceNames"] == ["machines.infra.sealyun.com"]
 
 
 def test_the_markers_are_kubebuilders(pykb, project: Path) -> None:
@@ -159,7 +193,7 @@ def test_the_hub_is_the_version_that_is_stored(pykb, project: Path) -> None:
 
 def test_a_spoke_that_is_named_later_joins(pykb, project: Path) -> None:
     """`--spoke` takes several, also joined by commas."""
-    assert pykb(*CONVERT, "--spoke", "v1beta1").code == 0
+    assert pykb(*CONVERT, "--spoke", "v1beta1", "--certificates", "cert-manager").code == 0
     before = (project / "sealvm/api/v1beta1/machine_conversion.py").read_text()
     assert pykb(*CONVERT, "--spoke", "v1beta1,v1alpha1").code == 0
     assert webhooks(project)["spoke"] == ["v1beta1", "v1alpha1"]

@@ -15,6 +15,7 @@ from pykb.commands.requests import reconciler_name
 from pykb.plugins.rendering import Files
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, Spoke, WebhookRequest
 from pykb.plugins.style import Style
+from pykb.project.certificates import Certificates
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks
 from pykb.python_source.source import CodeStyle
@@ -39,7 +40,7 @@ OWN: dict[str, tuple[str, ...]] = {
 
 def is_of_webhooks(name: str) -> bool:
     """Whether `create webhook` renders a template."""
-    folders = ("webhooks/", "tests/webhooks/", "tests/api/", "config/webhook/", "config/certmanager/")
+    folders = ("webhooks/", "tests/webhooks/", "tests/api/", "config/webhook/", "config/cert", "config/prometheus/")
     return name.startswith(folders) or "conversion" in name or "manager_webhook" in name or "traffic" in name
 
 
@@ -105,6 +106,7 @@ class Case:
             package=self.project_name,
             multigroup=self.multigroup,
             namespaced=not self.namespaced,
+            certificates=Certificates.CERT_MANAGER if self.multigroup else Certificates.BUILT_IN,
         )
 
     def request(self, name: str) -> KindRequest:

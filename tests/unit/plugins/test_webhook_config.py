@@ -16,9 +16,11 @@ from pykb.commands.create_api import NewApi
 from pykb.commands.create_webhook import NewWebhook
 from pykb.commands.init import NewProject
 from pykb.envtest import ControlPlane
+from pykb.project.certificates import Certificates
 from tests.unit.plugins.conftest import Grow, kubectl, make, run
 
-CERT_MANAGER = "certificates", "issuers"
+CERT_MANAGER = Certificates.CERT_MANAGER
+KINDS_OF_CERT_MANAGER = "certificates", "issuers"
 INJECT = "cert-manager.io/inject-ca-from"
 PROJECT = NewProject("example.com", "harbour", multigroup=True)
 KINDS = [
@@ -29,7 +31,7 @@ KINDS = [
     NewApi("crew", "v1", "Ship"),
 ]
 WEBHOOKS = [
-    NewWebhook("fleet", "v1", "Ship", defaulting=True, validation=True, conversion=True),
+    NewWebhook("fleet", "v1", "Ship", defaulting=True, validation=True, conversion=True, certificates=CERT_MANAGER),
     NewWebhook("fleet", "v2", "Pier", conversion=True),
     NewWebhook("crew", "v1", "Ship", defaulting=True, defaulting_path="/crew/ship"),
     NewWebhook("fleet", "v1beta1", "Ship", validation=True),
@@ -180,7 +182,7 @@ def cert_manager(control_plane: ControlPlane) -> Iterator[None]:
                 ],
             },
         }
-        for plural in CERT_MANAGER
+        for plural in KINDS_OF_CERT_MANAGER
     ]
     yield from applied(control_plane, crds)
 

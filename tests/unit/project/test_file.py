@@ -9,10 +9,11 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.meta.gvk import GroupKind
+from pykb.project.certificates import Certificates
 from pykb.project.file import Project, load
 from pykb.project.names import check
 from pykb.project.resource import Resource, Webhooks, merge
-from pykb.project.writer import new_project, with_resource
+from pykb.project.writer import new_project, with_certificates, with_resource
 
 MACHINE = Resource("infra", "example.com", "v1", "Machine", "machines", path="app.api.v1", api=True, controller=True)
 DISK = Resource("infra", "example.com", "v1", "Disk", "disks", path="app.api.v1", api=True)
@@ -295,6 +296,34 @@ def test_webhooks_that_no_command_would_have_written_are_refused(old: str, new: 
     problems = list(found) or list(check(file))
     assert [d.code.slug for d in problems] == ["project-field"]
     assert problems[0].span is not None
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_the_issuer_of_certificates_is_a_setting_of_a_plugin(newline: str) -> None:
+    """Where kubebuilder keeps such settings; those of other plugins, comments and the rest of the file stay."""
+    other = "plugins: # ours\n  helm.example.com/v1:\n    chart: dist\n"
+    for text in (BY_HAND, BY_HAND + other, BY_HAND + "plugins:\n  kustomize.common.pykb.dev/v1:\n"):
+        before, found = load(text.replace("\n", newline))
+        assert (list(found), before.certificates) == ([], None)
+        after = with_certificates(before, Certificates.BUILT_IN)
+        assert after.certificates is Certificates.BUILT_IN
+        settings = yaml.safe_load(after.text)["plugins"]
+        assert settings.pop("kustomize.common.pykb.dev/v1") == {"certificates": "built-in"}
+        assert settings == ({"helm.example.com/v1": {"chart": "dist"}} if text.endswith(other) else {})
+        kept = [line for line in BY_HAND.replace("\n", newline).splitlines(keepends=True) if line in after.text]
+        assert "".join(kept) == BY_HAND.replace("\n", newline)
+
+
+@pytest.mark.parametrize(
+    "value", ["helm", "{kustomize.common.pykb.dev/v1: built-in}", "{kustomize.common.pykb.dev/v1: {certificates: x}}"]
+)
+def test_a_setting_that_no_command_would_have_written_is_a_finding(value: str) -> None:
+    """At its place."""
+    project, found = load(f"{BY_HAND}plugins: {value}\n")
+    (finding,) = found
+    assert (finding.code.slug, project.certificates) == ("project-field", None)
+    assert finding.span is not None
+    assert finding.span.line == len(BY_HAND.splitlines()) + 1
 
 
 @pytest.mark.parametrize(
