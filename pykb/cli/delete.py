@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pykb.cli import candidates
+from pykb.cli import candidates, console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
-from pykb.cli.options import Diff, DryRun, Group, Kind, listed
+from pykb.cli.options import Diff, DryRun, Group, Kind, listed, plugin_args
 
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostics
@@ -65,6 +65,7 @@ def api(
         version=version,
         kind=kind,
         force=force,
+        args=plugin_args(console.settings.argv),
         resource=resource,
         controller=controller,
         controller_name=controller_name,
@@ -115,6 +116,7 @@ def webhook(
         version=version,
         kind=kind,
         force=force,
+        args=plugin_args(console.settings.argv),
         defaulting=defaulting,
         validation=validation,
         conversion=conversion,

@@ -75,7 +75,7 @@ class PykbCommand(typer.core.TyperCommand):
         if self.name in _WITH_PLUGINS:
             from pykb.cli.plugin_options import extend
 
-            extend(self, args)
+            extend(self, ctx.command_path, args)
         args = respell(args, self.get_params(ctx))
         if self.name in _FROM_KUBEBUILDER:
             args = without_go_options(args)

@@ -21,17 +21,19 @@ _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT}
 _HELP = frozenset({"--help", "-h"})
 
 
-def extend(command: click.Command, args: Sequence[str]) -> None:
+def extend(command: click.Command, path: str, args: Sequence[str]) -> None:
     """Add to a command what the external plugins of this command line add. Asks them only if there are any."""
     if "_PYKB_COMPLETE" in os.environ or not find.folder().is_dir():
         return
+    words = path.split()[1:]  # kubebuilder says `--api` for `create api`, and `--delete api`
+    asked = " ".join(words if words[:1] == ["delete"] else words[-1:])
     for key, program in _external(args):
-        flags = _ask(key, program, "flags", command)
+        flags = _ask(key, program, "flags", asked)
         found = [_option(flag) for flag in flags.flags] if flags is not None else _guessed(args, command)
         known = {name for param in command.params for name in param.opts}
         command.params += [option for option in found if not known.intersection(option.opts)]
         if _HELP.intersection(args):
-            command.help = f"{command.help}{_help(key, _ask(key, program, 'metadata', command))}"
+            command.help = f"{command.help}{_help(key, _ask(key, program, 'metadata', asked))}"
 
 
 def _external(args: Sequence[str]) -> list[tuple[PluginKey, Path]]:
@@ -60,12 +62,12 @@ def _named(args: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def _ask(key: PluginKey, program: Path, what: str, command: click.Command) -> Answer | None:
+def _ask(key: PluginKey, program: Path, what: str, command: str) -> Answer | None:
     """What a plugin answers about a command. ``None`` if it does not answer: it need not know the question."""
     from pykb.diagnostics import Diagnostics
     from pykb.plugins.external.protocol import QUICK, Question, ask
 
-    question = Question(what, (f"--{command.name}",), limits=QUICK)
+    question = Question(what, (f"--{command}",), limits=QUICK)
     return ask(key, program, question, Path.cwd(), Diagnostics())
 
 

@@ -15,9 +15,9 @@ from pykb.diagnostics.codes.delete import EDITED_BY_HAND, STILL_USED
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.plugins.plugin import DeletePlugin, Plugin
-from pykb.plugins.registry import in_process
+from pykb.plugins.registry import external, in_process, keys
 from pykb.plugins.rendering import style_of
-from pykb.plugins.request import DeleteRequest
+from pykb.plugins.request import CommandLine, DeleteRequest
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import Resource, Webhooks
@@ -35,6 +35,7 @@ class Target:
     version: str
     kind: str
     force: bool = False
+    args: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +151,22 @@ def _plan(
     if not after.has_webhooks and after.certificates is not None:
         after = with_certificates(after, None)
     plan.update(FILE_NAME, after.text.encode())
+    _ask_others(options, request, plan, found)
     _say_edited(plan, found, force=options.force)
     _say_used(plan, gone, found, force=options.force)
     found.extend(plan.diagnostics)
     return (None if _failed(found) else plan.build()), found
+
+
+def _ask_others(options: Target, request: DeleteRequest, plan: PlanBuilder, found: Diagnostics) -> None:
+    """Let external plugins change what depends on the deleted entries. They see the project without them."""
+    layout = request.project.layout
+    others = external(layout, plan.root, found)
+    line = CommandLine(options.args, keys((*in_process(layout, found), *others)))
+    command = "delete api" if isinstance(options, OldApi) else "delete webhook"
+    for plugin in others:
+        if isinstance(plugin, DeletePlugin):
+            plugin.delete(replace(request, command=command, command_line=line), plan)
 
 
 def _gone(project: Project, after: Project, chain: Sequence[Plugin], root: Path, header: str) -> Scaffold:

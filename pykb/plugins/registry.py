@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from pykb.diagnostics import Diagnostic, Diagnostics
+from pykb.diagnostics import Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.plugin import PLUGIN_BROKEN, PLUGIN_UNKNOWN, PLUGIN_UNNAMED
 from pykb.diagnostics.suggest import closest
 from pykb.plugins.external import find
@@ -61,6 +61,17 @@ def in_process(layout: Sequence[str], found: Diagnostics) -> list[Plugin]:
     """The plugins in Python, in order. External ones are left out: PROJECT does not record their options."""
     plugins = (_resolve(key, found) for key in layout)
     return [plugin for plugin in plugins if plugin is not None and not _is_external(plugin)]
+
+
+def external(layout: Sequence[str], root: Path, found: Diagnostics) -> list[Plugin]:
+    """The external plugins of PROJECT that the user has named. Says which others there are."""
+    plugins = [plugin for key in layout if (plugin := _resolve(key, found)) is not None and _is_external(plugin)]
+    allowed = trusted(root)
+    for plugin in plugins:
+        if str(plugin.key) not in allowed:
+            message = f"PROJECT names the external plugin `{plugin.key}`, which you have not named: it was not run"
+            found.add(PLUGIN_UNNAMED.at(None, message, severity=Severity.NOTE))
+    return [plugin for plugin in plugins if str(plugin.key) in allowed]
 
 
 def keys(chain: Iterable[Plugin]) -> tuple[str, ...]:

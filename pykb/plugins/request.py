@@ -199,11 +199,15 @@ class DeleteRequest:
         project: PROJECT before the command.
         after: PROJECT after it.
         boilerplate: The licence header.
+        command: The words of the command.
+        command_line: The command as it was typed.
     """
 
     project: Project
     after: Project
     boilerplate: str
+    command: str = ""
+    command_line: CommandLine = CommandLine()
 
     @property
     def kinds(self) -> tuple[Resource, ...]:

@@ -10,7 +10,7 @@ from pykb.diagnostics.codes.plugin import PLUGIN_NOTE
 from pykb.plugins.external.protocol import Question, ask
 from pykb.plugins.external.universe import universe
 from pykb.plugins.key import PluginKey
-from pykb.plugins.request import ApiRequest, CommandLine, EditRequest, InitRequest, WebhookRequest
+from pykb.plugins.request import ApiRequest, CommandLine, DeleteRequest, EditRequest, InitRequest, WebhookRequest
 from pykb.project import FILE_NAME
 from pykb.reading import yaml_text
 from pykb.scaffold.plan import PlanBuilder, check
@@ -43,6 +43,10 @@ class ExternalPlugin:
     def edit(self, request: EditRequest, plan: PlanBuilder) -> None:
         """Ask about ``edit``."""
         self._run("edit", request.command_line, plan)
+
+    def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
+        """Ask about ``delete api`` or ``delete webhook``."""
+        self._run(request.command, request.command_line, plan)
 
     def _run(self, command: str, line: CommandLine, plan: PlanBuilder) -> None:
         sent = universe(plan)

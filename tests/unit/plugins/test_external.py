@@ -93,6 +93,30 @@ def test_a_plugin_joins_an_existing_project(notes: Notes, capfd: pytest.CaptureF
     capfd.readouterr()
 
 
+def test_a_plugin_is_told_of_deletions(
+    tmp_path: Path, notes: Notes, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It sees the project without what goes. In a copy it is not run, which stops nothing."""
+    assert app.run(_INIT) == 0
+    assert app.run(["create", "api", *_DISK, "--resource", "--controller"]) == 0
+    assert app.run(["create", "webhook", *_DISK, "--defaulting"]) == 0
+    shutil.copytree(tmp_path / "fleet", tmp_path / "copy")
+    assert app.run(["delete", "webhook", *_DISK, "--notes-file", "N.md"]) == 0
+    assert app.run(["delete", "api", *_DISK]) == 0
+    assert Path("N.md").read_text() == "delete webhook\n"
+    assert Path("NOTES.md").read_text() == "init\ncreate api\ncreate webhook\ndelete api\n"
+    [asked] = notes.asked("delete api")
+    assert not any("disk" in path for path in asked["universe"])
+    assert "resources" not in asked["config"]
+    assert asked["pluginChain"][-1] == "notes.acme.io/v1"
+    assert [request["args"] for request in notes.asked("flags")][-2:] == [["--delete webhook"], ["--delete api"]]
+    monkeypatch.chdir(tmp_path / "copy")
+    capfd.readouterr()
+    assert app.run(["delete", "webhook", *_DISK]) == 0
+    assert "note[plugin-unnamed]" in capfd.readouterr().err
+    assert len(notes.asked("delete webhook")) == 1
+
+
 def test_the_request_is_that_of_kubebuilder(notes: Notes, capfd: pytest.CaptureFixture[str]) -> None:
     """Its names, its arguments, its chain, and no configuration before there is a PROJECT."""
     assert app.run([*_INIT, "--dry-run", "--format", "json"]) == 0
