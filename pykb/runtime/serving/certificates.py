@@ -101,9 +101,11 @@ class ServingCertificate:
 
     async def take(self, managed: Pair) -> None:
         """Serve another managed certificate from now on."""
-        self._made, self._authority = (managed.certificate, managed.key), managed.authorities
-        self._stamp = None
-        await self._reload("a managed one")
+        before, self._made = self._made, (managed.certificate, managed.key)
+        self._authority = managed.authorities
+        if self._made != before:
+            self._stamp = None
+            await self._reload("a managed one")
 
     async def run(self) -> None:
         """Reload changed files until cancelled. An invalid renewal is reported, and the old certificate stays."""

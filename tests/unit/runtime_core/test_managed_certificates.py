@@ -218,6 +218,16 @@ def _pair(material):
     return Held(material, START, START).pair
 
 
+async def test_a_certificate_is_loaded_once():
+    """With another bundle of authorities, it is still the same."""
+    material = review({}, now=datetime.now(UTC))["material"]
+    serving = ServingCertificate(CertificateOptions(), managed=_pair(material))
+    before = serving.context
+    await serving.take(_pair({**material, "ca.crt": material["ca.crt"] * 2}))
+    assert serving.context is before
+    assert serving.authority == material["ca.crt"].encode() * 2
+
+
 class Replica:
     """One of several managers with a certificate of their own making, over one API server in memory."""
 
