@@ -49,10 +49,6 @@ class Names:
         """The expression of a helper of the chart."""
         return f'{{{{ include "{self.chart}.{name}" $ }}}}'
 
-    def full(self, name: str) -> str:
-        """The expression of an object's name."""
-        return f"{self.helper('fullname')}-{self.rest(name)}"
-
     def replaced(self, value: Any, template: Template) -> Any:
         """A value whose texts have expressions for names and namespace."""
         if isinstance(value, dict):
@@ -61,9 +57,12 @@ class Names:
             return [self.replaced(each, template) for each in value]
         if not isinstance(value, str):
             return value
-        texts = {name: f"{self.helper('fullname')}-{self.rest(name)}" for name in self.own}
-        if self.namespace:
-            texts[self.namespace] = "{{ $.Release.Namespace }}"
-        alternatives = "|".join(re.escape(text) for text in sorted(texts, key=len, reverse=True))
-        whole = rf"(?<![A-Za-z0-9-])(?:{alternatives})(?![A-Za-z0-9-])"
-        return re.sub(whole, lambda found: template.inline(texts[found[0]]), value) if texts else value
+        known = sorted({*self.own, self.namespace} - {""}, key=len, reverse=True)
+        whole = rf"(?<![A-Za-z0-9-])(?:{'|'.join(map(re.escape, known))})(?![A-Za-z0-9-])"
+        return re.sub(whole, lambda found: self._written(found[0], template), value) if known else value
+
+    def _written(self, name: str, template: Template) -> str:
+        """A name with an expression. What follows the prefix stays text, which tells what the object is for."""
+        if name not in self.own:
+            return template.inline("{{ $.Release.Namespace }}")
+        return f"{template.inline(self.helper('fullname'))}-{self.rest(name)}"
