@@ -119,7 +119,7 @@ def test_the_image_is_made_of_all_code_and_nothing_else(root: Path) -> None:
 
 @pytest.mark.apiserver
 def test_what_is_commented_out_in_config_can_be_switched_on(root: Path) -> None:
-    """ServiceMonitor, NetworkPolicy and a certificate of one's own: kustomize builds the operator with all of them."""
+    """ServiceMonitor, NetworkPolicy, replicas, a certificate of one's own: kustomize builds all of them together."""
     from pykb.envtest import get_assets
 
     kubectl = get_assets(kubectl=True).kubectl
@@ -128,12 +128,18 @@ def test_what_is_commented_out_in_config_can_be_switched_on(root: Path) -> None:
     for folder in ("default", "prometheus"):
         path = root / "config" / folder / "kustomization.yaml"
         text = path.read_text(encoding="utf-8")
-        path.write_text(re.sub(r"^#(?=- |  |patches:)", "", text, flags=re.MULTILINE), encoding="utf-8")
+        path.write_text(re.sub(r"^#(?=- |  |patches:|components:)", "", text, flags=re.MULTILINE), encoding="utf-8")
     done = subprocess.run(
         [kubectl, "kustomize", "config/default"], cwd=root, capture_output=True, text=True, check=True
     )
     objects = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
-    assert {"ServiceMonitor", "NetworkPolicy"} <= objects.keys()
+    assert {"ServiceMonitor", "NetworkPolicy", "PodDisruptionBudget"} <= objects.keys()
+    assert objects["Deployment"]["spec"]["replicas"] == 2
+    template = objects["Deployment"]["spec"]["template"]
+    selector = objects["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"]
+    assert selector.items() <= template["metadata"]["labels"].items()
+    (spread,) = template["spec"]["topologySpreadConstraints"]
+    assert spread["labelSelector"]["matchLabels"] == selector
     assert objects["ServiceMonitor"]["spec"]["endpoints"][0]["tlsConfig"]["insecureSkipVerify"] is False
     pod = objects["Deployment"]["spec"]["template"]["spec"]
     assert [volume["name"] for volume in pod["volumes"]] == ["metrics-certs"]

@@ -129,7 +129,7 @@ def test_policies_and_the_metrics_certificate_can_be_switched_on(grow: Grow) -> 
         text = text.replace("namespace: harbour-system", "namespace: team").replace(
             "namePrefix: harbour-", "namePrefix: my-"
         )
-        path.write_text(re.sub(r"^#(?=- |  |patches:)", "", text, flags=re.MULTILINE), encoding="utf-8")
+        path.write_text(re.sub(r"^#(?=- |  |patches:|components:)", "", text, flags=re.MULTILINE), encoding="utf-8")
     objects = build(root)
     policy = objects["NetworkPolicy", "my-allow-webhook-traffic"]["spec"]
     assert policy["ingress"] == [{"ports": [{"port": 9443, "protocol": "TCP"}]}]
