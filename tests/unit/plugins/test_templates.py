@@ -1,4 +1,7 @@
-"""Every template of `templates/files`: it sees what it names, and what it makes needs no formatter."""
+"""Every template of a request: it sees what it names, and what it makes needs no formatter.
+
+Charts and dashboards are made of rendered manifests. `test_helm.py` and `test_grafana.py` render their templates.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,12 @@ from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.template import environment
 
 RUFF = Path(sys.executable).with_name("ruff")
-ALL = sorted(path.relative_to(templates() / "files").as_posix() for path in (templates() / "files").rglob("*.j2"))
+FILES = templates() / "files"
+ALL = sorted(
+    path.relative_to(FILES).as_posix()
+    for path in FILES.rglob("*.j2")
+    if path.relative_to(FILES).parts[0] not in ("chart", "grafana")
+)
 SEEN = {"project": Project, "resource": Resource, "controller": Controller, "spoke": Spoke, "has_sample": bool}
 OWN: dict[str, tuple[str, ...]] = {
     "controllers/controller.py.j2": ("controller",),
@@ -46,7 +54,7 @@ def is_of_webhooks(name: str) -> bool:
 
 def included() -> set[str]:
     """The templates that are parts of others."""
-    parsed = (environment().parse((templates() / "files" / name).read_text("utf-8")) for name in ALL)
+    parsed = (environment().parse((FILES / name).read_text("utf-8")) for name in ALL)
     return {str(each) for tree in parsed for each in meta.find_referenced_templates(tree)}
 
 
@@ -140,7 +148,7 @@ def test_a_template_sees_what_it_names(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_a_template_names_nothing_else_in_any_branch(name: str) -> None:
     """Also where no test leads: the objects that it may see, and what those have."""
-    tree = environment().parse((templates() / "files" / name).read_text("utf-8"))
+    tree = environment().parse((FILES / name).read_text("utf-8"))
     request = WebhookRequest if is_of_webhooks(name) else ApiRequest
     seen = {"request": request, **SEEN}
     assert meta.find_undeclared_variables(tree) <= {"request", "project", "resource", "mutating", *OWN.get(name, ())}
@@ -152,7 +160,7 @@ def test_a_template_names_nothing_else_in_any_branch(name: str) -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_no_template_breaks_lines_itself(name: str) -> None:
     """What is long is for the formatter to know, by the settings of the project."""
-    tree = environment().parse((templates() / "files" / name).read_text("utf-8"))
+    tree = environment().parse((FILES / name).read_text("utf-8"))
     assert not [node.name for node in tree.find_all(nodes.Filter) if node.name in ("length", "count", "wordwrap")]
 
 
