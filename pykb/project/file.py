@@ -101,7 +101,7 @@ def read(root: Path) -> tuple[Project, Diagnostics]:
     except UnicodeDecodeError:
         message = "PROJECT is not UTF-8 text"
         return Project(), Diagnostics([NOT_ENCODED.at(_START, message, notes=("nothing was written",))])
-    return load(text) if text else (Project(), Diagnostics())
+    return load(text) if text or (root / FILE_NAME).is_file() else (Project(), Diagnostics())
 
 
 def load(text: str) -> tuple[Project, Diagnostics]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,7 +11,7 @@ import yaml
 from pykb.diagnostics import EnvironmentProblem
 from pykb.meta.gvk import GroupKind
 from pykb.project.certificates import Certificates
-from pykb.project.file import Project, load
+from pykb.project.file import Project, load, read
 from pykb.project.names import check
 from pykb.project.resource import Resource, Webhooks, merge
 from pykb.project.writer import new_project, with_certificates, with_resource
@@ -368,3 +369,10 @@ def test_a_file_that_cannot_be_written_back_is_refused() -> None:
         with_resource(project, MACHINE)
     assert refused.value.diagnostic.span is not None
     assert refused.value.diagnostic.span.line == 5
+
+
+def test_an_empty_file_is_a_mistake_and_a_missing_one_is_not(tmp_path: Path) -> None:
+    """A program that was killed may leave an empty file; there is nothing to add an entry to."""
+    assert not read(tmp_path)[1]
+    (tmp_path / "PROJECT").write_bytes(b"")
+    assert [finding.code.slug for finding in read(tmp_path)[1]] == ["project-syntax"]
