@@ -64,7 +64,7 @@ def project(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     for folder in ("default", "certmanager", "prometheus") if everything else ():
         path = root / "config" / folder / "kustomization.yaml"
         text = path.read_text(encoding="utf-8")
-        path.write_text(re.sub(r"^#(?=- |  |patches:)", "", text, flags=re.MULTILINE), encoding="utf-8")
+        path.write_text(re.sub(r"^#(?=- |  |patches:|components:)", "", text, flags=re.MULTILINE), encoding="utf-8")
     plan, found = plan_edit(Edits(plugins=("helm",)), read(root)[0], root)
     assert not list(found)
     assert plan is not None
@@ -181,8 +181,14 @@ def test_everything_can_be_left_out(helm: Helm, project: Path) -> None:
     """What remains is the manager without webhooks and metrics, under another ServiceAccount."""
     found = rendered(helm, project, **_OFF)
     kinds = {kind for kind, _ in found}
-    # The manager's own certificate is for the metrics, too.
-    assert kinds - {"Secret", "ConfigMap"} == {"Deployment", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
+    # The manager's own certificate is for the metrics, too, and the budget of config/availability for the manager.
+    assert kinds - {"Secret", "ConfigMap", "PodDisruptionBudget"} == {
+        "Deployment",
+        "Role",
+        "RoleBinding",
+        "ClusterRole",
+        "ClusterRoleBinding",
+    }
     name = read(project)[0].project_name
     pod = found["Deployment", f"{name}-controller-manager"]["spec"]["template"]["spec"]
     assert pod["serviceAccountName"] == "theirs"
@@ -208,8 +214,9 @@ def test_the_values_reach_the_manager(helm: Helm, project: Path) -> None:
     assert manager["args"][-2:] == wanted["extraArgs"]
     assert manager["env"][-1:] == wanted["env"]
     assert manager["resources"]["limits"]["memory"] == "1Gi"
-    for key in ("imagePullSecrets", "nodeSelector", "tolerations", "affinity", "priorityClassName"):
+    for key in ("imagePullSecrets", "nodeSelector", "tolerations", "priorityClassName"):
         assert pod[key] == wanted[key]
+    assert wanted["affinity"].items() <= pod["affinity"].items()  # Helm merges it with that of config/availability
     assert template["metadata"]["annotations"]["team"] == template["metadata"]["labels"]["team"] == "red"
     assert 60 <= max(len(name) for kind, name in found if kind != "CustomResourceDefinition") <= 63
 
