@@ -151,18 +151,19 @@ def _plan(
     if not after.has_webhooks and after.certificates is not None:
         after = with_certificates(after, None)
     plan.update(FILE_NAME, after.text.encode())
-    _ask_others(options, request, plan, found)
+    _ask_others(options, request, chain, plan, found)
     _say_edited(plan, found, force=options.force)
     _say_used(plan, gone, found, force=options.force)
     found.extend(plan.diagnostics)
     return (None if _failed(found) else plan.build()), found
 
 
-def _ask_others(options: Target, request: DeleteRequest, plan: PlanBuilder, found: Diagnostics) -> None:
+def _ask_others(
+    options: Target, request: DeleteRequest, chain: Sequence[Plugin], plan: PlanBuilder, found: Diagnostics
+) -> None:
     """Let external plugins change what depends on the deleted entries. They see the project without them."""
-    layout = request.project.layout
-    others = external(layout, plan.root, found)
-    line = CommandLine(options.args, keys((*in_process(layout, found), *others)))
+    others = external(request.project.layout, plan.root, found)
+    line = CommandLine(options.args, keys((*chain, *others)))
     command = "delete api" if isinstance(options, OldApi) else "delete webhook"
     for plugin in others:
         if isinstance(plugin, DeletePlugin):
