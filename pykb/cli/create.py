@@ -16,7 +16,7 @@ import typer
 from pykb.cli import candidates, console
 from pykb.cli.environment import own_pykb
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, report, report_rendered
-from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed, plugin_args
+from pykb.cli.options import Diff, DryRun, Group, Kind, Make, Plugins, listed, plugin_args
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes import names as name_codes
 from pykb.diagnostics.render import Format
@@ -62,7 +62,7 @@ def api(
         str, typer.Option(metavar="DOMAIN", help="Domain of the external type's group.")
     ] = "",
     plugins: Plugins = "",
-    make: Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")] = True,
+    make: Make = True,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the files of the API. Keeps the old ones in .pykb/backup.")
     ] = False,

@@ -12,7 +12,7 @@ import typer
 from pykb.cli import candidates, console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
-from pykb.cli.options import Diff, DryRun, Group, Kind, Plugins, listed, plugin_args
+from pykb.cli.options import Diff, DryRun, Group, HubVersion, Kind, Make, Plugins, listed, plugin_args
 from pykb.project.certificates import Certificates
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 def webhook(
     group: Group = "",
-    version: Annotated[
-        str, typer.Option(help="API version. For a conversion, the hub.", autocompletion=candidates.versions)
-    ] = "",
+    version: HubVersion = "",
     kind: Kind = "",
     plural: Annotated[str, typer.Option(help="The plural, if the default is wrong.")] = "",
     defaulting: Annotated[bool, typer.Option("--defaulting", help="Create a defaulting webhook.")] = False,
@@ -50,7 +48,7 @@ def webhook(
         typer.Option(help="Who issues the certificates of the webhooks.  [default: built-in, or as before]"),
     ] = None,
     plugins: Plugins = "",
-    make: Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")] = True,
+    make: Make = True,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite the files of the webhooks. Keeps the old ones in .pykb/backup.")
     ] = False,

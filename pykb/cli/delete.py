@@ -10,14 +10,13 @@ import typer
 from pykb.cli import candidates, console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
-from pykb.cli.options import Diff, DryRun, Group, Kind, listed, plugin_args
+from pykb.cli.options import Diff, DryRun, Group, HubVersion, Kind, Make, listed, plugin_args
 
 if TYPE_CHECKING:
     from pykb.diagnostics import Diagnostics
     from pykb.files.plan import Plan
 
 Version = Annotated[str, typer.Option(help="API version.", autocompletion=candidates.versions)]
-Make = Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")]
 Force = Annotated[
     bool, typer.Option("--force", help="Delete edited files as well. Keeps copies of them in .pykb/backup.")
 ]
@@ -76,9 +75,7 @@ def api(
 
 def webhook(
     group: Group = "",
-    version: Annotated[
-        str, typer.Option(help="API version. For a conversion, the hub.", autocompletion=candidates.versions)
-    ] = "",
+    version: HubVersion = "",
     kind: Kind = "",
     defaulting: Annotated[bool, typer.Option("--defaulting", help="Delete the defaulting webhook.")] = False,
     validation: Annotated[

@@ -10,7 +10,7 @@ import typer
 from pykb.cli import console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
-from pykb.cli.options import Diff, DryRun, listed, plugin_args
+from pykb.cli.options import Diff, DryRun, Make, listed, plugin_args
 
 
 def edit(
@@ -37,7 +37,7 @@ def edit(
             "--force", help="Let plugins overwrite files that you edited. Keeps the old ones in .pykb/backup."
         ),
     ] = False,
-    make: Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")] = True,
+    make: Make = True,
     dry_run: DryRun = False,
     diff: Diff = False,
 ) -> None:

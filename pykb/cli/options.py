@@ -16,6 +16,10 @@ Plugins = Annotated[
 ]
 Group = Annotated[str, typer.Option(help="API group without the domain.", autocompletion=candidates.groups)]
 Kind = Annotated[str, typer.Option(help="The kind, in PascalCase.", autocompletion=candidates.kinds)]
+HubVersion = Annotated[
+    str, typer.Option(help="API version. For a conversion, the hub.", autocompletion=candidates.versions)
+]
+Make = Annotated[bool, typer.Option("--make/--no-make", help="Generate the manifests afterwards.")]
 
 
 _OURS = {"--plugins": True, "--format": True, "--dry-run": False, "--diff": False, "--verbose": False}
