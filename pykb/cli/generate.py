@@ -203,7 +203,7 @@ def _run(request: Request, root: Path) -> GenerateResult:
 
         options = replace(options, builtin_descriptions=fetch_openapi(root))
     result = run(options)
-    if result.diagnostics.has_errors:
+    if result.diagnostics.has_errors():
         report(result.diagnostics)
         console.say("nothing was written")
         raise typer.Exit(EXIT_FINDINGS)

@@ -55,7 +55,7 @@ def docs(
     target = target_file(root, Path.cwd() / output if output else None, found)
     finish(found, code=EXIT_USAGE)
     page, diagnostics = generate_docs(request.options)
-    if diagnostics.has_errors:
+    if diagnostics.has_errors():
         report(diagnostics)
         console.say("nothing was written")
         raise typer.Exit(EXIT_FINDINGS)

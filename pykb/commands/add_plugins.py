@@ -18,7 +18,7 @@ def add_plugins(
 ) -> Project:
     """Let plugins change the project. Returns PROJECT with those that were not in its layout."""
     chain = resolve(named, (), plan.root, found)
-    if found.has_errors:
+    if found.has_errors():
         return project
     request = EditRequest(project, force, CommandLine(args, keys(chain)))
     for plugin in chain:

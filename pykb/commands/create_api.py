@@ -90,22 +90,22 @@ def _check(options: NewApi, project: Project, root: Path, found: Diagnostics) ->
     _check_names(options, project, found)
     chain = resolve(options.plugins, project.layout, root, found)
     source = _source(options, project, found)
-    if _failed(found):
+    if found.has_errors():
         return None
     if source is not None:
         scope = source.namespaced if options.namespaced is None else options.namespaced
         options = replace(options, plural=options.plural or source.plural, namespaced=scope)
     resource = _resource(options, project, found)
-    if resource is None or _failed(found):
+    if resource is None or found.has_errors():
         return None
     api_checks.check_resource(options, resource, project, found)
-    return None if _failed(found) else _Checked(options, chain, source, resource, project.find(resource))
+    return None if found.has_errors() else _Checked(options, chain, source, resource, project.find(resource))
 
 
 def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -> ApiPlan | None:
     plan = PlanBuilder(root)
     request = _request(checked, project, boilerplate(plan, found))
-    if _failed(found):
+    if found.has_errors():
         return None
     line = CommandLine(checked.options.args, keys(checked.chain))
     request = replace(request, command_line=line)
@@ -120,7 +120,7 @@ def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -
         _say_builtin(checked.options, found)
         _say_unconverted(resource, project, found)
     found.extend(plan.diagnostics)
-    return None if _failed(found) else ApiPlan(plan.build(), resource)
+    return None if found.has_errors() else ApiPlan(plan.build(), resource)
 
 
 def check_words(options: NewApi) -> Diagnostics:
@@ -247,7 +247,3 @@ def _say_unconverted(resource: Resource, project: Project, found: Diagnostics) -
     words = f"{group}--version {hub.version} --kind {hub.kind} --conversion --spoke {resource.version}"
     helps = (f"`pykb create webhook {words}`",)
     found.add(CONVERTER_MISSING.at(project.span(hub), message, label="the hub", help=helps))
-
-
-def _failed(found: Diagnostics) -> bool:
-    return found.has_errors

@@ -107,23 +107,23 @@ def plan_webhook(options: NewWebhook, project: Project, root: Path) -> tuple[Web
 def _check(options: NewWebhook, project: Project, root: Path, found: Diagnostics) -> _Checked | None:
     webhook_checks.check_options(options, found)
     chain = resolve(options.plugins, project.layout, root, found)
-    if _failed(found):
+    if found.has_errors():
         return None
     resource = find_target(options, project, found)
-    if resource is None or _failed(found):
+    if resource is None or found.has_errors():
         return None
     known = project.find(resource)
     wanted = _wanted(options, resource, project)
     webhook_checks.check(options, wanted, resource, project, found)
     present = known.webhooks if known and known.webhooks else Webhooks()
     entry = replace(resource, webhooks=present.merged(wanted))
-    return None if _failed(found) else _Checked(options, chain, known, entry, wanted)
+    return None if found.has_errors() else _Checked(options, chain, known, entry, wanted)
 
 
 def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -> WebhookPlan | None:
     plan = PlanBuilder(root)
     request = _request(checked, project, boilerplate(plan, found))
-    if _failed(found):
+    if found.has_errors():
         return None
     line = CommandLine(checked.options.args, keys(checked.chain))
     request = replace(request, command_line=line)
@@ -139,7 +139,7 @@ def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -
     if checked.entry.core and (wanted.defaulting or wanted.validation):
         _say_core(checked.entry, project, found)
     found.extend(plan.diagnostics)
-    return None if _failed(found) else WebhookPlan(plan.build(), merged, wanted.spoke, request.project.issuer)
+    return None if found.has_errors() else WebhookPlan(plan.build(), merged, wanted.spoke, request.project.issuer)
 
 
 def check_words(options: NewWebhook) -> Diagnostics:
@@ -200,10 +200,6 @@ def _say_core(resource: Resource, project: Project, found: Diagnostics) -> None:
             ),
         )
     )
-
-
-def _failed(found: Diagnostics) -> bool:
-    return found.has_errors
 
 
 def find_target(options: NewWebhook, project: Project, found: Diagnostics) -> Resource | None:

@@ -64,7 +64,7 @@ def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan
     if resource is None:
         return None, found
     delete_checks.check_controller(options, resource, project, found)
-    if found.has_errors:
+    if found.has_errors():
         return None, found
     kept = _controllers_kept(options, resource)
     after = project
@@ -91,7 +91,7 @@ def plan_delete_webhook(options: OldWebhook, project: Project, root: Path) -> tu
             options, defaulting=present.defaulting, validation=present.validation, conversion=present.conversion
         )
     delete_checks.check_webhooks(options, resource, project, found)
-    if found.has_errors:
+    if found.has_errors():
         return None, found
     spoke = [version for version in present.spoke if options.spoke and version not in options.spoke]
     conversion = present.conversion and (bool(spoke) or not (options.conversion or options.spoke))
@@ -140,7 +140,7 @@ def _plan(
     chain = in_process(project.layout, found)
     plan = PlanBuilder(root)
     header = boilerplate(plan, found)
-    if _failed(found):
+    if found.has_errors():
         return None, found
     gone = _gone(project, after, chain, root, header)
     withdraw(plan, gone, style_of(root, project))
@@ -155,7 +155,7 @@ def _plan(
     _say_edited(plan, found, force=options.force)
     _say_used(plan, gone, found, force=options.force)
     found.extend(plan.diagnostics)
-    return (None if _failed(found) else plan.build()), found
+    return (None if found.has_errors() else plan.build()), found
 
 
 def _ask_others(
@@ -200,7 +200,3 @@ def _say_used(plan: PlanBuilder, gone: Scaffold, found: Diagnostics, *, force: b
         helps = ("change this line first; `--force` deletes anyway",)
         message = f"`{name}` would be deleted, but this line uses it"
         found.add(STILL_USED.at(span, message, notes=("nothing was written",), help=helps))
-
-
-def _failed(found: Diagnostics) -> bool:
-    return found.has_errors

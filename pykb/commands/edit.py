@@ -64,8 +64,8 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
     header = boilerplate(plan, found)
     before = Options(project, header, "apache2" if _APACHE in header else "none")
     _check(options, project, found)
-    after = None if _failed(found) else _wanted(options, before, year, found)
-    if after is None or _failed(found):
+    after = None if found.has_errors() else _wanted(options, before, year, found)
+    if after is None or found.has_errors():
         return None, found
     if after != before:
         rescaffold(plan, before, after, chain, found)
@@ -80,7 +80,7 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
     if changed.namespaced and not project.namespaced:
         _say_cluster_wide(plan, project, found)
     found.extend(plan.diagnostics)
-    return (None if _failed(found) else plan.build()), found
+    return (None if found.has_errors() else plan.build()), found
 
 
 def _check(options: Edits, project: Project, found: Diagnostics) -> None:
@@ -126,7 +126,3 @@ def _say_cluster_wide(plan: PlanBuilder, project: Project, found: Diagnostics) -
                 message = "this marker still gives a permission in the whole cluster"
                 helps = (f"for the manager's namespace only: `,namespace={project.project_name}-system` at its end",)
                 found.add(CLUSTER_WIDE.at(Span(path, number, line.index("#") + 1), message, help=helps))
-
-
-def _failed(found: Diagnostics) -> bool:
-    return found.has_errors

@@ -67,7 +67,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
         options.license, owner=options.owner, file=options.license_file, year=year, found=found
     )
     chain = resolve(options.plugins, (str(DEFAULT.key),), root, found)
-    if _failed(found):
+    if found.has_errors():
         return None, found
     package = as_module_name(name)
     file = writer.new_project(
@@ -87,14 +87,14 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     }
     with tree.opened(options.template, found) as source:
         files = tree.render(source, variables(file, about), found) if source is not None else {}
-    if _failed(found):
+    if found.has_errors():
         return None, found
     plan = PlanBuilder(root)
     _run(chain, InitRequest(file, files, CommandLine(options.args, keys(chain))), plan)
     plan.create(FILE_NAME, file.text.encode())
     _pin(plan, found)
     _explain_taken(plan.diagnostics, found)
-    return (None if _failed(found) else plan.build()), found
+    return (None if found.has_errors() else plan.build()), found
 
 
 def variables(project: Project, about: Mapping[str, str]) -> dict[str, Any]:
@@ -171,7 +171,3 @@ def _explain_taken(planned: Diagnostics, found: Diagnostics) -> None:
             help=("move them, or start the project in a new directory", "`--diff` shows what would be written"),
         )
     )
-
-
-def _failed(found: Diagnostics) -> bool:
-    return found.has_errors

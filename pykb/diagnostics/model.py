@@ -135,7 +135,6 @@ class Diagnostics:
     def __len__(self) -> int:
         return len(self._found)
 
-    @property
     def has_errors(self) -> bool:
         """Whether any finding is an error."""
         return any(d.severity is Severity.ERROR for d in self._found)

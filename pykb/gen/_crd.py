@@ -25,7 +25,7 @@ def generate_crds(
     from pykb.gen.emit.crd import crd_object
 
     crds = find_crds(sources, options, diagnostics)
-    if diagnostics.has_errors:
+    if diagnostics.has_errors():
         return (), tuple(crds)
     if (options.root / "config" / "samples").is_dir():
         from pykb.gen._samples import check_samples

@@ -60,7 +60,7 @@ def package_files(definitions: Iterable[Definition], diagnostics: Diagnostics) -
             continue
         for version in definition.versions:
             by_version.setdefault((definition.group, version.name), []).append((definition, version))
-    if diagnostics.has_errors:
+    if diagnostics.has_errors():
         return []
     builtin = builtin_types()
     return [

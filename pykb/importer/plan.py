@@ -56,7 +56,7 @@ def plan_import(
         else:
             builder.create(path, file.text.encode(), on_exists=OnExists.OVERWRITE if force else OnExists.REFUSE)
     diagnostics.extend(builder.diagnostics)
-    return None if diagnostics.has_errors else builder.build()
+    return None if diagnostics.has_errors() else builder.build()
 
 
 def _misnamed(root: Path, folder: PurePosixPath) -> Diagnostic | None:

@@ -115,7 +115,7 @@ def _documents(text: str, origin: str, diagnostics: Diagnostics) -> list[Documen
     """Parse the documents of a source that must not be empty."""
     own = Diagnostics()
     documents = parse(text, origin, own)
-    if not documents and not own.has_errors:
+    if not documents and not own.has_errors():
         own.add(SOURCE_BROKEN.at(Span(origin, 1, 1), f"`{origin}` is empty"))
     diagnostics.extend(own)
     return documents

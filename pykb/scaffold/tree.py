@@ -39,7 +39,7 @@ def render(source: Path, variables: Mapping[str, Any], found: Diagnostics) -> di
     """
     declared = _declared(source, found)
     _check_links(source, found)
-    if found.has_errors:
+    if found.has_errors():
         return {}
     from cookiecutter.exceptions import NonTemplatedInputDirException
     from cookiecutter.find import find_template

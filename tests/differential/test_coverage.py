@@ -27,7 +27,7 @@ def markers_of(path: Path) -> Iterator[Marker]:
     """The markers of a Python file, those inside others too."""
     found = Diagnostics()
     file = collect(path.read_text(encoding="utf-8"), path.name, registry=builtin_registry(), diagnostics=found)
-    assert not found.has_errors, list(found)
+    assert not found.has_errors(), list(found)
     types = file.types.values()
     yield from file.package_markers
     yield from (m for t in types for m in t.markers)

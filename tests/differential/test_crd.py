@@ -59,7 +59,7 @@ def from_python(case: str) -> dict[str, str]:
     )
     result = generate(request.options)
     found.extend(result.diagnostics)
-    assert not found.has_errors, render(found, style=Format.CONCISE)
+    assert not found.has_errors(), render(found, style=Format.CONCISE)
     return {artifact.path: artifact.render() for files in result.artifacts.values() for artifact in files}
 
 

@@ -69,7 +69,7 @@ def read(name: str, arguments: list[str]) -> SourceFile:
     diagnostics = Diagnostics()
     text = "".join(f"# +kubebuilder:{name}:{a}\n" for a in arguments)
     source = collect(text, "a.py", registry=builtin_registry(), diagnostics=diagnostics)
-    assert not diagnostics.has_errors, list(diagnostics)
+    assert not diagnostics.has_errors(), list(diagnostics)
     return source
 
 
@@ -93,7 +93,7 @@ def test_rbac_is_byte_equal(seed: int, controller_gen: Callable[..., Any], go_mo
     markers = RBAC if seed == 0 else chance.sample(RBAC, chance.randrange(1, len(RBAC)))
     diagnostics = Diagnostics()
     (artifact,) = generate_rbac([read("rbac", markers)], role_name="manager-role", diagnostics=diagnostics)
-    assert not diagnostics.has_errors
+    assert not diagnostics.has_errors()
     assert artifact.render() == run(controller_gen, go_module(as_go("rbac", markers)), "rbac:roleName=manager-role")
 
 
@@ -105,7 +105,7 @@ def test_webhooks_are_byte_equal(
     markers = WEBHOOKS[:count]
     diagnostics = Diagnostics()
     (artifact,) = generate_webhook([read("webhook", markers)], diagnostics=diagnostics)
-    assert not diagnostics.has_errors, list(diagnostics)
+    assert not diagnostics.has_errors(), list(diagnostics)
     assert artifact.render() == run(controller_gen, go_module(as_go("webhook", markers)), "webhook")
 
 
@@ -166,4 +166,4 @@ def test_what_controller_gen_refuses_is_refused(
     diagnostics = Diagnostics()
     source = collect(f"# +kubebuilder:webhook:{marker}\n", "a.py", registry=builtin_registry(), diagnostics=diagnostics)
     generate_webhook([source], diagnostics=diagnostics)
-    assert diagnostics.has_errors
+    assert diagnostics.has_errors()

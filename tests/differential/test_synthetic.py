@@ -31,7 +31,7 @@ def test_both_generators_write_the_same_crds(controller_gen: Callable[..., Any],
     done = controller_gen(go, "crd:generateEmbeddedObjectMeta=true", "paths=./...", f"output:crd:dir={go / 'out'}")
     assert done.returncode == 0, done.stderr
     result = generate(GenerateOptions(root=python, generators=("crd",)))
-    assert not result.diagnostics.has_errors, render(result.diagnostics, style=Format.CONCISE)
+    assert not result.diagnostics.has_errors(), render(result.diagnostics, style=Format.CONCISE)
     (python / "out").mkdir()
     for artifact in result.artifacts["crd"]:
         (python / "out" / artifact.path).write_text(artifact.render(), encoding="utf-8")

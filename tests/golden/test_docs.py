@@ -21,7 +21,7 @@ def page_of(case: str) -> str:
     folder = ROOT / "crd" / case
     paths = tuple(str(path.relative_to(folder)) for path in sorted(folder.rglob("*_types.py")))
     page, diagnostics = generate_docs(GenerateOptions(root=folder, paths=paths))
-    assert not diagnostics.has_errors, render(diagnostics, style=Format.CONCISE)
+    assert not diagnostics.has_errors(), render(diagnostics, style=Format.CONCISE)
     return page
 
 

@@ -32,7 +32,7 @@ def generate_docs(options: GenerateOptions) -> tuple[str, Diagnostics]:
     diagnostics = Diagnostics()
     sources = read_sources(options, builtin_registry(), diagnostics)
     crds = find_crds(sources, options, diagnostics) if sources.modules else []
-    if not crds and not diagnostics.has_errors:
+    if not crds and not diagnostics.has_errors():
         diagnostics.add(
             NOTHING_FOUND.at(
                 None,
@@ -41,7 +41,7 @@ def generate_docs(options: GenerateOptions) -> tuple[str, Diagnostics]:
                 help=("pykb create api --group GROUP --version v1 --kind KIND", "or name the files: `--paths DIR`"),
             )
         )
-    if diagnostics.has_errors or not crds:
+    if diagnostics.has_errors() or not crds:
         return "", diagnostics
     name = read(options.root)[0].project_name
     title = f"API reference of {name}" if name else "API reference"

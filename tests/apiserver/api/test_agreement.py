@@ -176,7 +176,7 @@ def judge(control_plane: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     request = make_request(TESTDATA, Given(words=("crd",), paths=("agreement",), allow_dangerous_types=True), found)
     result = generate(request.options)
     found.extend(result.diagnostics)
-    assert not found.has_errors, render(found, style=Format.CONCISE)
+    assert not found.has_errors(), render(found, style=Format.CONCISE)
     rest = control_plane.rest()
     (artifact,) = result.artifacts["crd"]
     (crd,) = artifact.documents

@@ -325,5 +325,5 @@ def test_the_checks_and_the_server_agree(name: str, judge: Callable[[str], tuple
     """An error here is a refusal there, and the other way; differences are listed with their reason."""
     found, answer = judge(CASES[name])
     shown = f"{render(found, style=Format.CONCISE)}\nserver: {answer.message}"
-    assert (found.has_errors and answer.ok) == (name in STRICTER), shown
-    assert (not found.has_errors and not answer.ok) == (name in LAXER), shown
+    assert (found.has_errors() and answer.ok) == (name in STRICTER), shown
+    assert (not found.has_errors() and not answer.ok) == (name in LAXER), shown

@@ -116,4 +116,4 @@ async def test_what_is_refused_was_diagnosed(marker: str, client: Client, namesp
     artifacts, diagnostics = generate(marker)
     with pytest.raises(Invalid):
         await dry_run(client, artifacts, namespace)
-    assert diagnostics.has_errors
+    assert diagnostics.has_errors()

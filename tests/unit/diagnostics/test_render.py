@@ -99,8 +99,8 @@ def test_findings_come_sorted_and_once():
     early = CODE.at(Span("a.py", 9, 1), "early", severity=Severity.NOTE)
     found = Diagnostics([late, early, late])
     assert [d.message for d in found] == ["early", "late"]
-    assert found.has_errors
-    assert not Diagnostics([early]).has_errors
+    assert found.has_errors()
+    assert not Diagnostics([early]).has_errors()
 
 
 def test_excerpts_count_lines_as_python_does(root: Path):

@@ -76,7 +76,7 @@ def _generate(root: Path) -> Plan:
         **stale_files(root, options, rules, result, found),
     }
     plan = plan_of(root, files, found)
-    assert not result.diagnostics.has_errors
+    assert not result.diagnostics.has_errors()
     assert [str(change.action) for change in plan.changes] == ["update", "create", "remove"]
     return plan
 

@@ -79,7 +79,7 @@ def test_only_api_packages_are_imported(generate_types: Generate, tmp_path: Path
     )
     generate_types(KIND)
     result = generate(GenerateOptions(root=tmp_path))
-    assert not result.diagnostics.has_errors
+    assert not result.diagnostics.has_errors()
     assert [len(result.artifacts[g]) for g in ("crd", "rbac", "webhook")] == [1, 1, 0]
 
 

@@ -154,7 +154,7 @@ def test_a_second_description_is_said(generate_types: Generate) -> None:
     source = "class Spec(Struct):\n    a: str = Field(description='One.')\n    '''Two.'''\n"
     result = generate_types(source + KIND)
     assert [d.code.slug for d in result.diagnostics] == ["two-descriptions"]
-    assert not result.diagnostics.has_errors
+    assert not result.diagnostics.has_errors()
     text = result.artifacts["crd"][0].render()
     assert "One." in text
     assert "Two." not in text
@@ -227,4 +227,4 @@ def test_a_bare_null_is_a_text_and_said_to_be(written: str, codes: list[str], ge
     source = f"class Spec(Struct):\n    # +kubebuilder:default={written}\n    a: str | None = None\n"
     result = generate_types(source + KIND)
     assert [d.code.slug for d in result.diagnostics] == codes
-    assert not result.diagnostics.has_errors
+    assert not result.diagnostics.has_errors()

@@ -70,7 +70,7 @@ def test_group_and_version_may_stand_in_another_module(paths: tuple[str, ...], t
     """Also where only the module of types is asked for."""
     kind = IMPORTS + KIND.replace(", group_version=GV", "")
     result = run(tmp_path, {"things.py": kind, "__init__.py": "# +groupName=example.com\n"}, *paths)
-    assert not result.diagnostics.has_errors, render(result.diagnostics, style=Format.CONCISE)
+    assert not result.diagnostics.has_errors(), render(result.diagnostics, style=Format.CONCISE)
     assert result.groups == {"example.com"}
 
 

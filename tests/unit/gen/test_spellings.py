@@ -296,7 +296,7 @@ def test_two_markers_that_disagree_are_one_finding(wrapped: str, generate_types:
 
 def manifest(result: GenerateResult) -> str:
     """The CRD as text."""
-    assert not result.diagnostics.has_errors, render(result.diagnostics, style=Format.CONCISE)
+    assert not result.diagnostics.has_errors(), render(result.diagnostics, style=Format.CONCISE)
     (artifact,) = result.artifacts["crd"]
     return artifact.render()
 

@@ -18,7 +18,7 @@ KIND = "class Thing(CustomResource, group_version=GV):\n    spec: Spec\n"
 
 def spec_of(result: GenerateResult) -> dict[str, Any]:
     """The schema of the field `spec`."""
-    assert not result.diagnostics.has_errors, render(result.diagnostics, style=Format.CONCISE)
+    assert not result.diagnostics.has_errors(), render(result.diagnostics, style=Format.CONCISE)
     (artifact,) = result.artifacts["crd"]
     crd = yaml.safe_load(artifact.render())
     found: dict[str, Any] = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]

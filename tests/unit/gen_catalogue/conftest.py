@@ -41,7 +41,7 @@ def generate_files(tmp_path: Path) -> Generate:
             path.write_text(header + dedent(text).lstrip("\n"), encoding="utf-8")
         found = Diagnostics()
         request = make_request(tmp_path, Given(words=words, **given), found)  # type: ignore[arg-type]
-        if found.has_errors:  # as the command does
+        if found.has_errors():  # as the command does
             return GenerateResult({}, found)
         result = generate(request.options)
         found.extend(result.diagnostics)

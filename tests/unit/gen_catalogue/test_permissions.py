@@ -84,7 +84,7 @@ def test_a_manifest_allows_what_its_markers_ask_for(given_markers: list[dict[str
     text = "\n".join(marker(arguments) for arguments in given_markers) + "\n"
     source = collect(text, "controller.py", registry=builtin_registry(), diagnostics=found)
     artifacts = generate_rbac([source], role_name="manager", file_name="role.yaml", header="", diagnostics=found)
-    assert not found.has_errors
+    assert not found.has_errors()
     made = [permission for artifact in artifacts for role in artifact.documents for permission in allowed(dict(role))]
     wanted = [permission for arguments in given_markers for permission in asked(arguments)]
     assert without_what_stars_cover(made) == without_what_stars_cover(wanted)

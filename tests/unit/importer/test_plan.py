@@ -150,5 +150,5 @@ def test_a_scale_that_leads_nowhere_is_taken_as_the_api_server_takes_it(tmp_path
     }
     assert run(crd) == []
     made = generate(GenerateOptions(tmp_path, ("crd",), ("ext",), allow_dangerous_types=True))
-    assert not made.diagnostics.has_errors
+    assert not made.diagnostics.has_errors()
     assert len(made.artifacts["crd"]) == 1

@@ -182,7 +182,7 @@ def applied_cell(row: Row, folder: Path) -> str:
     if "refused" in stage:
         assert [d.code.slug for d in given.diagnostics] == [stage["refused"]]
         return f"refused: [`{stage['refused']}`](diagnostics.md#{stage['refused']})"
-    assert not given.diagnostics.has_errors, render(given.diagnostics, style=Format.CONCISE)
+    assert not given.diagnostics.has_errors(), render(given.diagnostics, style=Format.CONCISE)
     without = run(folder / "without", stage, stage.get("plain", template), stage.get("instead", ""), marker)
     wrong = {d.code.slug for d in without.diagnostics if d.severity is Severity.ERROR}
     assert wrong <= {"nothing-to-generate"}, render(without.diagnostics, style=Format.CONCISE)

@@ -79,7 +79,7 @@ def run(folder: Path, registry: MarkerRegistry, marker: str, kind: str = "str") 
 
 def schema_of(result: GenerateResult) -> dict[str, Any]:
     """The schema in the CRD."""
-    assert not result.diagnostics.has_errors, render(result.diagnostics, style=Format.CONCISE)
+    assert not result.diagnostics.has_errors(), render(result.diagnostics, style=Format.CONCISE)
     (artifact,) = result.artifacts["crd"]
     (document,) = artifact.documents
     versions: Any = document["spec"]

@@ -159,7 +159,7 @@ def test_the_layout_may_be_one_text() -> None:
 def test_mistakes_are_reported_at_their_place(text: str, slug: str, line: int, column: int) -> None:
     """Wrong YAML, wrong version, values of the wrong type: each at the text to change."""
     _, found = load(text)
-    assert found.has_errors
+    assert found.has_errors()
     (finding,) = list(found)[:1]
     assert finding.span is not None
     assert (finding.code.slug, finding.span.line) == (slug, line)
@@ -356,7 +356,7 @@ WITH_WEBHOOK = "resources:\n- {group: infra, domain: example.com, kind: A, webho
 def test_what_is_wrong_hides_nothing_else(text: str, kinds: set[GroupKind]) -> None:
     """Who only reads goes by what can be read; each of these is refused where the project is to grow."""
     project, found = load(text)
-    assert found.has_errors
+    assert found.has_errors()
     assert project.converted_kinds == project.kinds == kinds
     assert project.groups == {kind.group for kind in kinds}
 

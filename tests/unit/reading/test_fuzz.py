@@ -191,7 +191,7 @@ def _cel(text: str) -> None:
 def _import(text: str) -> None:
     diagnostics = Diagnostics()
     definitions = find_definitions(parse_source(text, "a.yaml", diagnostics), diagnostics)
-    if not diagnostics.has_errors:
+    if not diagnostics.has_errors():
         package_files(definitions, diagnostics)
 
 
