@@ -15,7 +15,7 @@ import aiohttp
 from pykb.api.core.v1 import Namespace, ServiceAccount
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.envtest import ControlPlane
-from pykb.runtime import Client
+from pykb.runtime import Client, NoKindMatch, NotFound
 from pykb.testing import eventually
 from tests.chaos.kinds import DEFINITION, DEFINITION_NAME, GADGETS, RULES, Gadget
 
@@ -67,7 +67,10 @@ class Cluster:
             conditions = found.data.get("status", {}).get("conditions") or ()
             if not any(each["type"] == "Established" and each["status"] == "True" for each in conditions):
                 return False
-            await self.client.list(Gadget, namespace="default")
+            try:
+                await self.client.list(Gadget, namespace="default")
+            except (NoKindMatch, NotFound):  # discovery follows a moment later
+                return False
             return True
 
         await eventually(is_served, timeout=LONG)

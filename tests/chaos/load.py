@@ -34,6 +34,8 @@ class Load:
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
         self._troubles: dict[str, str] = {}
+        # A driver whose creation is under way would bring back a trouble that was just ended.
+        self._taken = {name: asyncio.Lock() for name in self._names}
         self.done: Counter[str] = Counter()
         """What succeeded, by verb."""
         self.failed: Counter[str] = Counter()
@@ -91,26 +93,28 @@ class Load:
     async def trouble(self, what: str | None, names: list[str]) -> None:
         """Have these gadgets make trouble, or (``None``) none any more; those that are created anew meanwhile, too."""
         for name in names:
-            if what is None:
-                self._troubles.pop(name, None)
-            else:
-                self._troubles[name] = what
-            patch = MergePatch({"spec": {"trouble": what}})
-            done = False
-            while not done:  # a driver may delete or create it at this moment
-                try:
-                    await self._client.patch(self._gadget(name), patch)
-                    done = True
-                except NotFound:
-                    done = what is None or await self._try("create", name)
+            async with self._taken[name]:
+                if what is None:
+                    self._troubles.pop(name, None)
+                else:
+                    self._troubles[name] = what
+                patch = MergePatch({"spec": {"trouble": what}})
+                done = False
+                while not done:  # the operator may let go of it at this moment
+                    try:
+                        await self._client.patch(self._gadget(name), patch)
+                        done = True
+                    except NotFound:
+                        done = what is None or await self._try("create", name)
 
     async def _drive(self, driver: int) -> None:
         names = [name for name in self._names[driver::DRIVERS] if name not in self._left_alone]
         while not self._stopping:
             name = self._random.choice(names)
             verb = self._random.choices(("update", "delete", "force-delete"), (8, 3, 1))[0]
-            known = await self._exists(name)
-            done = await self._try(verb if known else "create", name)
+            async with self._taken[name]:
+                known = await self._exists(name)
+                done = await self._try(verb if known else "create", name)
             await asyncio.sleep(PAUSE if done else AFTER_ERROR)
 
     async def _exists(self, name: str) -> bool:
