@@ -6,7 +6,6 @@ record that came with a repository is not mistaken for the work of a killed comm
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ from typing import Any
 
 from pykb.files import durable
 from pykb.files._workspace import OutsideError, locate
+from pykb.files.plan import digest
 from pykb.files.state import UnusableError, check_owner
 from pykb.reading import json_text
 
@@ -64,11 +64,6 @@ def read(root: Path, folder: Path) -> list[Step]:
     for number, step in enumerate(steps):
         _check(root, folder, number, step)
     return steps
-
-
-def digest(content: bytes | None) -> str:
-    """The SHA-256 of a file; empty when it does not exist."""
-    return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
 def content_of(path: Path) -> bytes | None:

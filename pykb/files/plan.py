@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -201,3 +202,8 @@ def _diff(path: str, old: bytes | None, new: bytes | None, mode: int) -> str:
     )
     body = "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
     return head + body
+
+
+def digest(content: bytes | None) -> str:
+    """The SHA-256 of a file; empty when it does not exist."""
+    return "" if content is None else hashlib.sha256(content).hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from ruamel.yaml.error import YAMLError
 
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.plugin import CHART_EDITED
+from pykb.files.plan import digest
 from pykb.plugins.helm_v1._merge import merged
 from pykb.plugins.helm_v1.chart import ONCE
 from pykb.reading import json_text, yaml_text
@@ -108,8 +108,3 @@ class ChartFiles:
         message = f"`{path}` was edited, and config/ has changed since; it stays as it is"
         helps = ("`--force --diff` shows the current version; `--force` writes it and keeps yours in `.pykb/backup`",)
         self.plan.diagnostics.add(CHART_EDITED.at(Span(path, 1, 1), message, help=helps))
-
-
-def digest(content: bytes | None) -> str:
-    """The SHA-256 of a file; empty when it does not exist."""
-    return "" if content is None else hashlib.sha256(content).hexdigest()
