@@ -8,8 +8,7 @@ from pathlib import Path
 from pykb.diagnostics import Diagnostic, Severity
 from pykb.diagnostics.codes.generate import OPTION, REVISION
 from pykb.files.plan import Change
-from pykb.gen.compat import baseline
-from pykb.gen.compat.findings import find_breaking_changes
+from pykb.gen import compat
 from pykb.gen.request import Request
 from pykb.gen.run import GenerateResult
 from pykb.tools.git import Commit
@@ -17,8 +16,8 @@ from pykb.tools.git import Commit
 
 def replaced(root: Path, changes: Iterable[Change], result: GenerateResult) -> Iterable[Diagnostic]:
     """Compare the new CRDs with the files that they replace. Breaking changes are warnings."""
-    old = baseline.replaced(root, changes)
-    return find_breaking_changes(old, {crd.name: crd for crd in result.crds}, severity=Severity.WARNING)
+    old = compat.replaced(root, changes)
+    return compat.find_breaking_changes(old, {crd.name: crd for crd in result.crds}, severity=Severity.WARNING)
 
 
 def since(root: Path, revision: str, request: Request, result: GenerateResult) -> Iterable[Diagnostic]:
@@ -36,11 +35,11 @@ def since(root: Path, revision: str, request: Request, result: GenerateResult) -
         ]
     if request.allow_breaking:
         return []
-    old = baseline.of_commit(commit, request.rules.folders["crd"], _groups(root, result))
+    old = compat.of_commit(commit, request.rules.folders["crd"], _groups(root, result))
     new = {crd.name: crd for crd in result.crds}
     if not request.is_whole_project:
         old = {name: document for name, document in old.items() if name in new}
-    return find_breaking_changes(old, new, severity=Severity.ERROR)
+    return compat.find_breaking_changes(old, new, severity=Severity.ERROR)
 
 
 def _groups(root: Path, result: GenerateResult) -> frozenset[str]:

@@ -46,7 +46,7 @@ def docs(
 
     from pykb.diagnostics import Diagnostics
     from pykb.files.plan import plan_of
-    from pykb.gen.docs.generate import generate_docs, target_file
+    from pykb.gen.docs import generate_docs, target_file
     from pykb.gen.output import check as output_check
     from pykb.gen.request import Given, make_request
 

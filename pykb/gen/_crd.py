@@ -83,10 +83,9 @@ def find_crds(sources: Sources, options: GenerateOptions, diagnostics: Diagnosti
     With an error among the findings, the CRDs may be incomplete.
     """
     from pykb.gen._assemble import assemble
-    from pykb.gen._kinds import find_kinds
+    from pykb.gen._kinds import check_placement, find_kinds
     from pykb.gen._load import importing, load
     from pykb.gen.checks import check
-    from pykb.gen.checks.placement import check_placement
     from pykb.gen.passes.resolve import Options, Resolver
 
     root = options.root.resolve()

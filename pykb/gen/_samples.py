@@ -1,4 +1,4 @@
-"""Checks the samples in `config/samples` against the generated schemas."""
+"""The samples in `config/samples`: read for the API reference, and checked against the generated schemas."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
 from pykb.gen.checks.value import broken_rules, misfits, with_defaults
 from pykb.gen.ir import Crd, CrdVersion
-from pykb.gen.manifest import ManifestLoader
+from pykb.gen.manifest import ManifestLoader, load_manifest
 from pykb.reading import yaml_text
 
 SAMPLES = "config/samples"
@@ -58,3 +58,32 @@ def _span(name: str, node: yaml.Node, reason: str) -> Span:
     keys = [key for key, _ in yaml_text.follow(node, parts)]
     mark = (keys or [node])[-1].start_mark
     return Span(f"{SAMPLES}/{name}", mark.line + 1, mark.column + 1)
+
+
+def read_samples(root: Path) -> dict[tuple[str, str], str]:
+    """The text of the first sample of each apiVersion and kind, without the comments above it.
+
+    Files that are not YAML or not manifests are ignored.
+    """
+    found: dict[tuple[str, str], str] = {}
+    for path in sorted((root / SAMPLES).glob("*.yaml")):
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue
+        for document in re.split(r"^---.*\n", text.replace("\r\n", "\n"), flags=re.MULTILINE):
+            try:
+                data = load_manifest(document)
+            except yaml.YAMLError:
+                continue
+            if isinstance(data, dict) and isinstance(data.get("metadata"), dict):
+                key = (str(data.get("apiVersion")), str(data.get("kind")))
+                found.setdefault(key, _without_head(document))
+    return found
+
+
+def _without_head(text: str) -> str:
+    lines = text.strip("\n").split("\n")
+    while lines and (not lines[0].strip() or lines[0].startswith("#")):
+        del lines[0]
+    return "\n".join(lines).rstrip() + "\n"

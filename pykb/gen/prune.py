@@ -17,7 +17,7 @@ from pykb.gen.emit.yaml import dump_document
 from pykb.gen.options import GenerateOptions
 from pykb.gen.output import OutputRules
 from pykb.gen.run import GenerateResult
-from pykb.gen.webhook.generate import FILE_NAME
+from pykb.gen.webhook import FILE_NAME
 from pykb.meta.gvk import GroupKind
 from pykb.project import FILE_NAME as PROJECT
 

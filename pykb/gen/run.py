@@ -48,7 +48,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
         header = _header(options, "crd", diagnostics)
         artifacts["crd"], crds = generate_crds(sources, options, header, diagnostics)
     if "rbac" in options.generators:
-        from pykb.gen.rbac.generate import generate_rbac
+        from pykb.gen.rbac import generate_rbac
 
         found = generate_rbac(
             sources.files,
@@ -59,7 +59,7 @@ def generate(options: GenerateOptions, *, registry: MarkerRegistry | None = None
         )
         artifacts["rbac"] = tuple(found)
     if "webhook" in options.generators:
-        from pykb.gen.webhook.generate import generate_webhook
+        from pykb.gen.webhook import generate_webhook
 
         found = generate_webhook(
             sources.files, header=_header(options, "webhook", diagnostics), diagnostics=diagnostics

@@ -112,7 +112,7 @@ def _rank(cls: type[Struct]) -> int:
 def _schemas() -> tuple[tuple[type[Struct], Schema], ...]:
     from pykb.diagnostics import Diagnostics
     from pykb.gen.declare import Declarations
-    from pykb.gen.emit.schema import schema_object
+    from pykb.gen.emit.crd import schema_object
     from pykb.gen.passes.resolve import Options, Resolver
     from pykb.markers.registry import builtin_registry
 

@@ -333,3 +333,30 @@ def _substitute(result: CelType, bound: Mapping[str, CelType]) -> CelType:
     if not result.of:
         return result
     return CelType(result.kind, tuple(_substitute(part, bound) for part in result.of), result.size)
+
+
+TYPES = frozenset(
+    [
+        "bool",
+        "bytes",
+        "double",
+        "duration",
+        "dyn",
+        "int",
+        "list",
+        "map",
+        "null_type",
+        "string",
+        "timestamp",
+        "type",
+        "uint",
+    ]
+)
+NAMESPACES = namespaces() | {"google"}
+ONE_VARIABLE = frozenset(
+    [
+        *("all", "exists", "exists_one", "existsOne", "filter", "map", "optFlatMap", "optMap", "sortBy"),
+        *("transformList", "transformMap", "transformMapEntry"),
+    ],
+)
+FUNCTIONS = function_names() | ONE_VARIABLE | {"has", "in"}

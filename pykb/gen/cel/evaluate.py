@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pykb.gen.cel.parser import parse
-from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence
+from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence, parse
 from pykb.gen.ir import SchemaNode
 
 _OPAQUE_FORMATS = frozenset({"date", "date-time", "datetime", "duration", "byte"})

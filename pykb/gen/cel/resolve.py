@@ -7,20 +7,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pykb.diagnostics.suggest import closest
-from pykb.gen.cel._functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TYPES
-from pykb.gen.cel._overloads import is_same, result_of
-from pykb.gen.cel.cost import LIST_COST, LOOP_COSTS, MAP_COST, MESSAGE_COST, add, call_cost, sized, times
-from pykb.gen.cel.findings import Findings, Mistype, Unknown
+from pykb.gen.cel._overloads import FUNCTIONS, NAMESPACES, ONE_VARIABLE, TYPES, is_same, result_of
 from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence
 from pykb.gen.cel.types import (
     BOOL,
     DYN,
     INT,
+    LIST_COST,
+    LOOP_COSTS,
+    MAP_COST,
+    MESSAGE_COST,
     METADATA,
     SCALARS,
     CelType,
+    Findings,
+    Mistype,
+    Unknown,
+    add,
+    call_cost,
     fields_of,
+    sized,
     text,
+    times,
     type_of_schema,
     unsized,
 )

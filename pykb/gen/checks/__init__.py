@@ -10,8 +10,7 @@ from pykb.gen.ir import Crd
 
 def check(crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
     """Check CRDs: first their schemas, field by field, then each CRD as a whole."""
-    from pykb.gen.checks._definition import check_definition
-    from pykb.gen.checks._paths import check_paths
+    from pykb.gen.checks._definition import check_definition, check_paths
     from pykb.gen.checks._schema import SchemaChecks
 
     schemas = SchemaChecks(diagnostics)
@@ -21,6 +20,6 @@ def check(crds: Iterable[Crd], diagnostics: Diagnostics) -> None:
             check_paths(version, diagnostics)
             cost = schemas.check_root(version.schema, has_status=version.status)
             if cost:
-                from pykb.gen.checks._expressions import check_total
+                from pykb.gen.checks._rules import check_total
 
                 check_total(cost, version.name, version.span, diagnostics)

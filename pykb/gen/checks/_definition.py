@@ -1,12 +1,21 @@
-"""Checks the CRD as a whole: its names, its group, its status."""
+"""Checks the CRD as a whole: its names, group and status, and JSONPaths, each of which must lead to a field."""
 
 from __future__ import annotations
 
 import re
 
-from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.crd import CRD_NAME, DEPRECATION_WARNING, EMPTY_STATUS, METADATA_FORM, PROTECTED_GROUP
-from pykb.gen.ir import Crd, CrdVersion
+from pykb.diagnostics import Diagnostics, Severity, Span
+from pykb.diagnostics.codes.crd import (
+    COLUMN_TYPE,
+    CRD_NAME,
+    DEPRECATION_WARNING,
+    EMPTY_STATUS,
+    JSON_PATH,
+    METADATA_FORM,
+    PROTECTED_GROUP,
+)
+from pykb.diagnostics.suggest import closest
+from pykb.gen.ir import Crd, CrdVersion, PrinterColumn, Scale, SchemaNode
 from pykb.meta.names import is_label_value, is_qualified_name
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?\Z")
@@ -103,3 +112,180 @@ def _check_names(crd: Crd, diagnostics: Diagnostics) -> None:
                 "such as `infra.example.com`",
             ),
         )
+
+
+# The parts of a path that can be followed in a schema: `.name`, `['name']`, `[0]`, `[*]`, a filter.
+_STEP = re.compile(
+    r"\.(?P<name>[A-Za-z_$](?:\\\.|[\w$-])*)|\[['\"](?P<quoted>[^'\"]+)['\"]\]"
+    r"|(?P<index>\[[^\[\]]*(?:\[[^\]]*\][^\[\]]*)*\])"
+)
+_SIMPLE = re.compile(r"(\.[A-Za-z_$][\w$-]*)+\Z")
+_METADATA = frozenset(
+    [
+        *("annotations", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers"),
+        *("generateName", "generation", "labels", "managedFields", "name", "namespace", "ownerReferences"),
+        *("resourceVersion", "selfLink", "uid"),
+    ],
+)
+
+
+def check_paths(version: CrdVersion, diagnostics: Diagnostics) -> None:
+    """Check all paths of a version."""
+    for column in version.columns:
+        node = _follow(version.schema, column.json_path, column.span, diagnostics)
+        _check_column(column, node, diagnostics)
+    _check_selectable(version, diagnostics)
+    if version.scale is not None:
+        _check_scale(version.schema, version.scale, diagnostics)
+
+
+def _check_selectable(version: CrdVersion, diagnostics: Diagnostics) -> None:
+    seen: set[str] = set()
+    for path, span in version.selectable:
+        if path in seen:
+            diagnostics.add(JSON_PATH.at(span, f"`{path}` is listed twice as a selectable field"))
+        seen.add(path)
+        if len(seen) == _MOST_SELECTABLE + 1:
+            diagnostics.add(
+                JSON_PATH.at(span, f"a version can have at most {_MOST_SELECTABLE} selectable fields, found more"),
+            )
+        if path.startswith(".metadata."):
+            diagnostics.add(JSON_PATH.at(span, f"a selectable field cannot be in the metadata, as `{path}` is"))
+            continue
+        node = _follow(version.schema, path, span, diagnostics, simple=True, known=True)
+        if node is not None and node.type not in {"string", "boolean", "integer"}:
+            diagnostics.add(
+                JSON_PATH.at(
+                    span, f"a selectable field must be a string, boolean or integer, but `{path}` is `{node.type_name}`"
+                ),
+            )
+
+
+def _check_scale(schema: SchemaNode, scale: Scale, diagnostics: Diagnostics) -> None:
+    wanted: list[tuple[str, tuple[str, ...], str]] = [
+        (scale.spec_path, (".spec.",), "integer"),
+        (scale.status_path, (".status.",), "integer"),
+    ]
+    if scale.selector_path:
+        wanted.append((scale.selector_path, (".status.", ".spec."), "string"))
+    for path, tops, kind in wanted:
+        top = " or ".join(tops)
+        if not path.startswith(tops):
+            message = f"the path `{path}` of the scale subresource must start with `{top}`"
+            if not path:
+                message = f"the scale subresource needs a path that starts with `{top}`, found none"
+            diagnostics.add(JSON_PATH.at(scale.span, message))
+            continue
+        # The API server accepts these two, but scaling then has no effect.
+        missing = Severity.WARNING
+        node = _follow(schema, path, scale.span, diagnostics, simple=True, missing=missing)
+        if node is not None and node.type != kind:
+            message = f"the scale subresource needs an {kind} at `{path}`, found `{node.type_name}`"
+            diagnostics.add(JSON_PATH.at(scale.span, message, severity=missing))
+
+
+_MOST_SELECTABLE = 8
+# The JSON types that the server shows in a column of each type. The cell is empty for all others.
+_SHOWN = {
+    "integer": ("integer", "number"),
+    "number": ("integer", "number"),
+    "boolean": ("boolean",),
+    "date": ("string",),
+}
+
+
+def _check_column(column: PrinterColumn, node: SchemaNode | None, diagnostics: Diagnostics) -> None:
+    if not column.name:
+        diagnostics.add(COLUMN_TYPE.at(column.span, "a printer column has no name", severity=Severity.ERROR))
+    shown = _SHOWN.get(column.type)
+    if shown is None or node is None or node.type is None or node.type in shown:
+        return
+    fitting = node.type if node.type in _SHOWN else "string"
+    diagnostics.add(
+        COLUMN_TYPE.at(
+            column.span,
+            f"the column `{column.name}` is of type `{column.type}`, but `{column.json_path}` is `{node.type_name}`: "
+            "its cells would be empty",
+            help=(f"type={fitting}",),
+        ),
+    )
+
+
+def _follow(
+    root: SchemaNode,
+    path: str,
+    span: Span | None,
+    diagnostics: Diagnostics,
+    *,
+    simple: bool = False,
+    known: bool = False,
+    missing: Severity = Severity.ERROR,
+) -> SchemaNode | None:
+    """The schema that a path leads to, if known. Reports a path that does not lead to a field.
+
+    Args:
+        root: The schema of the kind.
+        path: The JSONPath from there.
+        span: Where the path is written.
+        diagnostics: Gets what is wrong with the path.
+        simple: Whether only field names are allowed in the path.
+        known: Whether the field must be in the schema, even where an object allows unknown fields.
+        missing: The severity of a path that does not lead to a field.
+    """
+    if simple and not _SIMPLE.match(path):
+        diagnostics.add(
+            JSON_PATH.at(
+                span, f"expected a path of field names, found `{path}`", help=("for example `.spec.replicas`",)
+            ),
+        )
+        return None
+    if not path.startswith((".", "[")):
+        diagnostics.add(JSON_PATH.at(span, f"a JSONPath starts with a dot, found `{path}`", help=(f".{path}",)))
+        return None
+    node = root
+    at, walked = 0, ""
+    while at < len(path):
+        match = _STEP.match(path, at)
+        if match is None:
+            # The apiserver checks `..name`, `.*` and the like.
+            if not path[at:].startswith(("..", ".*", "[")):
+                diagnostics.add(JSON_PATH.at(span, f"`{path}` is not a JSONPath: `{path[at:]}` has no meaning"))
+            return None
+        name = match["name"] or match["quoted"]
+        inner = _step(node, name.replace("\\.", ".") if name else None, walked)
+        if inner is None:
+            if name is not None and (known or _is_closed(node, walked)):
+                message, help_ = _no_field(node, name, walked, path)
+                diagnostics.add(JSON_PATH.at(span, message, help=help_, severity=missing))
+            return None
+        node, walked, at = inner, walked + match[0], match.end()
+    return node
+
+
+def _no_field(node: SchemaNode, name: str, walked: str, path: str) -> tuple[str, tuple[str, ...]]:
+    """What is wrong with a path that leads to no field, and what to type."""
+    fields = set(node.properties or {}) | (_METADATA if walked == ".metadata" else set())
+    near = closest(name, fields)
+    where = f"`{walked}`" if walked else "the object"
+    return (
+        f"`{path}` does not lead to a field: {where} has no `{name}`",
+        (f"did you mean `{walked}.{near}`?",) if near else (),
+    )
+
+
+def _step(node: SchemaNode, name: str | None, walked: str) -> SchemaNode | None:
+    if name is None:
+        return node.items
+    if walked == ".metadata":
+        return SchemaNode() if name in _METADATA else None
+    if node.properties and name in node.properties:
+        return node.properties[name].schema
+    return node.values
+
+
+def _is_closed(node: SchemaNode, walked: str) -> bool:
+    """Whether the object cannot have fields beyond those listed."""
+    if walked == ".metadata":
+        return True
+    open_ = node.get("x-kubernetes-preserve-unknown-fields") or node.values is not None
+    return not open_ and (node.type is not None or node.properties is not None)

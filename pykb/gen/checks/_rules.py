@@ -1,18 +1,161 @@
-"""Checks CEL rules: message, reason, field path, and use of old values. ``_expressions`` checks the expressions."""
+"""Checks CEL rules: their expressions (syntax, names, types, cost), messages, reasons, field paths, and old values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-from pykb.diagnostics import Code, Diagnostics
-from pykb.diagnostics.codes.crd import CEL_MESSAGE, CEL_OLD_SELF, CEL_REASON, JSON_PATH
+from pykb.diagnostics import Code, Diagnostics, Span
+from pykb.diagnostics.codes.crd import (
+    CEL_COST,
+    CEL_MESSAGE,
+    CEL_NAME,
+    CEL_OLD_SELF,
+    CEL_REASON,
+    CEL_SYNTAX,
+    CEL_TYPE,
+    JSON_PATH,
+    PATTERN,
+)
+from pykb.diagnostics.model import Severity
 from pykb.diagnostics.suggest import closest
+from pykb.gen.cel.resolve import resolve
+from pykb.gen.cel.syntax import CelSyntaxError, parse
+from pykb.gen.cel.types import CRD_BUDGET, RULE_BUDGET, Findings, most_occurrences, times
+from pykb.gen.checks.patterns import pattern_problem
 from pykb.gen.ir import Rule, SchemaNode
 
-if TYPE_CHECKING:
-    from pykb.gen.cel.findings import Findings
+_RESULTS = {"rule": "bool", "messageExpression": "string"}
+_NAMES = {"rule": "rule", "messageExpression": "`messageExpression`"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an expression is.
+
+    Attributes:
+        node: The schema that the expression validates.
+        what: The name of the value in messages.
+        span: The place of the expression in the source.
+        occurrences: How many such values an object can have. ``None`` means unbounded.
+        diagnostics: Gets what is wrong.
+        is_root: Whether the value is a whole object.
+    """
+
+    node: SchemaNode
+    what: str
+    span: Span | None
+    occurrences: int | None
+    diagnostics: Diagnostics
+    is_root: bool
+
+    def report(
+        self,
+        code: Code,
+        message: str,
+        *help_: str,
+        notes: tuple[str, ...] = (),
+        severity: Severity | None = None,
+    ) -> None:
+        """Report a problem with the rule."""
+        self.diagnostics.add(code.at(self.span, message, notes=notes, help=help_, severity=severity))
+
+
+def check_expression(text: str, part: str, place: Place, *, optional_old_self: bool = False) -> Findings | None:
+    """Check a rule or its ``messageExpression``.
+
+    Returns the findings, with the cost for a whole object.
+    """
+    name = f"the {_NAMES[part]} of {place.what}"
+    try:
+        found = resolve(parse(text), place.node, is_root=place.is_root, optional_old_self=optional_old_self)
+    except CelSyntaxError as error:
+        place.report(CEL_SYNTAX, f"{name} is not CEL: {error}", notes=(_marked(text, error.offset, error.length),))
+        return None
+    if found is None:
+        message = f"{name} is on a value that has no type in the schema, and the API server cannot check such a rule"
+        place.report(CEL_TYPE, message, "put the rule on a field that has a type")
+        return None
+    _check_names(found, text, name, place)
+    _check_types(found, text, part, name, place)
+    most = most_occurrences(place.node) if place.occurrences is None else place.occurrences
+    found = replace(found, cost=times(most, found.cost))
+    if found.cost > RULE_BUDGET:
+        message = f"{name} may cost {factor(found.cost, RULE_BUDGET)} what the API server allows"
+        place.report(CEL_COST, message, _BOUND_THEM, notes=(text, _WORST_CASE))
+    return found
+
+
+def _marked(text: str, offset: int, length: int) -> str:
+    """The line of the text, with the place marked on the line below."""
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    line = text[start : end if end >= 0 else len(text)]
+    at = offset - start
+    return f"{line}\n{' ' * at}{'^' * max(1, min(length, len(line) - at))}"
+
+
+def _check_names(found: Findings, text: str, name: str, place: Place) -> None:
+    for unknown in found.unknown:
+        place.report(
+            CEL_NAME,
+            f"{name} names the {unknown.what} `{unknown.name}`, which does not exist",
+            *((f"did you mean `{unknown.near}`?",) if unknown.near else ()),
+            notes=(_marked(text, unknown.offset, len(unknown.name)),),
+            # A newer API server may have more functions.
+            severity=Severity.WARNING if unknown.what == "function" else Severity.ERROR,
+        )
+    for word in found.reserved:
+        place.report(
+            CEL_NAME,
+            f"{name} names the field `{word.name}`, a word that older API servers reserve",
+            f"write `{word.near}`, which all API servers accept",
+            notes=(_marked(text, word.offset, len(word.name)),),
+            severity=Severity.WARNING,
+        )
+
+
+def _check_types(found: Findings, text: str, part: str, name: str, place: Place) -> None:
+    for misfit in found.mistyped:
+        message = f"in {name}, {misfit.message}"
+        place.report(CEL_TYPE, message, notes=(_marked(text, misfit.offset, misfit.length),))
+    for pattern, offset in found.patterns:
+        problem = pattern_problem(pattern)
+        if problem is not None:
+            message = f"`{pattern}` in {name} is not a regular expression that the API server accepts: {problem}"
+            place.report(PATTERN, message, notes=(_marked(text, offset, len(pattern) + 2),))
+    wanted = _RESULTS[part]
+    if found.type.kind != wanted and not found.mistyped and not found.unknown:
+        help_ = (f"{wanted}(...)",) if found.type.kind == "dyn" else ()
+        place.report(CEL_TYPE, f"{name} has the type `{found.type}`, expected `{wanted}`", *help_, notes=(text,))
+
+
+_BOUND_THEM = "limit them: `MaxItems` on lists, `MaxProperties` on maps, `MaxLength` on strings"
+_WORST_CASE = (
+    "the API server estimates the worst case, in which a list, map or string without a limit fills a whole request, "
+    "and it refuses the CRD"
+)
+
+
+def check_total(cost: int, version: str, span: Span | None, diagnostics: Diagnostics) -> None:
+    """Check the budget of all rules of a version together."""
+    if cost > CRD_BUDGET:
+        diagnostics.add(
+            CEL_COST.at(
+                span,
+                f"the rules of version `{version}` may cost {factor(cost, CRD_BUDGET)} what the API server allows for "
+                "all of them",
+                help=("limit the lists, maps and strings in the rules: `MaxItems`, `MaxProperties`, `MaxLength`",),
+            ),
+        )
+
+
+def factor(cost: int, budget: int) -> str:
+    """By which factor a budget is exceeded."""
+    times_ = cost / budget
+    return "more than 100 times" if times_ > 100 else f"{times_:.1f} times"
+
 
 _Problem = tuple[Code, str, tuple[str, ...], tuple[str, ...]]
 """The code of the mistake, the problem, notes, and what to type."""
@@ -41,11 +184,6 @@ def check_rules(
     Returns:
         The worst-case cost of all rules together.
     """
-    if not node.rules:
-        return 0
-    from pykb.gen.cel.cost import RULE_BUDGET
-    from pykb.gen.checks._expressions import Place, check_expression
-
     total = 0
     for rule in node.rules:
         place = Place(node, what, rule.span or node.span, occurrences, diagnostics, is_root=is_root)

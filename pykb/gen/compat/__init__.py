@@ -1,1 +1,242 @@
-"""Finds incompatible changes between two versions of a CRD and reports them in the user's source."""
+"""Finds incompatible changes between two versions of a CRD, and reports them where the user wrote what changed.
+
+The old version is the one of the last commit, of a revision, or on disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pykb.diagnostics import Diagnostic, Severity, Span
+from pykb.diagnostics.codes.generate import BREAKING_CHANGE
+from pykb.files.plan import Change
+from pykb.gen.compat._change import (
+    GONE,
+    IMMUTABLE,
+    ITEM,
+    MIGRATED,
+    RENAMED_KIND,
+    SCALE_GONE,
+    STATUS_GONE,
+    STORAGE,
+    UNCONVERTED,
+    UNKNOWN_NAME,
+    UNSELECTABLE,
+    UNSERVED,
+    UNSHOWN,
+    VERSION_GONE,
+    Incompatibility,
+)
+from pykb.gen.compat._schema import compare_schemas
+from pykb.gen.emit.crd import crd_object
+from pykb.gen.ir import Crd, CrdVersion, SchemaNode
+from pykb.tools.git import Commit, has_repository
+
+EXAMPLE = "An example field, to be replaced by what "
+"""The start of the description of the field that `pykb create api` writes. A kind that still has it
+is not in use yet.
+"""
+
+_KIND = "\nkind: CustomResourceDefinition"
+
+Documents = Mapping[str, Mapping[str, Any]]
+
+
+def replaced(root: Path, changes: Iterable[Change]) -> Documents:
+    """The definitions that a run replaces. Removed definitions are reported elsewhere.
+
+    In a Git repository they are those of the last commit: a kind that was never committed may change freely, and so may
+    a committed kind between two commits. Outside of a repository they are the files on disk.
+    """
+    needed = [change for change in changes if change.after and _KIND in _text(change)]
+    if not needed:
+        return {}
+    texts: Iterable[str | None] = map(_text, needed)
+    if has_repository(root):
+        head = Commit.find(root, "HEAD")
+        texts = (None if head is None else head.read(change.path) for change in needed)
+    return _definitions(text for text in texts if text and EXAMPLE not in text)
+
+
+def _text(change: Change) -> str:
+    return (change.snapshot.content or b"").decode("utf-8", "replace")
+
+
+def of_commit(commit: Commit, folder: str, groups: frozenset[str]) -> Documents:
+    """The definitions of some groups in a commit."""
+    names = [name for name in commit.files(folder) if name.endswith(".yaml")]
+    found = _definitions(commit.read(f"{folder}/{name}") or "" for name in names)
+    return {name: each for name, each in found.items() if each["spec"]["group"] in groups}
+
+
+def _definitions(texts: Iterable[str]) -> Documents:
+    import yaml
+
+    from pykb.gen.manifest import load_manifest
+
+    found: dict[str, Mapping[str, Any]] = {}
+    for text in texts:
+        try:
+            document: Any = load_manifest(text)
+        except yaml.YAMLError:
+            continue  # not written by a generator
+        if _is_definition(document):
+            found[document["metadata"]["name"]] = document
+    return found
+
+
+def _is_definition(document: Any) -> bool:
+    """Whether a document has the fields that are compared."""
+    try:
+        spec = document["spec"]
+        named = [document["metadata"]["name"], spec["group"], spec["names"]["kind"]]
+        return document["kind"] == "CustomResourceDefinition" and all(
+            isinstance(text, str) for text in (*named, *(version["name"] for version in spec["versions"]))
+        )
+    except (TypeError, KeyError):
+        return False
+
+
+"""CustomResourceDefinitions as plain data, by name."""
+
+
+Document = Mapping[str, Any]
+
+
+def find_breaking_changes(old: Documents, new: Mapping[str, Crd], *, severity: Severity) -> Iterator[Diagnostic]:
+    """Find what the new definitions break, in the order found.
+
+    Args:
+        old: The definitions to compare with.
+        new: The definitions of the project. A name that is missing here is not generated any more.
+        severity: The severity of changes that matter to objects or requests. Changes of the display are notes.
+    """
+    for name, document in sorted(old.items()):
+        crd = new.get(name)
+        yield from (_finding(change, name, crd, severity) for change in _changes(document, crd))
+
+
+def _changes(document: Mapping[str, object], crd: Crd | None) -> list[Incompatibility]:
+    try:
+        return list(compare_definitions(document, None if crd is None else crd_object(crd)))
+    except (TypeError, AttributeError, LookupError, ValueError, ArithmeticError):
+        return []  # edited by hand; no API server can have accepted it
+
+
+def _finding(change: Incompatibility, name: str, crd: Crd | None, severity: Severity) -> Diagnostic:
+    kind = f"`{name}`" if crd is None else f"`{crd.names.kind}`"
+    owner = f"{kind} {change.version}".rstrip()
+    subject = f"`{change.place}` of {owner}" if change.path else owner
+    return BREAKING_CHANGE.at(
+        None if crd is None else _place(change, crd),
+        f"{subject} {change.what}",
+        notes=(change.effect.consequence,),
+        help=change.effect.ways,
+        severity=severity if change.effect.matters else Severity.NOTE,
+    )
+
+
+def _place(change: Incompatibility, crd: Crd) -> Span | None:
+    version = next((each for each in crd.versions if each.name == change.version), None)
+    if version is None:
+        return crd.span
+    if change.keyword == "storage":
+        return version.storage_span or version.span
+    return _span(change, version) or version.span
+
+
+def _span(change: Incompatibility, version: CrdVersion) -> Span | None:
+    """The nearest place in the user's source: the keyword, the field, or the class."""
+    node: SchemaNode = version.schema
+    span = version.span
+    for part in change.path:
+        if part == ITEM:
+            found = node.items or node.values
+            if found is None:
+                return span
+            node = found
+            continue
+        field = (node.properties or {}).get(part)
+        if field is None:
+            return _class_of(node) or span
+        node, span = field.schema, field.span or span
+    keyword = node.keywords.get(change.keyword)
+    return (keyword.span if keyword else None) or span
+
+
+def _class_of(node: SchemaNode) -> Span | None:
+    return node.origin.type.span if node.origin else None
+
+
+def compare_definitions(old: Document, new: Document | None) -> Iterator[Incompatibility]:
+    """Find incompatible changes between two CustomResourceDefinitions.
+
+    Args:
+        old: The current definition, as plain data.
+        new: The definition that replaces it; ``None`` when it is removed.
+    """
+    if new is None:
+        yield Incompatibility("is no longer generated", GONE)
+        return
+    before, after = old["spec"], new["spec"]
+    yield from _names(before, after)
+    versions = {version["name"]: version for version in after["versions"]}
+    for version in before["versions"]:
+        name = version["name"]
+        if name not in versions:
+            yield Incompatibility(f"no longer has the version `{name}`", VERSION_GONE)
+            continue
+        yield from _usage(version, versions[name], after)
+        yield from (found.of(name) for found in _version(version, versions[name]))
+    if _strategy(before) == "Webhook" != _strategy(after) and len(versions) > 1:
+        yield Incompatibility("no longer has a conversion webhook", UNCONVERTED)
+
+
+def _usage(old: Document, new: Document, after: Document) -> Iterator[Incompatibility]:
+    """Find a version that is no longer served or stored."""
+    name = old["name"]
+    stored = next(version["name"] for version in after["versions"] if version["storage"])
+    if old.get("served") and not new.get("served"):
+        yield Incompatibility("is no longer served", UNSERVED, version=name)
+    if old.get("storage") and name != stored:
+        effect = MIGRATED if _strategy(after) == "Webhook" else STORAGE
+        yield Incompatibility(f"is the storage version instead of `{name}`", effect, version=stored, keyword="storage")
+
+
+def _names(before: Document, after: Document) -> Iterator[Incompatibility]:
+    if before.get("scope") != after.get("scope"):
+        yield Incompatibility(f"has the scope {after['scope']} instead of {before['scope']}", IMMUTABLE)
+    old, new = before["names"], after["names"]
+    if old["kind"] != new["kind"]:
+        yield Incompatibility(f"was called `{old['kind']}`", RENAMED_KIND)
+    for key, noun in (("shortNames", "short name"), ("categories", "category")):
+        for name in old.get(key) or ():
+            if name not in (new.get(key) or ()):
+                yield Incompatibility(f"no longer has the {noun} `{name}`", UNKNOWN_NAME)
+
+
+def _strategy(spec: Document) -> str:
+    return str((spec.get("conversion") or {}).get("strategy") or "None")
+
+
+def _version(before: Document, after: Document) -> Iterator[Incompatibility]:
+    yield from compare_schemas(_schema(before), _schema(after))
+    old, new = before.get("subresources") or {}, after.get("subresources") or {}
+    for name, effect in (("status", STATUS_GONE), ("scale", SCALE_GONE)):
+        if name in old and name not in new:
+            yield Incompatibility(f"no longer has the subresource `{name}`", effect)
+    for key, noun, effect, label in (
+        ("selectableFields", "selectable field", UNSELECTABLE, "jsonPath"),
+        ("additionalPrinterColumns", "column", UNSHOWN, "name"),
+    ):
+        kept = {item.get(label) for item in after.get(key) or ()}
+        for item in before.get(key) or ():
+            if item.get(label) not in kept:
+                yield Incompatibility(f"no longer has the {noun} `{item.get(label)}`", effect)
+
+
+def _schema(version: Document) -> Document:
+    found: Document = (version.get("schema") or {}).get("openAPIV3Schema") or {}
+    return found

@@ -1,4 +1,4 @@
-"""Lowers ``X | None``, int-or-string, literals and enums. Unions of structs are united in ``passes._unite``."""
+"""Lowers ``X | None``, int-or-string, literals and enums. Unions of structs are united in ``passes._combine``."""
 
 from __future__ import annotations
 

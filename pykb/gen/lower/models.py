@@ -27,8 +27,8 @@ from pykb.gen.ir import Place, PropertyNode, SchemaNode, object_node
 from pykb.gen.lower._defaults import python_default
 from pykb.gen.lower._unions import lower_enum, split_optional
 from pykb.gen.lower.annotation import Lowering, applied, is_type_alias
-from pykb.gen.lower.builtins import kind_field, lower_builtin
 from pykb.gen.lower.constraints import flatten
+from pykb.gen.lower.scalars import kind_field, lower_builtin
 from pykb.markers.source import FieldDeclaration
 
 if TYPE_CHECKING:

@@ -23,11 +23,9 @@ from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain
 from pykb.gen.lower.models import lower_named
 from pykb.gen.lower.scalars import node_of
 from pykb.gen.passes._as_cel import ANNOTATIONS, one_of_rule
+from pykb.gen.passes._combine import merge, unite, without_validation
 from pykb.gen.passes._markers import apply_markers, emptied, empties
 from pykb.gen.passes._members import Members
-from pykb.gen.passes._merge import merge
-from pykb.gen.passes._opaque import without_validation
-from pykb.gen.passes._unite import unite
 from pykb.markers.effect import Sets, Whole
 from pykb.markers.model import Marker, unwrap
 

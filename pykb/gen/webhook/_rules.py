@@ -9,9 +9,8 @@ import base64
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from pykb.gen.cel.parser import parse
 from pykb.gen.cel.resolve import in_scope
-from pykb.gen.cel.syntax import CelSyntaxError
+from pykb.gen.cel.syntax import CelSyntaxError, parse
 from pykb.gen.cel.types import DYN
 from pykb.meta.names import is_label_value, is_qualified_name, is_rfc_1035_label, is_subdomain
 

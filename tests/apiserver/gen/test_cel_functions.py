@@ -10,10 +10,9 @@ from random import Random
 import pytest
 
 from pykb.envtest.rest import Rest
-from pykb.gen.cel._functions import FUNCTIONS, NAMESPACES, ONE_VARIABLE
-from pykb.gen.cel._overloads import _table
-from pykb.gen.cel.parser import parse
+from pykb.gen.cel._overloads import FUNCTIONS, NAMESPACES, ONE_VARIABLE, _table
 from pykb.gen.cel.resolve import resolve
+from pykb.gen.cel.syntax import parse
 from pykb.gen.cel.types import CelType
 from pykb.gen.lower.scalars import node_of
 

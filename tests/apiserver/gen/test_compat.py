@@ -12,6 +12,7 @@ import pytest
 
 from pykb.envtest import ControlPlane
 from pykb.envtest.rest import Rest
+from pykb.gen.compat import compare_definitions
 from pykb.gen.compat._change import (
     DEFAULTED,
     EMBEDDED,
@@ -27,7 +28,6 @@ from pykb.gen.compat._change import (
     VERSION_GONE,
     Effect,
 )
-from pykb.gen.compat.findings import compare_definitions
 
 pytestmark = pytest.mark.apiserver
 

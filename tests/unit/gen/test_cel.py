@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pykb.gen.cel.cost import RULE_BUDGET
-from pykb.gen.cel.findings import Findings
-from pykb.gen.cel.parser import parse
 from pykb.gen.cel.resolve import resolve
-from pykb.gen.cel.syntax import CelSyntaxError
+from pykb.gen.cel.syntax import CelSyntaxError, parse
+from pykb.gen.cel.types import RULE_BUDGET, Findings
 from pykb.gen.ir import Keyword, PropertyNode, SchemaNode, object_node
 from pykb.gen.lower.scalars import node_of
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from pykb.gen.compat import compare_definitions
 from pykb.gen.compat._change import REQUIRED, REQUIRED_AT_ROOT, Incompatibility
 from pykb.gen.compat._schema import compare_schemas
-from pykb.gen.compat.findings import compare_definitions
 
 STRING, INTEGER, NUMBER = {"type": "string"}, {"type": "integer"}, {"type": "number"}
 ANYTHING = {"x-kubernetes-preserve-unknown-fields": True}

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.gen._settings import KEYS
-from pykb.gen.request import Given, make_request
+from pykb.gen.request import KEYS, Given, make_request
 
 
 def test_without_arguments_everything_is_generated_to_kubebuilders_places(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.gen.compat.baseline import EXAMPLE
+from pykb.gen.compat import EXAMPLE
 from tests.unit.gen_command.test_command import generated, pykb, write
 
 TYPES = """\

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from pykb.cli.generate import generate
-from pykb.gen._settings import KEYS
+from pykb.gen.request import KEYS
 
 PAGE = (Path(__file__).parents[3] / "docs/reference/generate.md").read_text(encoding="utf-8")
 

@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pykb.diagnostics import Diagnostics
+from pykb.gen.docs import generate_docs, render_markdown, target_file
 from pykb.gen.docs._collect import _without_deprecation
-from pykb.gen.docs._markdown import render_markdown
 from pykb.gen.docs._model import FieldDoc, KindDoc, Piece, Reference, Rule, TypeDoc, VersionDoc
 from pykb.gen.docs._prose import Code, Listing, Paragraph, blocks_of, code_span, spans_of
-from pykb.gen.docs.generate import generate_docs, target_file
 from pykb.gen.options import GenerateOptions
 
 CRD = Path(__file__).parents[3] / "testdata" / "crd"

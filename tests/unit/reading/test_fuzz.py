@@ -21,15 +21,15 @@ from pykb.diagnostics import Diagnostics, EnvironmentProblem
 from pykb.envtest.crds import read_crds
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import WebhookManifest
-from pykb.gen._settings import read_settings
 from pykb.gen.cel.evaluate import verdict
-from pykb.gen.cel.findings import Findings
-from pykb.gen.cel.parser import parse as parse_cel
 from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.syntax import CelSyntaxError
+from pykb.gen.cel.syntax import parse as parse_cel
+from pykb.gen.cel.types import Findings
 from pykb.gen.checks.patterns import is_match, pattern_problem
 from pykb.gen.ir import SchemaNode
 from pykb.gen.manifest import load_manifest
+from pykb.gen.request import read_settings
 from pykb.importer._package import package_files
 from pykb.importer.definition import find_definitions
 from pykb.importer.source import parse as parse_source
