@@ -23,8 +23,7 @@ from pykb.markers.definition import (
     MarkerTarget,
     ValueType,
 )
-from pykb.markers.naming import split_name
-from pykb.markers.parser import parse_arguments
+from pykb.markers.parser import parse_arguments, split_name
 from pykb.markers.registry import MarkerRegistry
 
 

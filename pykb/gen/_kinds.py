@@ -14,8 +14,7 @@ from pykb.diagnostics.codes.markers import MARKER_CONFLICT, MARKER_TARGET
 from pykb.gen._load import LoadedModule
 from pykb.gen.declare import Declarations, NamedType
 from pykb.markers.consistency import check_presence
-from pykb.markers.model import Marker
-from pykb.markers.source import SourceFile, TypeDeclaration
+from pykb.markers.model import Marker, SourceFile, TypeDeclaration
 from pykb.meta.gvk import GroupVersionKind
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing_extensions import TypeAliasType
 
 from pykb.diagnostics import Diagnostics, Span
-from pykb.markers.collect import FieldDeclaration, SourceFile, TypeDeclaration, TypeKind, collect, scan
-from pykb.markers.model import Marker
+from pykb.markers.collect import collect, scan
+from pykb.markers.model import FieldDeclaration, Marker, SourceFile, TypeDeclaration, TypeKind
 from pykb.markers.registry import MarkerRegistry
 
 _BUILT_IN = "pykb.api."

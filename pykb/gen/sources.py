@@ -10,7 +10,7 @@ from pykb.diagnostics.codes.markers import SOURCE_UNREADABLE
 from pykb.gen._load import find_files, is_api_file
 from pykb.gen.declare import Declarations
 from pykb.gen.options import GenerateOptions
-from pykb.markers.collect import SourceFile
+from pykb.markers.model import SourceFile
 from pykb.markers.registry import MarkerRegistry
 
 IMPORTED = "# Made by `pykb import crd`; "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pykb.markers.description import describe_docstring
+from pykb.markers.comments import describe_docstring
 from pykb.python_source import layout
 
 

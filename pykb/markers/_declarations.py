@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pykb.diagnostics import Span
-from pykb.markers._comments import split_lines
-from pykb.markers.source import TypeKind
+from pykb.markers.comments import split_lines
+from pykb.markers.model import TypeKind
 
 _GENERIC_NAMES = {
     "Annotated", "Literal", "Union", "Optional", "list", "dict", "set", "frozenset", "tuple", "type",

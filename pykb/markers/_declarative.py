@@ -12,11 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pykb.diagnostics.codes.markers import MARKER_ARGUMENT, MARKER_ARGUMENT_MISSING, MARKER_SYNTAX
-from pykb.markers._checks import check_value
-from pykb.markers._lexer import Lexer
-from pykb.markers._number import to_number
-from pykb.markers._problem import MarkerSyntaxError, Problem
-from pykb.markers._quoting import unquote
+from pykb.markers._lexer import Lexer, MarkerSyntaxError, Problem, to_number, unquote
+from pykb.markers._values import check_value
 from pykb.markers.definition import STRING, ArgumentDefinition, MarkerDefinition, ValueKind
 from pykb.markers.parser import ParsedArguments, unknown_argument
 

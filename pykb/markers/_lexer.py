@@ -1,15 +1,53 @@
-"""Splits marker text into tokens, by the rules of Go's ``text/scanner`` with controller-gen's settings.
+"""Splits marker text into tokens, and reads numbers and strings from them.
 
-Identifiers, integers, floats, ``"strings"`` and raw ``` `strings` ```; any other character is a token of its own.
-Comments and single-quoted text have no special meaning. Their characters are ordinary tokens.
+The rules are those of Go's ``text/scanner`` with controller-gen's settings: identifiers, integers, floats,
+``"strings"`` and raw ``` `strings` ```; any other character is a token of its own. Comments and single-quoted text have
+no special meaning. Their characters are ordinary tokens.
 Source of the rules: https://pkg.go.dev/text/scanner and https://go.dev/ref/spec#Lexical_elements
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
+from math import isinf
+
+from pykb.diagnostics import Code
+from pykb.diagnostics.codes.markers import MARKER_ARGUMENT
+from pykb.markers.definition import ValueKind, ValueType
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A mistake in a marker.
+
+    Attributes:
+        code: Its kind.
+        start: Offset of the first wrong character in the marker's text.
+        end: Offset after the last one.
+        message: The headline.
+        label: A few words at the place.
+        notes: Why.
+        help: What to type.
+    """
+
+    code: Code
+    start: int
+    end: int
+    message: str
+    label: str = ""
+    notes: tuple[str, ...] = ()
+    help: tuple[str, ...] = field(default=())
+
+
+class MarkerSyntaxError(Exception):
+    """A problem that ends the reading of one marker. Never leaves ``pykb.markers``."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
 
 _BLANK = " \t\r\n"
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -112,3 +150,201 @@ class Lexer:
             flaw = "" if _WELL_FORMED.fullmatch(found[0]) else f"`{found[0]}` is not a well-formed number"
             return Token(kind, found[0], start, flaw)
         return Token(TokenKind.CHARACTER, char, start)
+
+
+DELIMITERS = {"", ",", ";", "}"}
+"""The characters that end a bare value. The empty string is the end of the marker."""
+
+
+def require_sound(token: Token) -> None:
+    """Raise an error if a token is malformed.
+
+    Raises:
+        MarkerSyntaxError: A quote is not closed, or a number is malformed.
+    """
+    if token.flaw:
+        raise MarkerSyntaxError(
+            Problem(MARKER_ARGUMENT, token.start, token.end, f"{token.flaw} in `{token.text}`", label="starts here")
+        )
+
+
+def expected(what: str, lexer: Lexer, start: int, token: Token) -> MarkerSyntaxError:
+    """An error that shows the whole word found in place of the expected value."""
+    if token.kind is TokenKind.END:
+        return MarkerSyntaxError(
+            Problem(
+                MARKER_ARGUMENT, start, start + 1, f"expected {what}, found the end of the marker", label="ends here"
+            )
+        )
+    end = token.end
+    while end < len(lexer.text) and token.text not in DELIMITERS and lexer.text[end] not in " ,;}":
+        end += 1
+    hint: tuple[str, ...] = ()
+    if token.text == "-" and lexer.text[end : end + 1].isdigit():
+        hint = ("a `-` is only read directly after `=`, `;`, `{` or `:`: remove the blank before it",)
+    found = lexer.text[start:end]
+    if found[:1] in {'"', "'"} and len(found) > 2:
+        hint = (f"write it without quotes: `{found.strip(found[0])}`",)
+    return MarkerSyntaxError(
+        Problem(MARKER_ARGUMENT, start, end, f"expected {what}, found `{found}`", label=f"expected {what}", help=hint)
+    )
+
+
+INT64 = 1 << 63
+_EXACT = 1 << 53  # integers up to here are exact as floats
+_DECIMAL_INTEGER = re.compile(r"-?[0-9]+")
+_BARE_NUMBER = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)(?![\w.])\s*")
+
+
+def read_integer(lexer: Lexer, _: ValueType) -> object:
+    """Read a decimal integer of 64 bits."""
+    start, text, token = _signed(lexer)
+    if token.kind is not TokenKind.INTEGER:
+        raise expected("an integer", lexer, start, token)
+    require_sound(token)
+    if not _DECIMAL_INTEGER.fullmatch(text):
+        raise MarkerSyntaxError(
+            Problem(
+                MARKER_ARGUMENT,
+                start,
+                token.end,
+                f"expected a decimal integer, found `{text}`",
+                label="only digits and a leading `-` are read",
+            )
+        )
+    return _in_64_bits(int(text), start, token.end)
+
+
+def read_number(lexer: Lexer, _: ValueType) -> object:
+    """Read a decimal number."""
+    start, text, token = _signed(lexer)
+    if token.kind not in {TokenKind.INTEGER, TokenKind.FLOAT}:
+        raise expected("a number", lexer, start, token)
+    require_sound(token)
+    if not _BARE_NUMBER.fullmatch(text):
+        raise expected("a decimal number", lexer, start, token)
+    return _finite(text, start, token.end)
+
+
+def read_bare_number(lexer: Lexer, kind: ValueType) -> object:
+    """Read a number that is the whole value of a marker: blanks around it and a sign are allowed."""
+    match = _BARE_NUMBER.match(lexer.text, lexer.position)
+    integer = kind.kind is ValueKind.INTEGER
+    if match is None or (integer and not _DECIMAL_INTEGER.fullmatch(match[1].removeprefix("+"))):
+        lexer.peek_past_blanks()
+        start = lexer.position
+        raise expected("an integer" if integer else "a number", lexer, start, lexer.next())
+    lexer.position = match.end()
+    if integer:
+        return _in_64_bits(int(match[1]), match.start(1), match.end(1))
+    return _finite(match[1], match.start(1), match.end(1))
+
+
+def _finite(text: str, start: int, end: int) -> int | float:
+    if isinf(float(text)):
+        raise MarkerSyntaxError(Problem(MARKER_ARGUMENT, start, end, f"`{text}` is too large", label="out of range"))
+    return to_number(text)
+
+
+def to_number(text: str) -> int | float:
+    """A number as controller-gen writes it: an integer if it is integral and fits in 64 bits."""
+    if _DECIMAL_INTEGER.fullmatch(text.removeprefix("+")) and -INT64 <= int(text) < INT64:
+        return int(text)
+    value = float(text)
+    if not value.is_integer() or abs(value) >= INT64:
+        return value
+    if abs(value) <= _EXACT:
+        return int(value)
+    from decimal import Decimal  # the import takes 4 ms, and such numbers are rare
+
+    # From the shortest text, as in Go. `int(value)` would add digits that nobody wrote.
+    return int(Decimal(repr(value)))
+
+
+def _in_64_bits(value: int, start: int, end: int) -> int:
+    if -INT64 <= value < INT64:
+        return value
+    raise MarkerSyntaxError(
+        Problem(MARKER_ARGUMENT, start, end, f"`{value}` does not fit into 64 bits", label="out of range")
+    )
+
+
+def _signed(lexer: Lexer) -> tuple[int, str, Token]:
+    negative = lexer.peek() == "-"
+    start = lexer.position
+    if negative:
+        lexer.next()
+    token = lexer.next()
+    return (start, f"-{token.text}", token) if negative else (token.start, token.text, token)
+
+
+_ESCAPE = re.compile(r"\\(?:([abfnrtv\\\"])|([0-7]{3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.?))")
+_SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", '"': '"'}
+
+
+def read_string(lexer: Lexer, *, in_map: bool = False) -> str:
+    """Read a quoted string, or a bare one up to the next delimiter (in a map also up to a colon)."""
+    token = lexer.next(numbers=False)
+    if token.kind is TokenKind.STRING:
+        return unquote(token)
+    start, end = token.start, token.end
+    delimiters = DELIMITERS | {":"} if in_map else DELIMITERS
+    while lexer.peek_past_blanks() not in delimiters:
+        token = lexer.next(numbers=False)
+        require_sound(token)
+        if token.kind is TokenKind.STRING and token.text.startswith('"'):
+            unquote(token, scan_only=True)
+        end = token.end
+    return lexer.text[start:end]
+
+
+def unquote(token: Token, *, scan_only: bool = False) -> str:
+    """The text of a quoted token, by Go's rules for escapes.
+
+    Args:
+        token: A quoted string.
+        scan_only: Whether to check only the shape of the escapes, for a token inside a bare string.
+    """
+    require_sound(token)
+    if token.text.startswith("`"):
+        return token.text[1:-1].replace("\r", "")
+    body = token.text[1:-1]
+    if "\\" not in body:
+        return body
+    # An escape by byte (\\xff) may be a part of a UTF-8 sequence, so the text is put together from bytes.
+    out = bytearray()
+    last = 0
+    for match in _ESCAPE.finditer(body):
+        out += body[last : match.start()].encode("utf-8", "surrogatepass")
+        out += b"" if scan_only and match[6] is None else _escaped(match, token)
+        last = match.end()
+    out += body[last:].encode("utf-8", "surrogatepass")
+    return out.decode("utf-8", "replace")
+
+
+def _escaped(match: re.Match[str], token: Token) -> bytes:
+    simple, octal, hexadecimal, short, long, _ = match.groups()
+    if simple:
+        return _SIMPLE[simple].encode()
+    if octal and int(octal, 8) < 256:
+        return bytes([int(octal, 8)])
+    if hexadecimal:
+        return bytes([int(hexadecimal, 16)])
+    code = int(short or long or "110000", 16)
+    if code < 0x110000 and not 0xD800 <= code < 0xE000:
+        return chr(code).encode()
+    start = token.start + 1 + match.start()
+    raise MarkerSyntaxError(
+        Problem(
+            MARKER_ARGUMENT,
+            start,
+            start + max(2, len(match[0])),
+            f"`{match[0]}` is not an escape sequence of a double-quoted string",
+            label="unknown escape",
+            help=(f"write the value in back-ticks, where nothing is escaped: `{_raw(token.text)}`",),
+        )
+    )
+
+
+def _raw(text: str) -> str:
+    return "`` " + f"`{text[1:-1]}`" + " ``" if "`" in text else f"`{text[1:-1]}`"

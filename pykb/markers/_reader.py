@@ -2,21 +2,177 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pykb.diagnostics import Diagnostics, Label
-from pykb.diagnostics.codes.markers import MARKER_DETACHED, MARKER_GO_ONLY, MARKER_TARGET, MARKER_UNKNOWN
+from pykb.diagnostics.codes.markers import (
+    MARKER_DETACHED,
+    MARKER_FOREIGN,
+    MARKER_GO_ONLY,
+    MARKER_SYNTAX,
+    MARKER_TARGET,
+    MARKER_UNKNOWN,
+)
+from pykb.diagnostics.suggest import edit_distance
 from pykb.markers._declarative import parse_tag
-from pykb.markers._misspelling import Misspellings
-from pykb.markers._place import MarkerComment, Place
-from pykb.markers._problem import Problem
+from pykb.markers._lexer import Problem
 from pykb.markers.definition import Grammar, MarkerDefinition, MarkerTarget
-from pykb.markers.model import Marker
-from pykb.markers.naming import TAG_NAME
-from pykb.markers.parser import ParsedArguments, parse_arguments
+from pykb.markers.model import Marker, MarkerComment, Place
+from pykb.markers.parser import TAG_NAME, ParsedArguments, SplitName, parse_arguments, split_name
 from pykb.markers.registry import MarkerRegistry
 
-__all__ = ["MarkerComment", "MarkerReader", "Place"]
+_VALIDATION = "kubebuilder:validation:"
+_NAMESPACES = ("kubebuilder:", "k8s:", "pykb:")
+_BLANK_AFTER_PLUS = re.compile(r"\+\s+(?=\w)")
+_PROSE = re.compile(r"\+(?:$|\s|[-+=|*]|\d(?![^\s:=]*[:=]))")
+"""Text that is never a marker: bullets, banners and boxes (``+---+``), ``+1``."""
+_Shape = tuple[int, int, str, str]
+"""The offsets of a mistake in a marker's text, the message, and the help."""
+
+
+class Misspellings:
+    """Reports comments that look like a marker and do not name one."""
+
+    def __init__(self, registry: MarkerRegistry, diagnostics: Diagnostics) -> None:
+        self._registry = registry
+        self._diagnostics = diagnostics
+
+    def report(self, comment: MarkerComment, place: Place) -> None:
+        """Report a comment that does not name a marker, unless it is prose."""
+        text = comment.text
+        if match := _BLANK_AFTER_PLUS.match(text):
+            self._blank_after_plus(comment, match.end())
+            return
+        if self._misspelt_shape(comment):
+            return
+        if _PROSE.match(text):
+            return
+        words = split_name(text).whole.split()
+        word = words[0] if words else ""
+        namespaced = _in_namespace(word)
+        preferred = place.targets[0] if place.targets else None
+        synonym = self._synonym(word, preferred)
+        suggestion = synonym or self._suggest(word, preferred, namespaced=namespaced)
+        known_as = "this is called" if synonym else "a marker with a similar name exists:"
+        if not namespaced and suggestion is None:
+            self._foreign(comment, place)
+            return
+        self._diagnostics.add(
+            MARKER_UNKNOWN.at(
+                comment.span(0, len(word) + 1),
+                f"unknown marker `+{word}`",
+                label="no marker has this name",
+                help=(f"{known_as} `+{suggestion}`",) if suggestion else ("`pykb explain markers` lists all markers",),
+            )
+        )
+
+    def _suggest(self, word: str, target: MarkerTarget | None, *, namespaced: bool) -> str | None:
+        for length in range(len(word.split(":")), 0, -1):
+            # The end of `kubebuilder:validation:XValidatoin:rule` is an argument: also try without it.
+            name = ":".join(word.split(":")[:length])
+            if f"{name}:" == _VALIDATION:  # only the family's name: a similar marker would be similar by chance
+                return None
+            found = self._registry.suggest(name, target=target)
+            if found is None or (not namespaced and edit_distance(name.lower(), found.lower(), limit=2) > 2):
+                if not namespaced:
+                    return None
+                continue
+            return found
+        return None
+
+    def _synonym(self, word: str, target: MarkerTarget | None) -> str | None:
+        """The marker that has this name in another schema language. Of two, the one with fewer kinds of target."""
+        rest = word.removeprefix(_VALIDATION)
+        items = "items:" * rest.count("items:")
+        name = rest.removeprefix(items).split(":")[0].casefold()
+        target = target if target is MarkerTarget.TYPE else MarkerTarget.FIELD
+        found = [d for d in self._registry if name in d.synonyms and target in d.targets and not d.items_depth]
+        if rest == word or not found:
+            return None
+        best = min(found, key=lambda d: len(d.targets))
+        return f"{_VALIDATION}{items}{best.name.removeprefix(_VALIDATION)}"
+
+    def _blank_after_plus(self, comment: MarkerComment, start: int) -> None:
+        joined = f"+{comment.text[start:]}"
+        known, _ = self._registry.resolve(joined)
+        if known is None and not _in_namespace(joined[1:].split(maxsplit=1)[0]):
+            return
+        self._add_shape(comment, 0, start, "expected the name directly after `+`, found a blank", f"write `{joined}`")
+
+    def _misspelt_shape(self, comment: MarkerComment) -> bool:
+        """Report a known name with wrong characters around it. Returns whether it was one."""
+        split = split_name(comment.text)
+        found = (
+            self._blank_before_value(split, comment.text)
+            or self._colon_without_name(split, comment.text)
+            or self._text_after_name(split, comment.text)
+            or self._argument_without_value(split, comment.text)
+        )
+        if found is not None:
+            self._add_shape(comment, *found)
+        return found is not None
+
+    def _blank_before_value(self, split: SplitName, text: str) -> _Shape | None:
+        name = split.whole.rstrip()
+        if not split.has_value or name == split.whole or not self._known(name):
+            return None
+        message = "expected `=` directly after the name, found a blank"
+        return len(name) + 1, split.value_start, message, f"write `+{name}={text[split.value_start :].strip()}`"
+
+    def _colon_without_name(self, split: SplitName, text: str) -> _Shape | None:
+        bare = split.whole.rstrip(":")
+        if bare == split.whole or not self._known(bare):
+            return None
+        fixed = f"+{bare}={text[split.value_start :]}" if split.has_value else f"+{bare}"
+        message = "found a colon with no argument name after it"
+        return len(bare) + 1, len(split.whole) + 1, message, f"write `{fixed}`"
+
+    def _text_after_name(self, split: SplitName, text: str) -> _Shape | None:
+        word, blank, rest = split.whole.partition(" ")
+        if not blank or not word or not self._known(word):
+            return None
+        found = rest.strip() or text[len(word) + 1 :].strip()
+        message = f"expected the end of the marker after `+{word}`, found `{found}`"
+        known = self._registry.get(word)
+        takes = known is not None and known.value is not None
+        help_ = f"write `+{word}={rest.strip()}`" if takes else "put the comment on a line of its own"
+        return len(word) + 2, len(text), message, help_
+
+    def _argument_without_value(self, split: SplitName, text: str) -> _Shape | None:
+        marker, _, argument = split.whole.rpartition(":")
+        known = self._registry.get(marker) if argument and not split.has_value else None
+        if known is None or known.argument(argument) is None:
+            return None
+        return len(text), len(text) + 1, f"expected `=` and a value after `{argument}`", f"write `{text}=...`"
+
+    def _known(self, name: str) -> bool:
+        return self._registry.look_up(name, name.rpartition(":")[0] or name) is not None
+
+    def _add_shape(self, comment: MarkerComment, start: int, end: int, message: str, help_: str) -> None:
+        self._diagnostics.add(MARKER_SYNTAX.at(comment.span(start, end), message, label="here", help=(help_,)))
+
+    def _foreign(self, comment: MarkerComment, place: Place) -> None:
+        """Warn of a possible marker of another tool. Does nothing where markers cannot be."""
+        if not place.targets:
+            return
+        self._diagnostics.add(
+            MARKER_FOREIGN.at(
+                comment.span(),
+                f"`{comment.text.split()[0]}` is not a marker of pykb",
+                label="has no effect",
+                help=("if it is not a marker of another tool, start the comment with another character than `+`",),
+            )
+        )
+
+
+def _in_namespace(word: str) -> bool:
+    """Whether a name belongs to a family of markers, or almost does (``kubebulder:...``)."""
+    first, colon, _ = word.lower().partition(":")
+    if not colon:
+        return False
+    return f"{first}:" in _NAMESPACES or edit_distance(first, "kubebuilder", limit=3) <= 3
+
 
 _ANCHORS = ("+kubebuilder:scaffold:", "+pykb:scaffold:", "+kubebuilder:docs-gen:")
 

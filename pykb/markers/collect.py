@@ -11,20 +11,23 @@ import re
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
 from pykb.diagnostics.codes.markers import MARKER_DETACHED, MARKER_SYNTAX, SOURCE_SYNTAX
-from pykb.markers._comments import MARKER_LIKE, Comment, CommentBlock, find_comments, is_comment, split_lines
 from pykb.markers._declarations import Columns, Declarations, FieldNode, Scope, TypeNode, declare
-from pykb.markers._reader import MarkerComment, MarkerReader, Place
-from pykb.markers._repetition import check_fields, check_types
-from pykb.markers.consistency import check_consistency
+from pykb.markers._reader import MarkerReader
+from pykb.markers.comments import (
+    MARKER_LIKE,
+    Comment,
+    CommentBlock,
+    describe_comment,
+    describe_docstring,
+    find_comments,
+    is_comment,
+    split_lines,
+)
+from pykb.markers.consistency import check_consistency, check_fields, check_types
 from pykb.markers.definition import MarkerTarget
-from pykb.markers.description import describe_comment, describe_docstring
-from pykb.markers.model import Marker
+from pykb.markers.model import FieldDeclaration, Marker, MarkerComment, Place, SourceFile, TypeDeclaration, TypeKind
 from pykb.markers.registry import MarkerRegistry
-from pykb.markers.source import FieldDeclaration, SourceFile, TypeDeclaration, TypeKind
 from pykb.reading import python_text
-
-__all__ = ["FieldDeclaration", "SourceFile", "TypeDeclaration", "TypeKind", "collect", "scan", "syntax_error"]
-
 
 _NAMESPACES = ("+kubebuilder:", "+k8s:")
 _WITHOUT_PLUS = re.compile(r"[ \t]*(?:kubebuilder|k8s):[A-Za-z][\w:-]*(?:=|[ \t]*$)")

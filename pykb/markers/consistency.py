@@ -1,13 +1,13 @@
-"""Checks that the markers of one declaration fit together. Finds repeated and contradictory markers."""
+"""Checks that the markers of a file fit together: repeated and contradictory markers, and names declared twice."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from pykb.diagnostics import Diagnostics, Label
-from pykb.diagnostics.codes.markers import MARKER_CONFLICT, MARKER_REPEATED
+from pykb.diagnostics.codes.markers import DECLARED_TWICE, MARKER_CONFLICT, MARKER_REPEATED
 from pykb.markers.effect import Sets
-from pykb.markers.model import Marker, unwrap
+from pykb.markers.model import FieldDeclaration, Marker, TypeDeclaration, unwrap
 
 
 def check_consistency(markers: Sequence[Marker], diagnostics: Diagnostics) -> None:
@@ -106,3 +106,44 @@ def _bounds(first: Mapping[object, Marker], diagnostics: Diagnostics) -> None:
                     labels=(Label(high.span, "the other bound"),),
                 )
             )
+
+
+def check_types(found: Sequence[TypeDeclaration], diagnostics: Diagnostics) -> None:
+    """Report types with the same name, if markers depend on which of them Python keeps."""
+    first: dict[str, TypeDeclaration] = {}
+    for declaration in found:
+        other = first.setdefault(declaration.qualname, declaration)
+        if other is not declaration and (_has_markers(other) or _has_markers(declaration)):
+            diagnostics.add(
+                DECLARED_TWICE.at(
+                    declaration.span,
+                    f"`{declaration.name}` is declared twice, and the markers of one of the two would be lost",
+                    labels=(Label(other.span, "the first one"),),
+                    help=("give them different names",),
+                ),
+            )
+
+
+def check_fields(found: Sequence[tuple[FieldDeclaration, int]], diagnostics: Diagnostics) -> None:
+    """Report fields with the same name in one class.
+
+    Args:
+        found: The fields, each with the number of its block: each branch of an ``if`` is a block of its own.
+        diagnostics: Gets the findings.
+    """
+    first: dict[str, tuple[FieldDeclaration, int]] = {}
+    for declaration, block in found:
+        other, other_block = first.setdefault(declaration.name, (declaration, block))
+        if other is not declaration and (block == other_block or other.markers or declaration.markers):
+            diagnostics.add(
+                DECLARED_TWICE.at(
+                    declaration.span,
+                    f"the field `{declaration.name}` is declared twice, but only one of them applies",
+                    labels=(Label(other.span, "the first one"),),
+                    help=("remove one of the two",),
+                ),
+            )
+
+
+def _has_markers(declaration: TypeDeclaration) -> bool:
+    return bool(declaration.markers) or any(field.markers for field in declaration.fields.values())

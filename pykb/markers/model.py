@@ -1,16 +1,49 @@
-"""A marker in a source file: typed values, each with its place."""
+"""Markers as values: the comment of a marker, the marker itself, and the declarations of a file that it describes."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 
 from pykb.diagnostics import Span
 from pykb.markers.definition import MarkerDefinition, MarkerTarget
 from pykb.markers.effect import Whole
 
-__all__ = ["Marker", "MarkerDefinition", "MarkerTarget", "unwrap"]
+
+@dataclass(frozen=True, slots=True)
+class MarkerComment:
+    """A comment line whose text starts with a plus sign."""
+
+    text: str
+    path: str
+    line: int
+    column: int
+
+    def span(self, start: int = 0, end: int | None = None) -> Span:
+        """The span of a part, by offsets from the plus sign."""
+        end = len(self.text) if end is None else max(end, start + 1)
+        return Span(self.path, self.line, self.column + start, self.line, self.column + end)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a marker comment describes.
+
+    Attributes:
+        targets: The possible targets of a marker there, the most likely first; empty when there is none.
+        description: The name in messages: ``the field `cpu```.
+        span: The declaration.
+        reason: Why a marker there describes nothing.
+        help: What to do when a marker there describes nothing.
+    """
+
+    targets: tuple[MarkerTarget, ...]
+    description: str = ""
+    span: Span | None = None
+    reason: str = ""
+    help: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,3 +100,74 @@ def unwrap(markers: Iterable[Marker]) -> Iterator[Marker]:
             yield from unwrap([inner])
         else:
             yield marker
+
+
+class TypeKind(StrEnum):
+    """How a type is declared."""
+
+    CLASS = "class"
+    NEW_TYPE = "NewType"
+    ALIAS = "alias"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDeclaration:
+    """An annotated assignment in a class body.
+
+    Attributes:
+        name: The attribute.
+        span: Its name in the source.
+        annotation_span: Its annotation.
+        description: From its attribute docstring, else from the comment directly above; ``None`` without either.
+        markers: In the order of the source.
+        arguments: The places of the keyword arguments of its ``Field(...)``.
+    """
+
+    name: str
+    span: Span
+    annotation_span: Span
+    description: str | None
+    markers: tuple[Marker, ...]
+    arguments: Mapping[str, Span] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeDeclaration:
+    """A class, a ``NewType`` or a type alias.
+
+    Attributes:
+        name: The last part of ``qualname``.
+        qualname: As Python gives it (``Outer.Inner``, ``function.<locals>.Inner``).
+        span: Its name in the source.
+        description: From its docstring, else from the comment directly above; ``None`` without either.
+        markers: In the order of the source.
+        fields: Its annotated attributes, in order; empty for aliases.
+        bases: The base classes as written; for an alias the right-hand side.
+        kind: How it is declared.
+    """
+
+    name: str
+    qualname: str
+    span: Span
+    description: str | None
+    markers: tuple[Marker, ...]
+    fields: Mapping[str, FieldDeclaration]
+    bases: tuple[str, ...] = ()
+    kind: TypeKind = TypeKind.CLASS
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """One source file.
+
+    Attributes:
+        path: The path as given by the caller. Spans contain it.
+        package_markers: The markers of the package, and all RBAC and webhook markers of the file, in order.
+        types: By qualified name.
+        description: The module's docstring.
+    """
+
+    path: str
+    package_markers: tuple[Marker, ...]
+    types: Mapping[str, TypeDeclaration]
+    description: str | None = None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pykb.diagnostics.suggest import edit_distance
 from pykb.markers.definition import Grammar, MarkerDefinition, MarkerTarget
-from pykb.markers.naming import TAG_NAME, split_name
+from pykb.markers.parser import TAG_NAME, split_name
 
 if TYPE_CHECKING:
     from pykb.markers.parser import ParsedArguments

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from pykb.diagnostics import Diagnostics
-from pykb.markers._reader import MarkerComment, MarkerReader, Place
+from pykb.markers._reader import MarkerReader
 from pykb.markers.definition import MarkerTarget
+from pykb.markers.model import MarkerComment, Place
 from pykb.markers.registry import builtin_registry
 
 pytestmark = pytest.mark.differential

@@ -12,7 +12,8 @@ import pytest
 from pykb.diagnostics import Diagnostics
 from pykb.gen.rbac import generate_rbac
 from pykb.gen.webhook import generate_webhook
-from pykb.markers.collect import SourceFile, collect
+from pykb.markers.collect import collect
+from pykb.markers.model import SourceFile
 from pykb.markers.registry import builtin_registry
 
 pytestmark = pytest.mark.differential

@@ -29,7 +29,7 @@ from pykb.gen.lower._unions import lower_enum, split_optional
 from pykb.gen.lower.annotation import Lowering, applied, is_type_alias
 from pykb.gen.lower.constraints import flatten
 from pykb.gen.lower.scalars import kind_field, lower_builtin
-from pykb.markers.source import FieldDeclaration
+from pykb.markers.model import FieldDeclaration
 
 if TYPE_CHECKING:
     from pykb.gen.declare import Declarations

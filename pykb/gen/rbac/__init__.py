@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 from pykb.diagnostics import Diagnostics
 from pykb.gen.output import Artifact
 from pykb.gen.rbac._checks import check_marker
-from pykb.markers.model import Marker
-from pykb.markers.source import SourceFile
+from pykb.markers.model import Marker, SourceFile
 
 MARKER = "kubebuilder:rbac"
 _API_VERSION = "rbac.authorization.k8s.io/v1"

@@ -17,8 +17,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.gen.output import Artifact
 from pykb.gen.webhook._checks import check_marker
 from pykb.gen.webhook._rules import problems
-from pykb.markers.model import Marker
-from pykb.markers.source import SourceFile
+from pykb.markers.model import Marker, SourceFile
 from pykb.meta.names import is_subdomain
 
 _Shape = Mapping[str, object]

@@ -10,7 +10,7 @@ from pykb.markers.definition import MarkerDefinition
 
 def definitions() -> list[MarkerDefinition]:
     """Every built-in marker."""
-    from pykb.markers.builtin import crd, go_only, k8s, k8s_fields, package, rbac, topology, validation, webhook
+    from pykb.markers.builtin import crd, go_only, k8s, k8s_fields, manager, schema
 
-    modules = (package, crd, validation, topology, k8s, k8s_fields, rbac, webhook, go_only)
+    modules = (crd, schema, k8s, k8s_fields, manager, go_only)
     return [definition for module in modules for definition in module.DEFINITIONS]

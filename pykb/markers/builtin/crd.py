@@ -1,4 +1,4 @@
-"""Markers of a kind: names, scope, subresources, columns, versions, metadata of its CustomResourceDefinition."""
+"""Markers of a kind and its package: group, version, names, scope, subresources, columns, metadata of its CRD."""
 
 from __future__ import annotations
 
@@ -10,6 +10,36 @@ from pykb.markers.definition import (
     MarkerDefinition,
     MarkerTarget,
 )
+
+_PACKAGE_CATEGORY = "Package"
+_PACKAGE = frozenset({MarkerTarget.PACKAGE})
+
+_PACKAGE_DEFINITIONS = (
+    MarkerDefinition(
+        "groupName",
+        _PACKAGE,
+        (ArgumentDefinition("", STRING, "The API group, for example `infra.example.com`.", optional=True),),
+        summary="The API group of the kinds in this package.",
+        example="+groupName=infra.example.com",
+        category=_PACKAGE_CATEGORY,
+    ),
+    MarkerDefinition(
+        "versionName",
+        _PACKAGE,
+        (ArgumentDefinition("", STRING, "The API version, for example `v1alpha1`."),),
+        summary="The API version of the kinds in this package. Defaults to the name of the package.",
+        example="+versionName=v1alpha1",
+        category=_PACKAGE_CATEGORY,
+    ),
+    MarkerDefinition(
+        "kubebuilder:skip",
+        _PACKAGE,
+        summary="Leaves the package out: no manifests are generated from its types.",
+        example="+kubebuilder:skip",
+        category=_PACKAGE_CATEGORY,
+    ),
+)
+
 
 _COLUMN_TYPES = ("integer", "number", "string", "boolean", "date")
 _COLUMN_FORMATS = ("int32", "int64", "float", "double", "byte", "date", "date-time", "password")
@@ -31,6 +61,7 @@ def _kind(
 
 
 DEFINITIONS = (
+    *_PACKAGE_DEFINITIONS,
     _kind(
         "resource",
         "Names and scope of the kind.",

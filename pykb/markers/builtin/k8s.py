@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from pykb.markers.builtin import topology, validation
 from pykb.markers.builtin.k8s_formats import FORMATS, say_format
+from pykb.markers.builtin.schema import DEFINITIONS as OF_SCHEMAS
+from pykb.markers.builtin.schema import LIST_MAP_KEYS, LIST_TYPES
 from pykb.markers.definition import (
     INTEGER,
     MARKER,
@@ -32,7 +33,7 @@ _TYPE = frozenset({MarkerTarget.TYPE})
 _BOTH = _TYPE | FIELD
 _COUNT = ArgumentDefinition("", INTEGER, "A number from 0 up.", minimum=0)
 NESTED = ArgumentDefinition("", MARKER, "The tag that holds there, for example `+k8s:minLength=1`.")
-_ORIGINALS = {definition.name: definition for definition in (*validation.DEFINITIONS, *topology.DEFINITIONS)}
+_ORIGINALS = {definition.name: definition for definition in OF_SCHEMAS}
 _VALIDATION = "kubebuilder:validation:"
 
 
@@ -132,8 +133,8 @@ def _unique(schema: Subject) -> None:
     if schema.argument() == "set":
         schema.rule("self.all(x, self.exists_one(y, x == y))", "elements must be unique")
         return
-    keys = schema.beside(topology.LIST_MAP_KEYS)
-    schema.drop(topology.LIST_MAP_KEYS)  # only this tag sets them
+    keys = schema.beside(LIST_MAP_KEYS)
+    schema.drop(LIST_MAP_KEYS)  # only this tag sets them
     if not keys:
         schema.refuse("needs the keys of the elements", "+k8s:listMapKey=name")
         return
@@ -244,7 +245,7 @@ DEFINITIONS = (
     _spelling(
         "listType",
         "listType",
-        ArgumentDefinition("", STRING, "How it is merged.", choices=topology.LISTS),
+        ArgumentDefinition("", STRING, "How it is merged.", choices=LIST_TYPES),
         example="=map",
     ),
     replace(

@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 from pykb.importer._expression import docstring, survives
-from pykb.markers.description import describe_docstring
+from pykb.markers.comments import describe_docstring
 
 
 @pytest.mark.parametrize("indent", [0, 4])

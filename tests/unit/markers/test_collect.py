@@ -8,8 +8,8 @@ import textwrap
 import pytest
 
 from pykb.diagnostics import Diagnostics, Severity
-from pykb.markers.collect import SourceFile, TypeKind, collect, scan
-from pykb.markers.model import Marker
+from pykb.markers.collect import collect, scan
+from pykb.markers.model import Marker, SourceFile, TypeKind
 from pykb.markers.registry import builtin_registry
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from pykb.diagnostics import Diagnostics
 from pykb.markers.collect import collect
-from pykb.markers.description import describe_comment, describe_docstring
+from pykb.markers.comments import describe_comment, describe_docstring
 from pykb.markers.registry import builtin_registry
 
 

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity
-from pykb.markers._reader import MarkerComment, MarkerReader, Place
+from pykb.markers._reader import MarkerReader
 from pykb.markers.definition import MarkerTarget
-from pykb.markers.model import Marker
+from pykb.markers.model import Marker, MarkerComment, Place
 from pykb.markers.registry import builtin_registry
 
 VECTORS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))

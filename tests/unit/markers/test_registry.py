@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import Diagnostics, Severity
-from pykb.markers._reader import MarkerComment, MarkerReader, Place
+from pykb.markers._reader import MarkerReader
 from pykb.markers.definition import Grammar, MarkerDefinition, MarkerTarget, ValueKind
+from pykb.markers.model import MarkerComment, Place
 from pykb.markers.registry import MarkerRegistry, builtin_registry
 
 DEFINITIONS = list(builtin_registry())

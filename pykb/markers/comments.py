@@ -1,8 +1,10 @@
-"""Finds the comments of a Python file: blocks of comment lines, and comments after code.
+"""Finds the comments of a Python file, and takes descriptions from them and from docstrings.
 
 One pass of a regular expression finds strings and comments. It is several times faster than ``tokenize``, which
 matters because the search for RBAC markers covers whole source trees. It cannot follow all nested quotes in f-strings
 (Python 3.12). The caller checks the few comments that matter with :func:`is_comment`.
+
+Descriptions follow controller-gen's rules.
 """
 
 from __future__ import annotations
@@ -11,7 +13,9 @@ import io
 import re
 import tokenize
 from bisect import bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
+from inspect import cleandoc
 
 MARKER_LIKE = re.compile(r"#:?[ \t]*(?:\+[ \t]*\w|(?:kubebuilder|k8s):\w)")
 """A text that every file with a marker contains. Most files of a tree fail this cheap test."""
@@ -124,3 +128,51 @@ def is_comment(text: str, comment: Comment) -> bool:
     except (tokenize.TokenError, IndentationError, SyntaxError):
         return False
     return False
+
+
+_DIRECTIVE = re.compile(
+    r"\s*(?:noqa\b|type:\s*ignore|pyright:|ruff:|pylint:|fmt:|isort:|mypy:|pragma:|flake8:|-\*-|!|nosec\b|pyre-)"
+)
+_FENCES = ("```", "~~~")
+
+
+def describe_docstring(docstring: str) -> str | None:
+    """The description in a docstring; ``None`` when nothing is left of it."""
+    return _clean(cleandoc(docstring).split("\n"))
+
+
+def describe_comment(lines: Iterable[str]) -> str | None:
+    """The description in a comment block, without markers and directives. The lines come without their ``#``."""
+    kept = [
+        line.removeprefix(":").removeprefix(" ")
+        for line in lines
+        if not line.lstrip().startswith("+") and not _DIRECTIVE.match(line)
+    ]
+    return _clean(kept)
+
+
+def _clean(lines: list[str]) -> str | None:
+    """Collapse blank lines, drop ``TODO`` lines, end at a ``---`` line. Code fences are left unchanged."""
+    out: list[str] = []
+    fenced = False
+    for line in _collapse(line.rstrip() for line in lines):
+        if line.startswith(_FENCES):
+            fenced = not fenced
+        if not fenced:
+            if line.startswith("TODO"):
+                continue
+            if line.startswith("---"):
+                break
+        out.append(line)
+    # A blank line before a dropped line stays at the end. The CRD must have the same bytes as from controller-gen.
+    return "\n".join(out) or None
+
+
+def _collapse(lines: Iterable[str]) -> list[str]:
+    out: list[str] = []
+    for line in lines:
+        if line or (out and out[-1]):
+            out.append(line)
+    while out and not out[-1]:
+        out.pop()
+    return out

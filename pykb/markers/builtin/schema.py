@@ -1,4 +1,4 @@
-"""Markers that constrain, default or describe a schema, for types, fields and elements of lists."""
+"""Markers of schemas: validation, and how server-side apply merges lists, maps and structs (topology)."""
 
 from __future__ import annotations
 
@@ -19,6 +19,47 @@ from pykb.markers.definition import (
     ValueType,
 )
 from pykb.markers.effect import Does, Effect, Sets, Subject, Whole
+
+_TOPOLOGY = "Topology"
+_ANY_USE = frozenset({MarkerTarget.TYPE, MarkerTarget.FIELD})
+LIST_TYPES = ("map", "set", "atomic")
+_MAPS = ("granular", "atomic")
+LIST_TYPE = "x-kubernetes-list-type"
+LIST_MAP_KEYS = "x-kubernetes-list-map-keys"
+_MAP_TYPE = "x-kubernetes-map-type"
+
+
+def _merge_choice(name: str, keyword: str, summary: str, choices: tuple[str, ...]) -> MarkerDefinition:
+    return MarkerDefinition(
+        name,
+        _ANY_USE,
+        (ArgumentDefinition("", STRING, "How it is merged.", choices=choices),),
+        summary=summary,
+        example=f"+{name}={choices[0]}",
+        category=_TOPOLOGY,
+        priority=9 if keyword == LIST_TYPE else 10,
+        effect=Sets(keyword),
+    )
+
+
+_TOPOLOGY_DEFINITIONS = (
+    _merge_choice("listType", LIST_TYPE, "A list is a map by keys, a set of scalars, or one atomic value.", LIST_TYPES),
+    MarkerDefinition(
+        "listMapKey",
+        _ANY_USE,
+        (ArgumentDefinition("", STRING, "The JSON name of a scalar field of the elements."),),
+        summary="A key field of a list with `+listType=map`.",
+        example="+listMapKey=type",
+        category=_TOPOLOGY,
+        repeatable=True,
+        effect=Sets(LIST_MAP_KEYS, adds=True),
+    ),
+    _merge_choice("mapType", _MAP_TYPE, "Whether keys of a map are merged one by one or the map is one value.", _MAPS),
+    _merge_choice(
+        "structType", _MAP_TYPE, "Whether fields of a struct are merged one by one or the struct is one value.", _MAPS
+    ),
+)
+
 
 _CATEGORY = "Validation"
 _TYPE = frozenset({MarkerTarget.TYPE})
@@ -283,4 +324,5 @@ DEFINITIONS = (
         effect=Sets("externalDocs"),
         targets=_BOTH,
     ),
+    *_TOPOLOGY_DEFINITIONS,
 )
