@@ -43,6 +43,12 @@ _MAINS = {
 }
 PROGRAMS = tuple(_MAINS)
 
+COMPILER_FLAGS = ("-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false")
+"""Debug information is left out, since it takes a third of the compiler's time."""
+VARIABLES = {"GOWORK": "off", "GOFLAGS": "", "CGO_ENABLED": "0", "GOGC": "400"}
+"""Ignore workspace and flags that the user set for their own Go projects. Nothing needs C. With less garbage
+collection, the compiler is a fifth faster."""
+
 
 @dataclass(frozen=True, slots=True)
 class GoModules:
@@ -125,10 +131,10 @@ def _refuse_others(sums: Path, pinned: str) -> None:
 
 
 def _flags(version: str) -> tuple[str, ...]:
-    """The flags of the build. Debug information is left out, since it takes a third of the compiler's time."""
+    """The flags of the build, with the version that the programs print."""
     stamp = "-X k8s.io/component-base/version"
     link = f"-s -w {stamp}.gitVersion=v{version} {stamp}.gitMajor=1 {stamp}.gitMinor={version.split('.')[1]}"
-    return ("-mod=mod", "-trimpath", "-buildvcs=false", "-v", "-gcflags=all=-dwarf=false", "-ldflags", link)
+    return ("-mod=mod", "-v", *COMPILER_FLAGS, "-ldflags", link)
 
 
 @contextlib.contextmanager
@@ -216,10 +222,7 @@ class GoRun:
         Raises:
             SourceUnusable: The command failed. The reason is the end of its output.
         """
-        # Ignore workspace and flags that the user set for their own Go projects. Nothing needs C. With less
-        # garbage collection, the compiler is a fifth faster.
-        ours = {"GOWORK": "off", "GOFLAGS": "", "CGO_ENABLED": "0", "GOGC": "400"}
-        env = {**os.environ, **self._go.variables, **ours}
+        env = {**os.environ, **self._go.variables, **VARIABLES}
         with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
             try:
                 process = subprocess.Popen(
