@@ -87,7 +87,9 @@ class SharedSecret:
     async def _found(self) -> Wire:
         secret = await self._objects.find(self._path)
         if secret is None:
-            logger.warning("the Secret of the certificates is missing", extra={"secret": self._options.secret})
+            logger.warning(
+                "the Secret of the certificates is missing", extra={"object": f"secrets/{self._options.secret}"}
+            )
             # Without data, so that it does not matter how many replicas do this at once.
             secret = await self._objects.apply(self._path, self._wire())
         return secret
@@ -103,7 +105,7 @@ class SharedSecret:
         if self._held is not None and made == self._held.material:
             changes.append("restored the certificates")
         said = " and ".join(changes) or "removed what cannot be used"
-        logger.info(said, extra={"secret": self._options.secret, "expires": review["expires"]})
+        logger.info(said, extra={"object": f"secrets/{self._options.secret}", "expires": review["expires"]})
         return True
 
     def _wire(self, version: str = "", material: Mapping[str, str] | None = None) -> Wire:

@@ -141,7 +141,7 @@ class ManagedCertificates:
         if self._problem == before:
             return
         if error is None:
-            logger.info("certificates ensured again", extra={"secret": self._options.secret})
+            logger.info("certificates ensured again", extra={"object": f"secrets/{self._options.secret}"})
             return
         helps = {"help": "apply the roles of config/certificates"} if isinstance(error, Forbidden) else {}
         logger.warning("certificates not ensured", extra={"error": self._problem, **helps})

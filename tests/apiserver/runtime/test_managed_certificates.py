@@ -30,6 +30,7 @@ from pykb.runtime import (
     VirtualClock,
     WebhookBuilder,
 )
+from pykb.runtime._logging import TextFormatter
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.login import KubeconfigSource
@@ -286,7 +287,8 @@ async def test_a_deleted_secret_comes_back_as_it_was(lab, caplog):
 
         await lab.healed(restored)
     assert "the Secret of the certificates is missing" in caplog.messages
-    assert "restored the certificates" in caplog.messages
+    logged = [TextFormatter().format(record) for record in caplog.records]
+    assert any(f"restored the certificates  object=secrets/{SECRET}  " in line for line in logged)
     with pytest.raises(Forbidden):
         await lab.user.create(Secret(metadata=ObjectMeta(name="other", namespace=lab.namespace)))
     with pytest.raises(Forbidden):
