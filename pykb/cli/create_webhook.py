@@ -146,9 +146,14 @@ def _say_next(planned: WebhookPlan, project: Project, options: NewWebhook, *, ma
     places += [f"{package}/api/{group}{spoke}/{resource.singular}_conversion.py" for spoke in planned.spokes]
     console.say(f"\nNext: implement them in {', '.join(places)}, then")
     console.say("  make test" if made else "  make manifests test")
-    if planned.certificates is Certificates.CERT_MANAGER:
+    say_needed(planned.certificates)
+    console.say("`ENABLE_WEBHOOKS=false make run` runs without webhooks")
+
+
+def say_needed(certificates: Certificates | None) -> None:
+    """Say what a cluster needs for these certificates."""
+    if certificates is Certificates.CERT_MANAGER:
         console.say(
             "`make deploy` needs cert-manager in the cluster: https://cert-manager.io/docs/installation"
             " (`make dev` and `make test` do not)"
         )
-    console.say("`ENABLE_WEBHOOKS=false make run` runs without webhooks")

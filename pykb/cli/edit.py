@@ -11,6 +11,7 @@ from pykb.cli import console
 from pykb.cli.create import create, exit_code, from_working_directory
 from pykb.cli.errors import report
 from pykb.cli.options import Diff, DryRun, Make, listed, plugin_args
+from pykb.project.certificates import Certificates
 
 
 def edit(
@@ -25,6 +26,9 @@ def edit(
     license_name: Annotated[str, typer.Option("--license", help="Licence of the headers: apache2, none.")] = "",
     license_file: Annotated[Path | None, typer.Option(help="File with the header, for another licence.")] = None,
     owner: Annotated[str, typer.Option(help="Owner in the headers.")] = "",
+    certificates: Annotated[
+        Certificates | None, typer.Option(help="Who issues the certificates of the webhooks.")
+    ] = None,
     plugins: Annotated[
         str,
         typer.Option(
@@ -34,7 +38,9 @@ def edit(
     force: Annotated[
         bool,
         typer.Option(
-            "--force", help="Let plugins overwrite files that you edited. Keeps the old ones in .pykb/backup."
+            "--force",
+            help="Overwrite or remove files that you edited, with --certificates and --plugins. Keeps the old ones in "
+            ".pykb/backup.",
         ),
     ] = False,
     make: Make = True,
@@ -47,15 +53,19 @@ def edit(
     edited lines stay. `--multigroup` moves modules and tests, and rewrites imports. Code that it cannot follow stops
     the command.
 
+    `--certificates` replaces the manifests of the certificates. It stops at edits that it would lose.
+
     `--plugins helm` writes a Helm chart of config/, or brings it up to date. `--plugins grafana` writes a dashboard and
     alerts. What you edited in them stays.
 
     Examples:
       pykb edit --multigroup --diff
       pykb edit --namespaced
+      pykb edit --certificates cert-manager
       pykb edit --license apache2 --owner "The authors"
       pykb edit --plugins helm
     """
+    from pykb.cli.create_webhook import say_needed
     from pykb.cli.init import this_year
     from pykb.cli.project import require_project
     from pykb.commands.edit import Edits, plan_edit
@@ -67,6 +77,7 @@ def edit(
         license=license_name,
         license_file=license_file,
         owner=owner,
+        certificates=certificates,
         plugins=listed(plugins),
         force=force,
         args=plugin_args(console.settings.argv),
@@ -75,7 +86,7 @@ def edit(
     report(from_working_directory(found, root))
     if plan is None:
         raise typer.Exit(exit_code(found))
-    create(
+    wrote = create(
         plan,
         "these options" if options.is_about_init else "these plugins",
         root,
@@ -84,3 +95,5 @@ def edit(
         diff=diff,
         make=make and options.is_about_init,  # plugins do not change what is generated
     )
+    if wrote:
+        say_needed(certificates)

@@ -152,8 +152,8 @@ def _plan(
         after = with_certificates(after, None)
     plan.update(FILE_NAME, after.text.encode())
     _ask_others(options, request, chain, plan, found)
-    _say_edited(plan, found, force=options.force)
-    _say_used(plan, gone, found, force=options.force)
+    say_edited(plan, found, force=options.force)
+    say_used(plan, gone, found, force=options.force)
     found.extend(plan.diagnostics)
     return (None if found.has_errors() else plan.build()), found
 
@@ -181,7 +181,8 @@ def _gone(project: Project, after: Project, chain: Sequence[Plugin], root: Path,
     return before.without(kept)
 
 
-def _say_edited(plan: PlanBuilder, found: Diagnostics, *, force: bool) -> None:
+def say_edited(plan: PlanBuilder, found: Diagnostics, *, force: bool) -> None:
+    """Report the edits that the plan loses, unless ``force`` is set."""
     for edit in () if force else plan.edits:
         what = "this line" if edit.line else "the file"
         message = f"`{edit.path}` was edited by hand, and {what} would be deleted"
@@ -192,7 +193,8 @@ def _say_edited(plan: PlanBuilder, found: Diagnostics, *, force: bool) -> None:
         found.add(EDITED_BY_HAND.at(span, message, notes=("nothing was written",), help=helps))
 
 
-def _say_used(plan: PlanBuilder, gone: Scaffold, found: Diagnostics, *, force: bool) -> None:
+def say_used(plan: PlanBuilder, gone: Scaffold, found: Diagnostics, *, force: bool) -> None:
+    """Report lines that stay and use what goes: an error, or with ``force`` a warning."""
     for span, name in remaining_uses(plan, gone):
         if force:
             found.add(STILL_USED.at(span, f"`{name}` was deleted", severity=Severity.WARNING))

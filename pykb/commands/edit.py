@@ -10,6 +10,7 @@ from pathlib import Path
 from pykb.commands.add_plugins import add_plugins
 from pykb.commands.boilerplate import boilerplate
 from pykb.commands.regroup import moved, regroup
+from pykb.commands.reissue import reissue, reissued
 from pykb.commands.remaining_uses import python_files
 from pykb.commands.rescaffold import Options, rescaffold
 from pykb.diagnostics import Diagnostics, Span
@@ -19,6 +20,7 @@ from pykb.diagnostics.codes.project import NOTHING_TO_DO
 from pykb.files.plan import Plan
 from pykb.plugins.registry import in_process
 from pykb.project import FILE_NAME
+from pykb.project.certificates import Certificates
 from pykb.project.file import Project
 from pykb.project.writer import with_flag, with_resource
 from pykb.scaffold import license, naming  # noqa: A004 - our module of that name
@@ -38,6 +40,7 @@ class Edits:
     license: str = ""
     license_file: Path | None = None
     owner: str = ""
+    certificates: Certificates | None = None
     plugins: Sequence[str] = ()
     force: bool = False
     args: tuple[str, ...] = ()
@@ -45,7 +48,7 @@ class Edits:
     @property
     def is_about_init(self) -> bool:
         """Whether any option of ``init`` changes."""
-        given = (self.license, self.license_file, self.owner)
+        given = (self.license, self.license_file, self.owner, self.certificates)
         return self.multigroup is not None or self.namespaced is not None or any(given)
 
 
@@ -73,6 +76,9 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
     if options.multigroup and not project.multigroup:
         changed = _grouped(after.project)
         regroup(plan, after.project, changed, chain, after.header, found)
+    if options.certificates not in (None, project.issuer):
+        present, changed = changed, reissued(changed, options.certificates)
+        reissue(plan, present, changed, chain, after.header, found, force=options.force)
     if options.plugins:
         changed = add_plugins(options.plugins, options.args, changed, plan, found, force=options.force)
     if changed is not project:
@@ -85,7 +91,8 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
 
 def _check(options: Edits, project: Project, found: Diagnostics) -> None:
     if not options.is_about_init and not options.plugins:
-        helps = ("`--multigroup`, `--namespaced`, `--license`, `--license-file` or `--owner`", "`--plugins helm`")
+        flags = "`--multigroup`, `--namespaced`, `--certificates`, `--license`, `--license-file` or `--owner`"
+        helps = (flags, "`--plugins helm`")
         found.add(NOTHING_TO_DO.at(None, "no change was given", help=helps))
     if options.multigroup is False and project.multigroup:
         message = "the project has a folder for each API group; `pykb edit` cannot put them together again"

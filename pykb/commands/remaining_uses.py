@@ -1,21 +1,27 @@
-"""Finds code that stays and uses modules or names that a plan removes."""
+"""Finds code that stays and uses modules or names that a plan removes, and kustomizations that use files."""
 
 from __future__ import annotations
 
 import ast
 import os
+import posixpath
 from collections.abc import Iterator
 from pathlib import Path
+
+import yaml
 
 from pykb.diagnostics import Span
 from pykb.project import FILE_NAME
 from pykb.python_source import imports
 from pykb.python_source.source import Source
 from pykb.python_source.uses import uses
+from pykb.reading import yaml_text
 from pykb.scaffold.insert import FragmentKind
 from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.record import Scaffold
 from pykb.scaffold.withdraw import on_disk
+
+_KUSTOMIZATION = "kustomization.yaml"
 
 
 def remaining_uses(plan: PlanBuilder, gone: Scaffold) -> Iterator[tuple[Span, str]]:
@@ -40,6 +46,34 @@ def remaining_uses(plan: PlanBuilder, gone: Scaffold) -> Iterator[tuple[Span, st
         for line, name in sorted(found.items()):
             text = source.lines[line - 1]
             yield Span(path, on_disk(plan, path, source.text, line), len(text) - len(text.lstrip()) + 1), name
+    yield from _kustomizations(plan, {path for path in gone.files if plan.current(path) is None})
+
+
+def _kustomizations(plan: PlanBuilder, removed: set[str]) -> Iterator[tuple[Span, str]]:
+    """The places in kustomizations that name a removed file, or a folder without its kustomization."""
+    folders = {path.removesuffix(f"/{_KUSTOMIZATION}") for path in removed if path.endswith(f"/{_KUSTOMIZATION}")}
+    for path in project_files(plan.root) if removed else ():
+        content = plan.current(path) if path.endswith(f"/{_KUSTOMIZATION}") else None
+        text = (content or b"").decode("utf-8", "replace")
+        for node in _scalars(text):
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(path), node.value))
+            if name in removed | folders:
+                line = on_disk(plan, path, text, node.start_mark.line + 1)
+                yield Span(path, line, node.start_mark.column + 1), name
+
+
+def _scalars(text: str) -> Iterator[yaml.ScalarNode]:
+    """The scalars of a document, in order."""
+    try:
+        nodes: list[object] = [yaml_text.compose(text)]
+    except yaml.MarkedYAMLError:  # kustomize reports it
+        return
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, yaml.ScalarNode):
+            yield node
+        inner = node.value if isinstance(node, yaml.CollectionNode) else node if isinstance(node, tuple) else ()
+        nodes += reversed(inner)
 
 
 def _unbound(before: Source, after: Source) -> Iterator[tuple[int, str]]:

@@ -106,7 +106,10 @@ def _check_certificates(options: NewWebhook, project: Project, found: Diagnostic
     if is_open or options.certificates in (None, present):
         return
     message = f"`--certificates {options.certificates}`: the project's webhooks have `{present}` certificates"
-    helps = (f"`--certificates {present}`, or leave it out",)
+    helps = (
+        f"`--certificates {present}`, or leave it out",
+        f"to switch all webhooks of the project: `pykb edit --certificates {options.certificates}`",
+    )
     found.add(FLAG_CONFLICT.at(project.place(*CERTIFICATES), message, notes=_NOTHING, help=helps))
 
 

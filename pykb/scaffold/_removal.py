@@ -73,6 +73,27 @@ def without_member(text: str, member: Member) -> Removal:
     return Removal(text)
 
 
+def with_other_member(text: str, old: Member, new: Member) -> str:
+    """Put a member in the place of another one, and its comment in the place of the other's.
+
+    An item that says the same stays as it is. So does a comment that was edited.
+    """
+    found = _items(text, old.key)
+    node = next((node for node, each in found if says(each, old.content)), None)
+    if node is None:
+        return text
+    lines = text.splitlines(keepends=True)
+    first, last = node.start_mark.line, last_line(node, lines)
+    dash = lines[first].find("- ")
+    ending = "\r\n" if lines[first].endswith("\r\n") else "\n"
+    comment, item = ([f"{' ' * dash}{line}{ending}" for line in part] for part in (new.heading, new.item))
+    if not says(old.content, new.content):
+        lines[first : last + 1] = item
+    if old.comment and _is_above(lines, first, old.comment):
+        lines[first - len(old.comment) : first] = comment
+    return "".join(lines)
+
+
 def _without_target(text: str, member: Member, wanted: Any) -> str:
     """Remove a target of a replacement, and the replacement with the last one."""
     for number, (node, each) in enumerate(_items(text, member.key)):
@@ -140,13 +161,17 @@ def _cut(text: str, node: yaml.SequenceNode, index: int, comment: tuple[str, ...
     lines = text.splitlines(keepends=True)
     item = node.value[index]
     first, last = item.start_mark.line, last_line(item, lines)
-    above = [line.strip() for line in lines[max(0, first - len(comment)) : first]]
-    if comment and above == [f"# {line}" for line in comment]:
+    if comment and _is_above(lines, first, comment):
         first -= len(comment)
     del lines[first : last + 1]
     if key and len(node.value) == 1:
         _cut_key(lines, key, first)
     return "".join(lines)
+
+
+def _is_above(lines: list[str], first: int, comment: tuple[str, ...]) -> bool:
+    """Whether the comment that pykb wrote is above a line."""
+    return [line.strip() for line in lines[max(0, first - len(comment)) : first]] == [f"# {line}" for line in comment]
 
 
 def _cut_key(lines: list[str], key: str, at: int) -> None:

@@ -35,7 +35,17 @@ class Member:
     @property
     def lines(self) -> list[str]:
         """The lines below the key."""
-        return [*(f"# {line}" for line in self.comment), *_item(self.text)]
+        return [*self.heading, *self.item]
+
+    @property
+    def heading(self) -> list[str]:
+        """The lines of the comment."""
+        return [f"# {line}" for line in self.comment]
+
+    @property
+    def item(self) -> list[str]:
+        """The lines of the member, with its dash."""
+        return _item(self.text)
 
     @property
     def content(self) -> Any:

@@ -9,7 +9,8 @@ from pykb.python_source.layout import lines_of
 from pykb.python_source.meaning import is_same_code
 from pykb.python_source.source import CodeStyle
 from pykb.reading import python_text
-from pykb.scaffold._removal import without_fragment, without_member
+from pykb.scaffold._removal import with_other_member, without_fragment, without_member
+from pykb.scaffold.kustomization import Member
 from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.record import Scaffold
 
@@ -37,6 +38,13 @@ def withdraw(plan: PlanBuilder, gone: Scaffold, style: CodeStyle) -> None:
             plan.back_up(path)
         elif is_edited:
             plan.lose(path)
+
+
+def exchange(plan: PlanBuilder, path: str, old: Member, new: Member) -> None:
+    """Plan to put a member in the place of another one. A file without that one stays as it is."""
+    text = plan.text(path)
+    if text is not None:
+        plan.update(path, with_other_member(text, old, new).encode())
 
 
 def _fragments(plan: PlanBuilder, gone: Scaffold, style: CodeStyle) -> None:

@@ -1,4 +1,4 @@
-"""What stops `pykb delete` before it changes anything."""
+"""What stops `pykb delete` and `pykb edit --certificates` before they change anything."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from pykb.diagnostics.model import Code
 EDITED_BY_HAND = Code(
     "edited-by-hand",
     "what would be deleted was edited by hand",
-    "`pykb delete` compares each file with what the scaffold would be today. It removes files without edits, since "
-    "`pykb create` can make them again. With `--force` it also removes edited files, and keeps them in `.pykb/backup`.",
+    "`pykb delete` and `pykb edit --certificates` compare each file with what the scaffold would be today. They "
+    "remove files without edits: pykb can make them again. With `--force` they also remove edited files, and keep "
+    "them in `.pykb/backup`.",
 )
 
 STILL_USED = Code(
     "still-used",
     "code that stays uses what would be deleted",
-    "`pykb delete` removes the lines that `pykb create` wrote. It does not change your own code. Change the lines that "
-    "it lists first. With `--force` it deletes anyway, and the lines fail until you change them.",
+    "`pykb delete` and `pykb edit --certificates` remove the lines that pykb wrote. They do not change your own code "
+    "and kustomizations. Change the lines that are listed first. With `--force` the commands delete anyway, and the "
+    "lines fail until you change them.",
 )
 
 WEBHOOK_MISSING = Code(

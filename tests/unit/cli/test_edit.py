@@ -37,3 +37,22 @@ def test_without_an_option_there_is_nothing_to_do(project: Path, pykb: Pykb) -> 
     ended = pykb("edit")
     assert ended.code == 2
     assert "error[nothing-to-do]" in ended.err
+
+
+def test_the_issuer_of_certificates_can_be_switched(project: Path, pykb: Pykb) -> None:
+    """A plan writes nothing; a later webhook follows; what is left to do is said."""
+    assert pykb("create", "api", *MACHINE, "--resource", "--controller").code == 0
+    assert pykb("create", "webhook", *MACHINE, "--defaulting").code == 0
+    commit(project)
+    wanted = ("edit", "--certificates", "cert-manager")
+    shown = pykb(*wanted, "--dry-run").out
+    assert "create    config/certmanager/issuer.yaml\n" in shown
+    assert "remove    config/certificates/secret.yaml\n" in shown
+    diff = pykb(*wanted, "--diff").out
+    subprocess.run(["git", "apply", "--check", "-"], input=diff, check=True, text=True, cwd=project)
+    ended = pykb(*wanted)
+    assert ended.code == 0
+    assert "`make deploy` needs cert-manager in the cluster" in ended.err
+    assert pykb("create", "webhook", *MACHINE, "--programmatic-validation").code == 0
+    assert not (project / "config/certificates").exists()
+    assert pykb(*wanted).err.startswith("note[unchanged]")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -247,11 +250,57 @@ def test_a_project_with_webhooks_is_deployed(root: Path, control_plane: ControlP
         command = [kubectl(), f"--kubeconfig={control_plane.kubeconfig}", "get", "crd", "piers.fleet.example.com"]
         assert run(root, *command, "-o", service) == "harbour-webhook-service"
     finally:
-        text = run(root, kubectl(), "kustomize", "config/default")
-        subprocess.run(
-            [kubectl(), f"--kubeconfig={control_plane.kubeconfig}", "delete", "--wait=false", "-f", "-"],
-            input=text,
-            text=True,
-            check=False,
-            capture_output=True,
-        )
+        remove(root, control_plane)
+
+
+def remove(root: Path, control_plane: ControlPlane) -> None:
+    """Delete the project's objects from the cluster."""
+    text = run(root, kubectl(), "kustomize", "config/default")
+    subprocess.run(
+        [kubectl(), f"--kubeconfig={control_plane.kubeconfig}", "delete", "--wait=false", "-f", "-"],
+        input=text,
+        text=True,
+        check=False,
+        capture_output=True,
+    )
+
+
+@pytest.mark.apiserver
+@pytest.mark.usefixtures("cert_manager")
+def test_a_deployment_follows_the_switch_of_its_certificates(
+    root: Path, control_plane: ControlPlane, tmp_path: Path
+) -> None:
+    """To the manager's own and back: nothing of the other issuer stays in the objects, and `caBundle` is kept."""
+    project = shutil.copytree(root, tmp_path / "harbour")
+    default = project / "config/default/kustomization.yaml"  # the namespace of the other tests is being deleted
+    default.write_text(
+        re.sub("^(name.*: )harbour-", r"\1dock-", default.read_text("utf-8"), flags=re.MULTILINE), "utf-8"
+    )
+    base = (kubectl(), f"--kubeconfig={control_plane.kubeconfig}")
+    hooks = ("mutatingwebhookconfiguration", "dock-mutating-webhook-configuration")
+    bundle = base64.b64encode(b"of cert-manager").decode()
+    trusted = [{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": bundle}]
+
+    def seen() -> tuple[bool, str, str]:
+        """Whether cert-manager injects, what is trusted, and the pod."""
+        found = yaml.safe_load(run(project, *base, "get", *hooks, "-o", "yaml"))
+        deployment = ("get", "deployment", "-n", "dock-system", "dock-controller-manager")
+        pod = run(project, *base, *deployment, "-o", "jsonpath={.spec.template.spec}")
+        client = found["webhooks"][0]["clientConfig"]
+        return INJECT in found["metadata"].get("annotations", {}), client.get("caBundle", ""), pod
+
+    try:
+        make(project, control_plane, "deploy")
+        run(project, *base, "patch", *hooks, "--type=json", "-p", json.dumps(trusted))
+        injected, trust, pod = seen()
+        assert (injected, trust, "webhook-certs" in pod) == (True, bundle, True)
+        run(project, sys.executable, "-m", "pykb", "edit", "--certificates", "built-in")
+        make(project, control_plane, "deploy")
+        injected, trust, pod = seen()
+        assert (injected, trust, "webhook-certs" in pod, "--cert-secret" in pod) == (False, bundle, False, True)
+        run(project, sys.executable, "-m", "pykb", "edit", "--certificates", "cert-manager")
+        make(project, control_plane, "deploy")
+        injected, trust, pod = seen()
+        assert (injected, trust, "webhook-certs" in pod, "--cert-secret" in pod) == (True, bundle, True, False)
+    finally:
+        remove(project, control_plane)
