@@ -260,7 +260,10 @@ class Manager:
 
     async def _main(self) -> None:
         self._signals.install()
-        await self.start()
+        try:
+            await self.start()
+        finally:
+            self._signals.release()
 
     def _start_groups(self) -> None:
         self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
