@@ -6,7 +6,7 @@ from pathlib import Path
 
 import semantics
 
-from pykb.diagnostics import reference as diagnostics
+from pykb.diagnostics import render as diagnostics
 from pykb.diagnostics.codes import all_codes
 from pykb.markers import reference as markers
 from pykb.markers.registry import builtin_registry

@@ -11,8 +11,8 @@ from pykb.commands.boilerplate import boilerplate
 from pykb.commands.builtin_kind import find_builtin, is_called_as_builtin, short_group
 from pykb.commands.requests import with_controller
 from pykb.diagnostics import Diagnostics
+from pykb.diagnostics.codes.commands import CONVERTER_MISSING
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
-from pykb.diagnostics.codes.create_webhook import CONVERTER_MISSING
 from pykb.diagnostics.codes.names import KIND_TAKEN
 from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.diagnostics.model import Severity

@@ -12,7 +12,7 @@ from pykb.commands.builtin_kind import find_builtin, short_group
 from pykb.commands.delete_checks import nearest
 from pykb.commands.webhook_checks import making
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.create_webhook import API_MISSING, CORE_WEBHOOK
+from pykb.diagnostics.codes.commands import API_MISSING, CORE_WEBHOOK
 from pykb.diagnostics.codes.project import RESOURCE_CONFLICT
 from pykb.files.plan import Plan
 from pykb.meta.plural import pluralize

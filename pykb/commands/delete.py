@@ -11,7 +11,7 @@ from pykb.commands.boilerplate import boilerplate
 from pykb.commands.remaining_uses import remaining_uses
 from pykb.commands.requests import scaffold_of
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.delete import EDITED_BY_HAND, STILL_USED
+from pykb.diagnostics.codes.commands import EDITED_BY_HAND, STILL_USED
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.plugins.plugin import DeletePlugin, Plugin

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from pykb.commands.builtin_kind import short_group
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.create_webhook import API_MISSING
-from pykb.diagnostics.codes.delete import CONTROLLER_MISSING, CONTROLLER_SHARED, WEBHOOK_MISSING
+from pykb.diagnostics.codes.commands import API_MISSING, CONTROLLER_MISSING, CONTROLLER_SHARED, WEBHOOK_MISSING
 from pykb.diagnostics.codes.names import FLAG_CONFLICT
 from pykb.diagnostics.codes.project import NOTHING_TO_DO
 from pykb.diagnostics.suggest import closest

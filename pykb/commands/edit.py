@@ -14,7 +14,7 @@ from pykb.commands.reissue import reissue, reissued
 from pykb.commands.remaining_uses import python_files
 from pykb.commands.rescaffold import Options, rescaffold
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.edit import CLUSTER_WIDE, GROUPS_FIXED
+from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED
 from pykb.diagnostics.codes.names import FLAG_REQUIRED
 from pykb.diagnostics.codes.project import NOTHING_TO_DO
 from pykb.files.plan import Plan

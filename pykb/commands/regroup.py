@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from pykb.commands.remaining_uses import module_of, project_files, python_files
 from pykb.commands.requests import Variant, run, variants, with_controller
 from pykb.diagnostics import Diagnostics, Span
-from pykb.diagnostics.codes.edit import LEFT_AS_EDITED, MOVED_MENTION, NOT_FOLLOWED
+from pykb.diagnostics.codes.commands import LEFT_AS_EDITED, MOVED_MENTION, NOT_FOLLOWED
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.rendering import style_of
 from pykb.plugins.request import ApiRequest, KindRequest

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.create_webhook import CONVERSION_SPOKE, SERVED_PATH, WEBHOOK_EXISTS
+from pykb.diagnostics.codes.commands import CONVERSION_SPOKE, SERVED_PATH, WEBHOOK_EXISTS
 from pykb.diagnostics.codes.names import FLAG_CONFLICT, FLAG_REQUIRED
 from pykb.diagnostics.suggest import closest
 from pykb.meta.names import SUBDOMAIN_LENGTH, as_subdomain

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import CRD, Object, as_list, of_kind, title_of
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.deployment import DEPLOY_REFUSED, KIND_UNSERVED
+from pykb.diagnostics.codes.cluster import DEPLOY_REFUSED, KIND_UNSERVED
 from pykb.tools.kubectl import APPLY
 from pykb.tools.process import quote
 

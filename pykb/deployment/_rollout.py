@@ -12,7 +12,7 @@ from pykb.deployment._cause import Cause, State, find_cause
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import title_of
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.deployment import ROLLOUT_FAILED
+from pykb.diagnostics.codes.cluster import ROLLOUT_FAILED
 from pykb.envtest.reporter import Reporter, Step
 
 _INTERVAL = 1.0

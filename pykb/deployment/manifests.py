@@ -13,7 +13,7 @@ import yaml
 from pykb.deployment import IMAGE
 from pykb.deployment.cluster import program_folders
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.deployment import IMAGE_NAME, KUSTOMIZATION
+from pykb.diagnostics.codes.cluster import IMAGE_NAME, KUSTOMIZATION
 from pykb.reading import yaml_text
 from pykb.tools import kustomize
 

@@ -9,7 +9,7 @@ from pykb.deployment._preflight import served_versions
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import CRD, Object, as_list, counted, names_of, of_kind
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.deployment import DELETE_STUCK
+from pykb.diagnostics.codes.cluster import DELETE_STUCK
 from pykb.envtest.reporter import Reporter
 from pykb.tools.process import quote
 

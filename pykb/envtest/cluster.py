@@ -33,7 +33,7 @@ from pykb.envtest.processes import PROGRAM, State
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import is_ready
 from pykb.files.state import STATE, UnusableError, check_owner
-from pykb.reading import json_text
+from pykb.reading import read_json
 from pykb.tools.process import describe_exit, quote
 
 NAME = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
@@ -364,7 +364,7 @@ class Cluster:
     def _read(self, name: str) -> Any:
         path = self.folder / name
         try:
-            return json_text.loads(path.read_text(encoding="utf-8"))
+            return read_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise self._unreadable(name, error) from error
 

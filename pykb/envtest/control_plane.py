@@ -13,8 +13,8 @@ from types import TracebackType
 from typing import Self
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
 from pykb.diagnostics.codes.environment import CONTROL_PLANE_START
-from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
 from pykb.envtest import crds
 from pykb.envtest._kubeconfig import write_kubeconfig
 from pykb.envtest.assets import Assets, get_assets

@@ -17,8 +17,7 @@ from datetime import timedelta
 from typing import Any
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.environment import CRD_REFUSED
-from pykb.diagnostics.codes.local_webhooks import CONVERSION_WITHOUT_CRD, WEBHOOK_NOT_IN_EFFECT
+from pykb.diagnostics.codes.environment import CONVERSION_WITHOUT_CRD, CRD_REFUSED, WEBHOOK_NOT_IN_EFFECT
 from pykb.envtest.ports import LOOPBACK
 from pykb.envtest.rest import Rest
 from pykb.envtest.webhook_manifest import Serving, host_of

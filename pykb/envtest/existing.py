@@ -7,8 +7,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
 from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
-from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
 from pykb.envtest import crds
 from pykb.envtest.rest import Rest
 

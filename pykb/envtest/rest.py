@@ -22,9 +22,9 @@ from typing import Any
 import yaml
 
 from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
 from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
-from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
-from pykb.reading import json_text, yaml_text
+from pykb.reading import read_json, yaml_text
 
 APPLY = "application/apply-patch+yaml"
 
@@ -124,7 +124,7 @@ class Rest:
 
 def _decode(content: bytes) -> dict[str, Any]:
     try:
-        value = json_text.loads(content) if content else {}
+        value = read_json(content) if content else {}
     except ValueError:
         value = {"message": content.decode("utf-8", "replace").strip()}
     return value if isinstance(value, dict) else {"items": value}

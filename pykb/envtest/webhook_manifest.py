@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
-from pykb.diagnostics.codes.local_webhooks import WEBHOOK_MANIFEST, WEBHOOK_UNLISTED, WEBHOOK_UNSERVED
+from pykb.diagnostics.codes.environment import WEBHOOK_MANIFEST, WEBHOOK_UNLISTED, WEBHOOK_UNSERVED
 from pykb.reading import yaml_text
 
 MANIFEST = "config/webhook/manifests.yaml"

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.local_webhooks import WEBHOOK_NOT_IN_EFFECT, WEBHOOK_REFUSED, WEBHOOK_UNREACHABLE
+from pykb.diagnostics.codes.environment import WEBHOOK_NOT_IN_EFFECT, WEBHOOK_REFUSED, WEBHOOK_UNREACHABLE
 from pykb.envtest.rest import APPLY, Rest
 from pykb.envtest.webhook_manifest import API_VERSION, COLLECTIONS, Serving
 

@@ -17,7 +17,7 @@ from pykb.files import durable
 from pykb.files._workspace import OutsideError, locate
 from pykb.files.plan import digest
 from pykb.files.state import UnusableError, check_owner
-from pykb.reading import json_text
+from pykb.reading import read_json
 
 UNDO = "undo"
 _RECORD = "changes.json"
@@ -79,7 +79,7 @@ def _entries(folder: Path) -> list[Any]:
     if not path.exists() or path.stat().st_size > _MOST_BYTES:
         raise UnusableError(f"`{_RECORD}` is missing or too large")
     try:
-        record = json_text.loads(path.read_bytes())
+        record = read_json(path.read_bytes())
     except ValueError as error:
         raise UnusableError(f"`{_RECORD}` is not JSON") from error
     if not isinstance(record, dict) or set(record) != {"folder", "steps"}:

@@ -11,7 +11,7 @@ from pathlib import Path
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.scaffold import NOT_A_FILE
 from pykb.files import durable
-from pykb.reading import json_text
+from pykb.reading import read_json
 
 STATE = ".pykb"
 _MOST_BYTES = 1024 * 1024
@@ -83,7 +83,7 @@ def remembered(root: Path, name: str) -> frozenset[str]:
         check_owner(path, folder=False)
         if path.stat().st_size > _MOST_BYTES:
             return frozenset()
-        kept = json_text.loads(path.read_bytes())
+        kept = read_json(path.read_bytes())
         return frozenset(map(str, kept["words"])) if kept["folder"] == path.parent.stat().st_ino else frozenset()
     except (OSError, UnusableError, ValueError, LookupError, TypeError):
         return frozenset()

@@ -13,7 +13,7 @@ from typing import Any
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.generate import OPENAPI_FILE
 from pykb.gen.ir import SchemaNode
-from pykb.reading import json_text
+from pykb.reading import read_json
 
 _API = "pykb.api."
 
@@ -51,7 +51,7 @@ def read_builtin_texts(root: Path, name: str, diagnostics: Diagnostics) -> Built
     """
     reason = ""
     try:
-        document = json_text.loads((root / name).read_text(encoding="utf-8"))
+        document = read_json((root / name).read_text(encoding="utf-8"))
     except OSError as error:
         reason = f"it cannot be read: {error.strerror}"
     except ValueError:

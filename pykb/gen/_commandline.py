@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cache
 
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.commandline import COMMAND_LINE, COMMAND_LINE_GO
+from pykb.diagnostics.codes.generate import COMMAND_LINE, COMMAND_LINE_GO
 from pykb.diagnostics.suggest import closest
 from pykb.markers.definition import (
     BOOLEAN,

@@ -23,7 +23,7 @@ from pykb.gen._commandline import (
 )
 from pykb.gen.options import DEFAULT_FOLDERS, GENERATORS, GenerateOptions
 from pykb.gen.output import OutputRules, check_places
-from pykb.reading import toml_text
+from pykb.reading import TomlError, read_toml
 
 KEYS: Mapping[str, tuple[type, ...]] = {
     "paths": (list,),
@@ -55,8 +55,8 @@ def read_settings(root: Path, diagnostics: Diagnostics) -> Mapping[str, Any]:
     if b"tool.pykb" not in content:
         return {}
     try:
-        own = toml_text.loads(content).get("tool", {}).get("pykb", {})
-    except toml_text.TomlError as error:
+        own = read_toml(content).get("tool", {}).get("pykb", {})
+    except TomlError as error:
         diagnostics.add(OPTION.at(Span("pyproject.toml", error.line, error.column), str(error)))
         return {}
     text = content.decode()

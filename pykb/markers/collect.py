@@ -27,7 +27,7 @@ from pykb.markers.consistency import check_consistency, check_fields, check_type
 from pykb.markers.definition import MarkerTarget
 from pykb.markers.model import FieldDeclaration, Marker, MarkerComment, Place, SourceFile, TypeDeclaration, TypeKind
 from pykb.markers.registry import MarkerRegistry
-from pykb.reading import python_text
+from pykb.reading import read_python
 
 _NAMESPACES = ("+kubebuilder:", "+k8s:")
 _WITHOUT_PLUS = re.compile(r"[ \t]*(?:kubebuilder|k8s):[A-Za-z][\w:-]*(?:=|[ \t]*$)")
@@ -61,7 +61,7 @@ def collect(text: str, path: str, *, registry: MarkerRegistry, diagnostics: Diag
     """
     text = text.removeprefix("\ufeff")
     try:
-        declarations = declare(python_text.parse(text, path), Columns(text, path))
+        declarations = declare(read_python(text, path), Columns(text, path))
     except SyntaxError as error:
         diagnostics.add(syntax_error(error, path))
         return SourceFile(path, (), {})

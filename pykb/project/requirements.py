@@ -10,7 +10,7 @@ from pykb.diagnostics import Diagnostic, Diagnostics, Span
 from pykb.diagnostics.codes.project import REQUIREMENTS
 from pykb.diagnostics.suggest import closest
 from pykb.meta.names import normalized
-from pykb.reading import toml_text
+from pykb.reading import TomlError, read_toml
 
 FILE = "pyproject.toml"
 
@@ -24,11 +24,11 @@ def read_requirements(root: Path, group: str | None, found: Diagnostics) -> tupl
         found: Gets the mistakes in the file.
     """
     try:
-        table = toml_text.loads((root / FILE).read_bytes())
+        table = read_toml((root / FILE).read_bytes())
     except OSError as error:
         found.add(REQUIREMENTS.at(None, f"cannot read `{FILE}`: {error.strerror}"))
         return ()
-    except toml_text.TomlError as error:
+    except TomlError as error:
         found.add(REQUIREMENTS.at(Span(FILE, error.line, error.column), str(error)))
         return ()
     own, groups = _table(table, "project").get("dependencies", []), _table(table, "dependency-groups")

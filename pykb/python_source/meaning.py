@@ -6,7 +6,7 @@ import ast
 import tokenize
 from io import StringIO
 
-from pykb.reading import python_text
+from pykb.reading import read_python
 
 
 def is_same_code(one: str, other: str) -> bool:
@@ -24,7 +24,7 @@ def is_same_code(one: str, other: str) -> bool:
 def _meaning(text: str) -> tuple[str, list[str]] | None:
     """The syntax tree and the comments; ``None`` if the text cannot be parsed."""
     try:
-        tree = ast.dump(python_text.parse(text))
+        tree = ast.dump(read_python(text))
         tokens = [*tokenize.generate_tokens(StringIO(text).readline)]
     except (SyntaxError, tokenize.TokenError):
         return None

@@ -14,7 +14,7 @@ from typing import Self
 from pykb.python_source import imports
 from pykb.python_source.imports import Import, section
 from pykb.python_source.layout import WIDTH, fitted, laid_out, lines_of
-from pykb.reading import python_text
+from pykb.reading import read_python
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Source:
         Raises:
             SyntaxError: It does not parse.
         """
-        return cls(text, python_text.parse(text))
+        return cls(text, read_python(text))
 
     @property
     def lines(self) -> list[str]:

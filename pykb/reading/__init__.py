@@ -1,1 +1,73 @@
-"""Readers of external text. For any text, a reader returns data or raises one type of error."""
+"""Readers of external text. For any text, a reader returns data or raises one type of error.
+
+YAML has a module, since it imports a library.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ast
+
+
+class TomlError(ValueError):
+    """A text that is not TOML.
+
+    Attributes:
+        line: Where, counted from 1.
+        column: Where, counted from 1.
+    """
+
+    def __init__(self, problem: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(problem)
+        self.line, self.column = line, column
+
+
+def read_json(text: str | bytes) -> Any:
+    """Read the value of a text.
+
+    Raises:
+        ValueError: The text is not JSON, or is nested too deeply for Python.
+    """
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
+
+
+def read_toml(content: bytes) -> dict[str, Any]:
+    """Read the table of a file.
+
+    Raises:
+        TomlError: It is not TOML, not UTF-8, or nested too deeply for Python.
+    """
+    import re
+    import tomllib
+
+    try:
+        return tomllib.loads(content.decode())
+    except UnicodeDecodeError as error:
+        raise TomlError("expected TOML, which is UTF-8: found another encoding") from error
+    except (ValueError, RecursionError) as error:  # also a number with too many digits, or too deep nesting
+        stated = re.search(r" \(at line ([0-9]+), column ([0-9]+)\)", str(error))
+        place = (int(stated[1]), int(stated[2])) if stated else (1, 1)
+        raise TomlError(f"expected TOML: {str(error).replace(stated[0], '') if stated else error}", *place) from error
+
+
+def read_python(text: str, path: str = "<unknown>") -> ast.Module:
+    """The syntax tree of a module, parsed without Python's syntax warnings.
+
+    Raises:
+        SyntaxError: The text does not parse. Also raised in place of Python's other errors, as for deep nesting.
+    """
+    import ast
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text, path)
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise SyntaxError(str(error) or "too complex to parse", (path, 1, 1, None)) from error

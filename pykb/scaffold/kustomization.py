@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from pykb.diagnostics import Diagnostic, Span
-from pykb.diagnostics.codes.create_webhook import KUSTOMIZATION_FORM
+from pykb.diagnostics.codes.commands import KUSTOMIZATION_FORM
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
 from pykb.reading import yaml_text
 

@@ -16,7 +16,7 @@ from pykb.diagnostics.codes.scaffold import FILE_EXISTS, FILE_MISSING, RENDERED_
 from pykb.files.plan import Action, Draft, Plan
 from pykb.project import FILE_NAME
 from pykb.python_source.layout import WIDTH
-from pykb.reading import python_text, yaml_text
+from pykb.reading import read_python, yaml_text
 from pykb.scaffold import kustomization
 from pykb.scaffold.insert import Fragment, insert, missing
 from pykb.scaffold.kustomization import Member
@@ -185,7 +185,7 @@ def check(path: str, content: bytes) -> Diagnostic | None:
 
 def _python(path: str, text: str) -> Diagnostic | None:
     try:
-        python_text.parse(text)
+        read_python(text)
     except SyntaxError as error:
         return _finding(path, error.lineno or 1, f"is not Python: {error.msg}")
     return None

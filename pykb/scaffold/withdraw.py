@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from pykb.python_source.layout import lines_of
 from pykb.python_source.meaning import is_same_code
 from pykb.python_source.source import CodeStyle
-from pykb.reading import python_text
+from pykb.reading import read_python
 from pykb.scaffold._removal import with_other_member, without_fragment, without_member
 from pykb.scaffold.kustomization import Member
 from pykb.scaffold.plan import PlanBuilder
@@ -76,7 +76,7 @@ def _is_bare(path: str, content: bytes) -> bool:
     if PurePosixPath(path).name != "__init__.py":
         return False
     try:
-        tree = python_text.parse(content.decode("utf-8"))
+        tree = read_python(content.decode("utf-8"))
     except (SyntaxError, UnicodeDecodeError):
         return False
     return len(tree.body) == (ast.get_docstring(tree) is not None)

@@ -13,18 +13,16 @@ import pytest
 from pykb.cli import app
 from pykb.diagnostics.codes import (
     cli,
-    commandline,
+    commands,
     crd,
-    create_webhook,
     generate,
     importer,
+    manifests,
     names,
     plugin,
     project,
-    rbac,
     scaffold,
     types,
-    webhook,
 )
 from pykb.diagnostics.model import Code
 
@@ -93,18 +91,16 @@ def test_a_case_prints_exactly_this(
 
 AREAS = [
     cli,
-    commandline,
     crd,
-    create_webhook,
+    commands,
     generate,
     importer,
     names,
     plugin,
     project,
-    rbac,
+    manifests,
     scaffold,
     types,
-    webhook,
 ]
 
 

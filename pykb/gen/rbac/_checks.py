@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pykb.diagnostics import Diagnostics, Label, Severity
-from pykb.diagnostics.codes.rbac import (
+from pykb.diagnostics.codes.manifests import (
     RBAC_GROUP,
     RBAC_INCOMPLETE,
     RBAC_NAMES,

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from pykb.diagnostics import Diagnostics, Label, Severity
-from pykb.diagnostics.codes.webhook import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATCH, WEBHOOK_PATH
+from pykb.diagnostics.codes.manifests import WEBHOOK_CONFIGURATION, WEBHOOK_DUPLICATE, WEBHOOK_PATCH, WEBHOOK_PATH
 from pykb.diagnostics.suggest import closest
 from pykb.gen.output import Artifact
 from pykb.gen.webhook._checks import check_marker

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pykb.diagnostics import Code, Diagnostics, Label, Severity
-from pykb.diagnostics.codes.webhook import (
+from pykb.diagnostics.codes.manifests import (
     WEBHOOK_CLIENT,
     WEBHOOK_NAME,
     WEBHOOK_PATH,

@@ -26,7 +26,7 @@ from pykb.markers.definition import (
 )
 from pykb.markers.effect import IMMUTABLE, LISTS, NUMBERS, TEXTS, Does, Effect, Holder, Holds, Subject, Value, Whole
 from pykb.meta.cel import selector, text_literal
-from pykb.reading import json_text
+from pykb.reading import read_json
 
 FIELD = frozenset({MarkerTarget.FIELD})
 _TYPE = frozenset({MarkerTarget.TYPE})
@@ -116,7 +116,7 @@ def _literal(raw: object) -> str:
     """The CEL literal of a tag's raw value: a quoted text, a number or a boolean."""
     text = str(raw).strip()
     try:
-        value = json_text.loads(text)
+        value = read_json(text)
     except ValueError:
         return text_literal(text.strip("`"))
     return text_literal(value) if isinstance(value, str) else text

@@ -12,7 +12,7 @@ from typing import Any
 from pykb.deployment.cluster import program_folders
 from pykb.deployment.manifests import Object, objects_of
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.deployment import KUSTOMIZATION
+from pykb.diagnostics.codes.cluster import KUSTOMIZATION
 from pykb.plugins.helm_v1._deployment import MANAGER, is_manager
 from pykb.reading import yaml_text
 from pykb.scaffold.plan import PlanBuilder

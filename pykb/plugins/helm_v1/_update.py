@@ -15,7 +15,7 @@ from pykb.diagnostics.codes.plugin import CHART_EDITED
 from pykb.files.plan import digest
 from pykb.plugins.helm_v1._merge import merged
 from pykb.plugins.helm_v1.chart import ONCE
-from pykb.reading import json_text, yaml_text
+from pykb.reading import read_json, yaml_text
 from pykb.scaffold.plan import OnExists, PlanBuilder
 
 RECORD = ".pykb.json"
@@ -33,7 +33,7 @@ class Record:
     def read(cls, content: bytes | None) -> Record:
         """The record in a file. One of another form counts as none: then all files are the user's."""
         try:
-            found = json_text.loads(content or b"")
+            found = read_json(content or b"")
             files, values = found["files"], found["values"]
         except (ValueError, LookupError, TypeError):
             return cls({}, {})

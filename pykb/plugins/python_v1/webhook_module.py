@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pykb.diagnostics import Diagnostic, Span
-from pykb.diagnostics.codes.create_webhook import WEBHOOK_MODULE
+from pykb.diagnostics.codes.commands import WEBHOOK_MODULE
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
 from pykb.python_source.imports import Import, block
 from pykb.python_source.layout import fitted

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import kopf
 
-from pykb.reading import json_text
+from pykb.reading import read_json
 from pykb.runtime._kopf.internals import AmbiguousResourceError, UnknownResourceError, WebhookError
 from pykb.runtime._kopf.watch import HandlerWatches, give_login, login_source, request_observer
 from pykb.runtime.login import CredentialSource
@@ -249,7 +249,7 @@ class _Endpoint:
         peer = request.peer_certificate or None
         headers = {name.title(): value for name, value in request.headers.items()}
         try:
-            asking = self._ask(json_text.loads(request.body), webhook=self._handler, sslpeer=peer, headers=headers)
+            asking = self._ask(read_json(request.body), webhook=self._handler, sslpeer=peer, headers=headers)
             answer = await self._steps.follow(asking, self._handler)
         except AmbiguousResourceError as error:
             raise HttpError(409, f"{error}\n") from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.login import KUBECONFIG
+from pykb.diagnostics.codes.cluster import KUBECONFIG
 from pykb.runtime.login.credentials import Credentials
 from pykb.runtime.serving.secret_file import secret_file
 

@@ -16,7 +16,7 @@ from typing import Any, Self, TypeVar
 
 import orjson
 
-from pykb.diagnostics.codes.login import CLUSTER_UNREACHABLE
+from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
 from pykb.runtime.client._http1 import Answer, Http1Stream
 from pykb.runtime.client._pool import ConnectFailed, Pool
 from pykb.runtime.client._throttle import Throttle

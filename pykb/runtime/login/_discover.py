@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
-from pykb.diagnostics.codes.login import IN_CLUSTER, NO_CLUSTER
+from pykb.diagnostics.codes.cluster import IN_CLUSTER, NO_CLUSTER
 from pykb.runtime.login._incluster import SERVICE_ACCOUNT, InClusterSource
 from pykb.runtime.login._kubeconfig import KubeconfigSource
 from pykb.runtime.login.credentials import Credentials, CredentialSource, StaticCredentials

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.login import IN_CLUSTER
+from pykb.diagnostics.codes.cluster import IN_CLUSTER
 from pykb.runtime.login._kubeconfig import TOKEN_FILE_PERIOD
 from pykb.runtime.login.credentials import Credentials
 

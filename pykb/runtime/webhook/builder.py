@@ -8,7 +8,7 @@ from pykb.api.conversion import Converter
 from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.webhook_runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOOK_KIND
+from pykb.diagnostics.codes.runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOOK_KIND
 from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.webhook_paths import mutate_path, validate_path
 from pykb.runtime.client.codec import Kind, gvk_of

@@ -17,7 +17,7 @@ from pykb.api.object import Object
 from pykb.api.partial import fitting
 from pykb.api.unreadable import UnreadableObject
 from pykb.diagnostics import EnvironmentProblem, PykbError
-from pykb.diagnostics.codes.webhook_runtime import CONVERTER
+from pykb.diagnostics.codes.runtime import CONVERTER
 from pykb.meta.gvk import GroupKind, GroupVersion, GroupVersionKind, NamespacedName
 from pykb.runtime._logging import current_call
 from pykb.runtime._metrics import Metrics

@@ -16,7 +16,7 @@ from prometheus_client import Counter
 
 from pykb.api.time import parse_duration
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.webhook_runtime import WEBHOOK_PATH
+from pykb.diagnostics.codes.runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind, GroupVersionKind
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import Clock

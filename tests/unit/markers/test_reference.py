@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.diagnostics import reference as diagnostics
+from pykb.diagnostics import render as diagnostics
 from pykb.diagnostics.codes import all_codes
 from pykb.markers.definition import MarkerDefinition
 from pykb.markers.reference import explain_marker, list_markers, render_reference

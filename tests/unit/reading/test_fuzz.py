@@ -39,7 +39,7 @@ from pykb.project.file import read
 from pykb.project.names import check
 from pykb.project.resource import Resource
 from pykb.project.writer import with_resource
-from pykb.reading import json_text, python_text, yaml_text
+from pykb.reading import read_json, read_python, yaml_text
 from pykb.runtime.client.label_selector import LabelSelector
 from pykb.runtime.login._kubeconfig import KubeconfigSource
 from pykb.scaffold.insert import Fragment, FragmentKind, insert
@@ -219,8 +219,8 @@ SLOW = {"import": 20, "manifest": 8, "markers": 8, "python": 2}
 TEXTS: dict[str, tuple[Callable[[], list[str]], Callable[[str], object], tuple[type[Exception], ...]]] = {
     "yaml": (lambda: samples("foo/config/**/*.yaml"), yaml_text.load_all, (yaml.MarkedYAMLError,)),
     "manifest": (lambda: samples("crd/versions/**/*.yaml"), load_manifest, (yaml.MarkedYAMLError,)),
-    "json": (lambda: [CREDENTIAL], json_text.loads, (ValueError,)),
-    "python": (lambda: samples("foo/sample_controller/**/*.py"), python_text.parse, (SyntaxError,)),
+    "json": (lambda: [CREDENTIAL], read_json, (ValueError,)),
+    "python": (lambda: samples("foo/sample_controller/**/*.py"), read_python, (SyntaxError,)),
     "markers": (lambda: [*samples("foo/sample_controller/api/**/*.py"), DEEP], _collect, ()),
     "import": (lambda: samples("import/crds/*.yaml", most=20_000), _import, ()),
     "kustomization": (lambda: samples("foo/config/**/kustomization.yaml"), _kustomization, ()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pykb.reading import json_text, python_text
+from pykb.reading import read_json, read_python
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from pykb.reading import json_text, python_text
 def test_python_that_does_not_parse_is_a_syntax_error(text: str) -> None:
     """Whatever Python itself raises for it."""
     with pytest.raises(SyntaxError) as caught:
-        python_text.parse(text)
+        read_python(text)
     assert caught.value.msg
 
 
@@ -31,4 +31,4 @@ def test_python_that_does_not_parse_is_a_syntax_error(text: str) -> None:
 def test_json_that_does_not_parse_is_a_value_error(text: str | bytes) -> None:
     """Also for nesting, of which the standard library raises a RecursionError."""
     with pytest.raises(ValueError, match=r"\w"):
-        json_text.loads(text)
+        read_json(text)
