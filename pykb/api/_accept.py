@@ -17,7 +17,6 @@ from typing import Any, cast
 
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
-from pykb.api._regex import to_rust
 from pykb.api.time import format_duration, format_time, validate_duration, validate_time
 
 Schema = dict[str, Any]
@@ -247,3 +246,70 @@ def _refuse_numbers(value: object) -> object:
     if isinstance(value, bool | int | float | bytes):
         raise PydanticCustomError("string_type", "Input should be a string")
     return value
+
+
+_CLASSES = {
+    "d": "[0-9]",
+    "D": "[^0-9]",
+    "w": "[0-9A-Za-z_]",
+    "W": "[^0-9A-Za-z_]",
+    "s": r"[\t\n\f\r ]",
+    "S": r"[^\t\n\f\r ]",
+}
+_QUOTED = re.compile(r"\\Q(.*?)(?:\\E|\Z)", re.DOTALL)
+_OPENING = re.compile(r"\[\^?\]?")
+_NAMED_CLASS = re.compile(r"\[(?=:).*?:\]", re.DOTALL)
+_SPECIAL = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
+
+
+def to_rust(pattern: str) -> str:
+    r"""Rewrite an RE2 pattern so that Rust's engine matches the same strings.
+
+    >>> to_rust(r"^\d+$"), to_rust(r"[\w.]")
+    ('^[0-9]+$', '[[0-9A-Za-z_].]')
+    """
+    out: list[str] = []
+    inside = False
+    at = 0
+    while at < len(pattern):
+        pair = pattern[at : at + 2]
+        if quoted := _QUOTED.match(pattern, at):
+            read, written = quoted[0], _SPECIAL.sub(r"\\\g<0>", quoted[1])
+        elif pair[0] == "\\" and len(pair) == 2:
+            read, written = pair, _escape(pair, inside=inside)
+        elif inside:
+            read, written = _member(pattern, at, is_first=out[-1] in ("[", "[^"))
+            inside = read != "]"
+        elif opening := _OPENING.match(pattern, at):
+            # A closing bracket that comes first is a member and does not end the class.
+            read, written = opening[0], opening[0].replace("]", r"\]")
+            inside = True
+        else:
+            read = written = pattern[at]
+        out.append(written)
+        at += len(read)
+    return "".join(out)
+
+
+def _member(pattern: str, at: int, *, is_first: bool) -> tuple[str, str]:
+    """Return the next part of a bracket expression, as RE2 has it and as Rust needs it."""
+    char, pair = pattern[at], pattern[at : at + 2]
+    if named := _NAMED_CLASS.match(pattern, at):
+        return named[0], named[0]
+    if pair == "--":
+        # The first of two hyphens may form a range that the second one ends: `[+--]`.
+        return ("-", r"\-") if is_first else (pair, r"-\-")
+    if pair in ("&&", "~~"):
+        return pair, f"\\{char}\\{char}"
+    return char, r"\[" if char == "[" else char
+
+
+def _escape(pair: str, *, inside: bool) -> str:
+    char = pair[1]
+    if char in _CLASSES:
+        return _CLASSES[char]
+    if char == "b" and not inside:
+        return r"(?-u:\b)"
+    if char in "<>":  # plain characters in RE2, word boundaries in Rust
+        return char
+    return pair

@@ -1,22 +1,119 @@
-"""Builds objects from the values that fit. Skips each value that does not, and requires none.
+"""Reads objects that do not fit their types. Rewrites the core schemas of the types for that.
 
-Like :mod:`pykb.api._stored`, this module rewrites the core schemas of the types, without their
-constraints.
+`lenient_validator` reads objects that violate constraints added after they were stored. The API
+server keeps such objects and returns them. Only an update must satisfy the new schema. A program
+that could not read one would fail on it, and on each list that contains it. The types of the values
+are still checked.
+
+`fitting` builds objects from the values that fit. It skips each value that does not, and requires
+none.
 """
 
 from __future__ import annotations
 
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Annotated, Any, NewType, TypeVar, cast
 
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
-from pykb.api._stored import ObjectMaker, loosened
 from pykb.api.struct import Struct
 
 StructT = TypeVar("StructT", bound=Struct)
+_CONSTRAINTS = frozenset(
+    {"ge", "gt", "le", "lt", "multiple_of", "min_length", "max_length", "pattern", "pattern_has_lookaround"}
+)
+_LENGTHS = {"str", "bytes", "list", "dict", "set", "frozenset", "tuple"}
+_NUMBERS = {"int", "float", "decimal", "date", "datetime", "time", "timedelta"}
+# The entries of a core schema that hold no schemas. The walk skips them.
+_OPAQUE = frozenset(
+    {"cls", "config", "default", "default_factory", "expected", "function", "members", "metadata", "serialization"}
+)
+
+
+@lru_cache(maxsize=256)
+def lenient_validator(cls: type[Struct]) -> SchemaValidator:
+    """Return a validator for a struct that checks types only. It is built on first use."""
+    config = core_schema.CoreConfig(extra_fields_behavior="allow", allow_inf_nan=False)
+    return SchemaValidator(cast("CoreSchema", loosened(cls)), config)
+
+
+def loosened(cls: type[Struct]) -> Any:
+    """Return the core schema of a struct without constraints.
+
+    An `ObjectMaker` builds each object in it.
+    """
+    if not cls.__pydantic_complete__:
+        cls.model_rebuild()  # the first object of this class
+    return _each(cls.__pydantic_core_schema__, _loosen)
+
+
+def _each(schema: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
+    """Apply a change to a schema, or to each schema in a list."""
+    if isinstance(schema, list):
+        return [_each(item, change) for item in schema]
+    if isinstance(schema, tuple):
+        return tuple(_each(item, change) for item in schema)
+    return change(schema) if isinstance(schema, dict) else schema
+
+
+def _inside(key: str, value: Any, change: Callable[[dict[str, Any]], Any]) -> Any:
+    """Apply a change to the schemas in one entry of a schema."""
+    if key in _OPAQUE:
+        return value
+    if key in ("fields", "choices") and isinstance(value, dict):  # the keys are names, not entries of a schema
+        return {name: _each(item, change) for name, item in value.items()}
+    return _each(value, change)
+
+
+def _loosen(schema: dict[str, Any]) -> Any:
+    kind = schema.get("type")
+    if _is_constraint(schema):
+        inner = _each(schema["schema"], _loosen)
+        return {**inner, "ref": schema["ref"]} if "ref" in schema else inner
+    if kind == "literal" and _is_text_enum(schema["expected"]):
+        return {"type": "str", "strict": True}
+    if kind == "model":
+        return _model(schema)
+    dropped = _CONSTRAINTS if kind in _LENGTHS | _NUMBERS else frozenset()
+    return {key: _inside(key, value, _loosen) for key, value in schema.items() if key not in dropped}
+
+
+def _is_text_enum(expected: list[Any]) -> bool:
+    """Whether a literal type is an enum of strings. A single string is a constant, such as a kind."""
+    return len(expected) > 1 and all(isinstance(item, str) for item in expected)
+
+
+def _is_constraint(schema: dict[str, Any]) -> bool:
+    is_call = schema.get("type") in ("function-after", "function-before", "function-wrap")
+    return is_call and getattr(schema["function"]["function"], "is_constraint", False)
+
+
+def _model(schema: dict[str, Any]) -> dict[str, Any]:
+    # pydantic-core prefers the validator of the class to this schema. An `ObjectMaker` avoids that.
+    maker = core_schema.no_info_after_validator_function(ObjectMaker(schema), _each(schema["schema"], _loosen))
+    return cast("dict[str, Any]", {**maker, "ref": schema["ref"]} if "ref" in schema else maker)
+
+
+class ObjectMaker:
+    """Builds an object of a class from validated fields."""
+
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self.cls: type[Struct] = schema["cls"]
+        self.post_init: str | None = schema.get("post_init")
+
+    def __call__(self, parts: tuple[dict[str, Any], dict[str, Any] | None, set[str]]) -> Struct:
+        """Build the object from its fields, unknown fields, and the names of set fields."""
+        made = self.cls.__new__(self.cls)
+        fields, extra, assigned = parts
+        object.__setattr__(made, "__dict__", fields)
+        object.__setattr__(made, "__pydantic_extra__", extra)
+        object.__setattr__(made, "__pydantic_fields_set__", assigned)
+        object.__setattr__(made, "__pydantic_private__", None)
+        if self.post_init:
+            getattr(made, self.post_init)(None)
+        return made
 
 
 class Absent:
@@ -87,39 +184,23 @@ def partial_validator(cls: type[Struct], make: type[PartialMaker]) -> SchemaVali
     return SchemaValidator(cast("CoreSchema", _partial(loosened(cls), make)), config)
 
 
-def _partial(schema: Any, make: type[PartialMaker]) -> Any:
-    if isinstance(schema, list):
-        return [_partial(item, make) for item in schema]
-    if isinstance(schema, tuple):
-        return tuple(_partial(item, make) for item in schema)
-    if not isinstance(schema, dict):
-        return schema
+def _partial(schema: dict[str, Any], make: type[PartialMaker]) -> Any:
+    def change(inner: dict[str, Any]) -> Any:
+        return _partial(inner, make)
+
     kind = schema.get("type")
     if kind == "function-after":
         function = schema["function"]["function"]
         if isinstance(function, ObjectMaker):
-            maker = core_schema.no_info_after_validator_function(make(function), _partial(schema["schema"], make))
+            maker = core_schema.no_info_after_validator_function(make(function), _each(schema["schema"], change))
             return {**maker, "ref": schema["ref"]} if "ref" in schema else maker
-        inner = _partial(schema["schema"], make)
+        inner = _each(schema["schema"], change)
         if _makes_objects(inner):  # a user's validator expects a whole object: leave it out
             return {**inner, "ref": schema["ref"]} if "ref" in schema else inner
     if kind == "model-field":
-        opened = core_schema.no_info_before_validator_function(make.opened, _partial(schema["schema"], make))
+        opened = core_schema.no_info_before_validator_function(make.opened, _each(schema["schema"], change))
         return {**schema, "schema": core_schema.with_default_schema(opened, default=ABSENT, on_error="default")}
-    return {key: _part(key, value, make) for key, value in schema.items()}
-
-
-def _part(key: str, value: Any, make: type[PartialMaker]) -> Any:
-    if key in _OPAQUE:
-        return value
-    if key in ("fields", "choices") and isinstance(value, dict):  # the keys are names, not entries of a schema
-        return {name: _partial(item, make) for name, item in value.items()}
-    return _partial(value, make)
-
-
-_OPAQUE = frozenset(
-    {"function", "cls", "config", "default", "default_factory", "expected", "metadata", "serialization"}
-)
+    return {key: _inside(key, value, change) for key, value in schema.items()}
 
 
 def _makes_objects(schema: Any) -> bool:

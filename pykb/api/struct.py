@@ -120,7 +120,7 @@ class Struct(BaseModel):
         try:
             return cls.model_validate(data, by_alias=True, by_name=False)
         except ValidationError:
-            from pykb.api._stored import lenient_validator
+            from pykb.api.partial import lenient_validator
 
             made: Self = lenient_validator(cls).validate_python(data, by_alias=True, by_name=False)
             return made

@@ -20,8 +20,8 @@ from pykb.diagnostics.codes.crd import (
 )
 from pykb.diagnostics.codes.generate import DUPLICATE_KIND
 from pykb.gen._kinds import Kind
+from pykb.gen.draft import patched
 from pykb.gen.ir import Crd, CrdVersion, Names, PrinterColumn, Scale, SchemaNode
-from pykb.gen.lower.patch import patched
 from pykb.gen.lower.scalars import TOP_LEVEL_METADATA
 from pykb.gen.passes.resolve import Resolver
 from pykb.markers.model import Marker

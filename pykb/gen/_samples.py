@@ -1,4 +1,4 @@
-"""The samples in `config/samples`: read for the API reference, and checked against the generated schemas."""
+"""The samples of a project, read for the API reference and checked, and the smallest sample of a kind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import yaml
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.crd import SAMPLE_REFUSED
 from pykb.gen.checks.value import broken_rules, misfits, with_defaults
-from pykb.gen.ir import Crd, CrdVersion
+from pykb.gen.ir import Crd, CrdVersion, SchemaNode
 from pykb.gen.manifest import ManifestLoader, load_manifest
 from pykb.reading import yaml_text
 
@@ -87,3 +87,118 @@ def _without_head(text: str) -> str:
     while lines and (not lines[0].strip() or lines[0].startswith("#")):
         del lines[0]
     return "\n".join(lines).rstrip() + "\n"
+
+
+# Candidates for a pattern or format, tried in turn.
+_TEXTS = (
+    "example", "a", "A", "1", "example-1", "v1", "1.0.0", "10s", "2Gi", "100m", "50%", "example.com", "a@example.com",
+    "https://example.com", "10.0.0.1", "10.0.0.0/24", "fd00::1", "2026-01-31", "2026-01-31T12:00:00Z", "0x1f", "a1b2c3",
+    "registry.example.com/example:1.0", "00:00:5e:00:53:01", "a/b", "/a", "A1",
+)  # fmt: skip
+_BY_FORMAT = {
+    "date-time": "2026-01-31T12:00:00Z",
+    "date": "2026-01-31",
+    "byte": "ZXhhbXBsZQ==",
+    "duration": "10s",
+    "ipv4": "10.0.0.1",
+    "ipv6": "fd00::1",
+    "cidr": "10.0.0.0/24",
+    "uuid": "5f0c2a4e-6c0e-4d5a-9b3f-1f2e3d4c5b6a",
+    "uri": "https://example.com",
+    "email": "a@example.com",
+    "hostname": "example.com",
+    "mac": "00:00:5e:00:53:01",
+}
+
+
+def minimal_example(crd: Crd, version: CrdVersion) -> dict[str, object]:
+    """A manifest with the required fields. CEL rules are ignored."""
+    metadata: dict[str, object] = {"name": "example"}
+    if crd.scope == "Namespaced":
+        metadata["namespace"] = "default"
+    out: dict[str, object] = {
+        "apiVersion": f"{crd.group}/{version.name}",
+        "kind": crd.names.kind,
+        "metadata": metadata,
+    }
+    for name, prop in (version.schema.properties or {}).items():
+        if name not in {"apiVersion", "kind", "metadata", "status"} and (prop.required or name == "spec"):
+            out[name] = _value(prop.schema)
+    return out
+
+
+def _value(node: SchemaNode) -> object:
+    for keyword in ("example", "default"):
+        if keyword in node.keywords:
+            return node.get(keyword)
+    values = node.get("enum")
+    if isinstance(values, list) and values:
+        return values[0]
+    if node.is_int_or_string:
+        return 1
+    match node.type:
+        case "object":
+            return _object(node)
+        case "array":
+            count = max(_number(node, "minItems", 0), 0)
+            return [] if node.items is None else [_value(node.items)] * int(count)
+        case "string":
+            return _text(node)
+        case "integer" | "number":
+            return _in_bounds(node)
+        case "boolean":
+            return False
+    return {}
+
+
+def _object(node: SchemaNode) -> Mapping[str, object]:
+    found = {name: _value(prop.schema) for name, prop in (node.properties or {}).items() if prop.required}
+    missing = int(_number(node, "minProperties", 0)) - len(found)
+    if node.values is not None:
+        found.update({f"key{n}" if n else "key": _value(node.values) for n in range(missing)})
+    elif missing > 0:
+        optional = [(name, prop) for name, prop in (node.properties or {}).items() if name not in found]
+        found.update({name: _value(prop.schema) for name, prop in optional[:missing]})
+    return found
+
+
+def _text(node: SchemaNode) -> str:
+    least, most = _number(node, "minLength", 0), _number(node, "maxLength", 10**6)
+    pattern = node.get("pattern")
+    preferred = _BY_FORMAT.get(str(node.get("format")))
+    for text in ((preferred,) if preferred else ()) + _TEXTS:
+        for candidate in (text, text[:1] * int(least) if len(text) < least else text):
+            if least <= len(candidate) <= most and _matches(pattern, candidate):
+                return candidate
+    return preferred or "example"
+
+
+def _matches(pattern: object, text: str) -> bool:
+    if pattern is None:
+        return True
+    try:
+        return re.search(str(pattern), text) is not None
+    except re.error:
+        return False
+
+
+def _in_bounds(node: SchemaNode) -> int | float:
+    low, high = node.get("minimum"), node.get("maximum")
+    step = node.get("multipleOf")
+    value: int | float = 1
+    if isinstance(step, int | float) and step:
+        value = step
+    if isinstance(low, int | float):
+        above = low + 1 if node.get("exclusiveMinimum") else low
+        value = max(value, above)
+        if isinstance(step, int | float) and step and value % step:
+            value += step - value % step
+    if isinstance(high, int | float):
+        below = high - 1 if node.get("exclusiveMaximum") else high
+        value = min(value, below)
+    return value
+
+
+def _number(node: SchemaNode, keyword: str, default: float) -> float:
+    value = node.get(keyword)
+    return value if isinstance(value, int | float) else default

@@ -10,9 +10,8 @@ from pykb.api import builtin
 from pykb.api.names import words
 from pykb.api.object import Object
 from pykb.api.struct import Struct
-from pykb.importer._fingerprint import Fingerprints, Schema
 from pykb.importer.naming import singular
-from pykb.importer.shape import children
+from pykb.importer.shape import Fingerprints, Schema, children
 
 # Types of general use come first. If several have the same fields, the name of the field decides.
 _PACKAGES = (

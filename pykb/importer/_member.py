@@ -20,11 +20,9 @@ from pykb.importer._expression import (
     optional,
     survives,
 )
-from pykb.importer._fingerprint import Schema
-from pykb.importer._scalar import annotated, api
-from pykb.importer._spelling import Speller
+from pykb.importer._spelling import Speller, annotated, api
 from pykb.importer.naming import needs_wire
-from pykb.importer.shape import is_struct
+from pykb.importer.shape import Schema, is_struct
 from pykb.python_source.layout import WIDTH, columns
 
 _INDENT = 4

@@ -9,8 +9,7 @@ from typing import Any
 from pykb.importer._builtin import BuiltinTypes
 from pykb.importer._expression import Expression, Name, call, docstring, laid, literal, names, survives
 from pykb.importer._member import Member, spell_member
-from pykb.importer._scalar import api
-from pykb.importer._spelling import Speller
+from pykb.importer._spelling import Speller, api
 from pykb.importer.definition import OF_EVERY_KIND, Definition, Version
 from pykb.importer.naming import attribute_name
 from pykb.importer.shape import Shapes, children, kind_class

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.importer import FOLDER_CLASH
-from pykb.gen.sources import IMPORTED
+from pykb.gen.run import IMPORTED
 from pykb.importer._builtin import builtin_types
 from pykb.importer._module import module_text
 from pykb.importer.definition import Definition, Version

@@ -1,19 +1,167 @@
-"""Plans an import: the files to write, and what prevents it."""
+"""Plans an import: the files to write, what prevents it, and what the new types do not reproduce."""
 
 from __future__ import annotations
 
 import keyword
 import re
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
-from pykb.diagnostics import Diagnostic, Diagnostics, Span
-from pykb.diagnostics.codes.importer import FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
+from pykb.diagnostics import Diagnostic, Diagnostics, Severity, Span
+from pykb.diagnostics.codes.importer import CRD_NOT_KEPT, FOLDER_CLASH, KINDS_LOST, OUTPUT_NAME
 from pykb.files.plan import Plan
+from pykb.importer._builtin import builtin_types
 from pykb.importer._package import ModuleFile, group_of, is_untouched, kinds_in, needed_inits, package_files
-from pykb.importer._verify import verify
-from pykb.importer.definition import Definition
+from pykb.importer.definition import OF_EVERY_KIND, Definition, cleaned
+from pykb.importer.shape import Schema
 from pykb.scaffold.naming import module_hidden
 from pykb.scaffold.plan import OnExists, PlanBuilder
+
+_PACKAGE = "imported_types"
+_SHOWN = 5
+IsKnown = Callable[[Schema], bool]
+_UNLESS_SAID: Mapping[str, object] = {"deprecated": False, "subresources": {}, "additionalPrinterColumns": []}
+
+
+def verify(definitions: Iterable[Definition], files: Iterable[ModuleFile], diagnostics: Diagnostics) -> None:
+    """Report the details of each CRD that the types do not reproduce.
+
+    Args:
+        definitions: The imported CRDs.
+        files: The modules made from them.
+        diagnostics: Gets one warning for each detail.
+    """
+    generated = regenerate(files, diagnostics)
+    builtin = builtin_types()
+    for definition in definitions:
+        found = generated.get(definition.name)
+        if found is None:
+            continue
+        lost = list(differences(definition.manifest, found, builtin.is_known))
+        if lost:
+            more = f" and {len(lost) - _SHOWN} more" if len(lost) > _SHOWN else ""
+            diagnostics.add(
+                CRD_NOT_KEPT.at(
+                    None,
+                    f"`{definition.name}`, generated from these types, differs from what was imported",
+                    notes=(*lost[: _SHOWN - 1], lost[_SHOWN - 1] + more) if more else tuple(lost),
+                ),
+            )
+
+
+def regenerate(files: Iterable[ModuleFile], diagnostics: Diagnostics) -> dict[str, dict[str, Any]]:
+    """The CRDs that the modules of an import generate, by name."""
+    from pykb.gen.options import GenerateOptions
+    from pykb.gen.run import generate
+
+    written = list(files)
+    with tempfile.TemporaryDirectory(prefix="pykb-import-") as folder:
+        root = Path(folder).resolve()
+        texts = {f"{_PACKAGE}/{file.path}": file.text for file in written} | dict(needed_inits(_PACKAGE, written))
+        for path, text in texts.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text, encoding="utf-8", newline="\n")
+        options = GenerateOptions(root, ("crd",), (_PACKAGE,), allow_dangerous_types=True)
+        result = generate(options)
+    # The CRD's API server may be more lenient than pykb's generator. The types are still useful.
+    refused = [found for found in result.diagnostics if found.severity is Severity.ERROR]
+    diagnostics.extend(replace(found, severity=Severity.WARNING, span=None, labels=()) for found in refused)
+    documents = [document for artifact in result.artifacts.get("crd", ()) for document in artifact.documents]
+    return {str(document["metadata"]["name"]): dict(document) for document in documents}  # type: ignore[index]
+
+
+def differences(imported: Mapping[str, Any], generated: Mapping[str, Any], is_known: IsKnown) -> Iterator[str]:
+    """The differences, as ``path: expected ..., found ...``. Yields nothing when the two are equivalent.
+
+    Ignores what the API server fills in (``listKind``, ``singular``, ``subresources: {}``), the order of ``required``,
+    the three fields that every kind has, and the descriptions of built-in types.
+
+    Args:
+        imported: The imported CRD.
+        generated: The CRD generated from its types.
+        is_known: Whether a schema is that of a built-in type, apart from descriptions.
+    """
+    before, after = _usual(imported["spec"]), _usual(generated["spec"])
+    for name, version in before["versions"].items():
+        found = after["versions"].get(name)
+        if found is not None:
+            yield from _schemas(version.pop("schema"), found.pop("schema"), f"versions/{name}/schema", is_known)
+    yield from _values(before, after, "spec")
+
+
+def _usual(spec: Mapping[str, Any]) -> dict[str, Any]:
+    names = {name: value for name, value in spec["names"].items() if value}
+    names = {"listKind": f"{names['kind']}List", "singular": names["kind"].lower()} | names
+    conversion = spec.get("conversion") or {}
+    return {
+        "group": spec["group"],
+        "names": names,
+        "scope": spec.get("scope", "Namespaced"),
+        "versions": {entry["name"]: _usual_version(entry) for entry in spec["versions"]},
+        "conversion": conversion if conversion.get("strategy", "None") != "None" else None,
+    }
+
+
+def _usual_version(entry: Mapping[str, Any]) -> dict[str, Any]:
+    version = {k: v for k, v in entry.items() if v is not None and v != _UNLESS_SAID.get(k, entry)}
+    if version.get("additionalPrinterColumns"):
+        columns = version["additionalPrinterColumns"]
+        version["additionalPrinterColumns"] = [{k: v for k, v in column.items() if v} for column in columns]
+    schema = cleaned(version["schema"]["openAPIV3Schema"])
+    schema["properties"] = {**OF_EVERY_KIND, **schema.get("properties", {})}
+    for name in OF_EVERY_KIND:
+        schema["properties"][name] = {k: v for k, v in schema["properties"][name].items() if k != "description"}
+    return version | {"schema": schema}
+
+
+def _schemas(before: Schema, after: Schema, path: str, is_known: IsKnown, *, plain: bool = False) -> Iterator[str]:
+    """Differences between schemas. With ``plain``, descriptions may be missing."""
+    inner_plain = plain or (bool(before.get("properties")) and is_known(before))
+    for name in _keys(before, after):
+        one, other = before.get(name), after.get(name)
+        where = f"{path}/{name}"
+        if name == "description" and other is None and inner_plain:
+            continue
+        if name in {"items", "additionalProperties"}:
+            yield from _parts(one, other, where, is_known, plain=inner_plain)
+        elif name == "properties" and isinstance(one, Mapping) and isinstance(other, Mapping):
+            for key in _keys(one, other):
+                yield from _parts(one.get(key), other.get(key), f"{where}/{key}", is_known, plain=inner_plain)
+        elif name == "required" and isinstance(one, list) and isinstance(other, list):
+            yield from _values(sorted(one), sorted(other), where)
+        elif one != other or (name in before) != (name in after):
+            yield _difference(where, one, other)
+
+
+def _keys(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[str]:
+    return dict.fromkeys([*one, *other])
+
+
+def _parts(one: object, other: object, path: str, is_known: IsKnown, *, plain: bool) -> Iterator[str]:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        yield from _schemas(one, other, path, is_known, plain=plain)
+    elif one != other:
+        yield _difference(path, one, other)
+
+
+def _values(one: object, other: object, path: str) -> Iterator[str]:
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for name in _keys(one, other):
+            yield from _values(one.get(name), other.get(name), f"{path}/{name}")
+    elif one != other:
+        yield _difference(path, one, other)
+
+
+def _difference(path: str, one: object, other: object) -> str:
+    return f"`{path}`: expected {_shown(one)}, found {_shown(other)}"
+
+
+def _shown(value: object) -> str:
+    text = "nothing" if value is None else f"`{value}`"
+    return text if len(text) < 80 else f"{text[:76]}...`"
 
 
 def plan_import(

@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from pykb.diagnostics import Diagnostics
 from pykb.gen.declare import Declarations
+from pykb.gen.draft import patched
 from pykb.gen.ir import SchemaNode
-from pykb.gen.lower.patch import patched
 from pykb.gen.passes.resolve import Options, Resolver
 from pykb.markers.registry import builtin_registry
 

@@ -23,8 +23,7 @@ from pykb.diagnostics.codes.crd import (
 )
 from pykb.diagnostics.codes.markers import MARKER_CONFLICT
 from pykb.diagnostics.suggest import closest
-from pykb.gen.checks.patterns import pattern_problem
-from pykb.gen.checks.value import broken_rules, misfits
+from pykb.gen.checks.value import broken_rules, misfits, pattern_problem
 from pykb.gen.ir import LIMITS, Keyword, SchemaNode
 
 # kubernetes/apiextensions-apiserver, pkg/apiserver/validation/formats.go, and the number formats of OpenAPI.

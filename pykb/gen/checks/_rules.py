@@ -23,7 +23,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.syntax import CelSyntaxError, parse
 from pykb.gen.cel.types import CRD_BUDGET, RULE_BUDGET, Findings, most_occurrences, times
-from pykb.gen.checks.patterns import pattern_problem
+from pykb.gen.checks.value import pattern_problem
 from pykb.gen.ir import Rule, SchemaNode
 
 _RESULTS = {"rule": "bool", "messageExpression": "string"}

@@ -13,9 +13,9 @@ from typing import Any
 
 from pykb.diagnostics import Code, Diagnostics, Span
 from pykb.diagnostics.codes.crd import PATTERN, STRUCTURAL, UNIQUE_ITEMS
-from pykb.gen.checks.patterns import pattern_problem
+from pykb.gen.checks.value import pattern_problem
+from pykb.gen.draft import patched
 from pykb.gen.ir import RULES, SchemaNode
-from pykb.gen.lower.patch import patched
 
 PRESERVE = "x-kubernetes-preserve-unknown-fields"
 EMBEDDED = "x-kubernetes-embedded-resource"

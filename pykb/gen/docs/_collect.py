@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pykb.api.builtin_table import TABLE
+from pykb.gen._samples import minimal_example
 from pykb.gen.declare import NamedType
-from pykb.gen.docs._example import minimal_example
 from pykb.gen.docs._model import FieldDoc, KindDoc, Piece, Reference, TypeDoc, VersionDoc
 from pykb.gen.docs._prose import constraints_of, is_quantity, json_text, rules_of, scalar_name
 from pykb.gen.emit.yaml import dump_document

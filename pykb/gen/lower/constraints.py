@@ -14,9 +14,8 @@ from pydantic.fields import FieldInfo
 from pykb.api import annotations as api
 from pykb.api.time import MicroTimeFormat
 from pykb.diagnostics.codes.types import CONSTRAINT, DEFAULT_NOT_JSON, PYTHON_ONLY
-from pykb.gen._draft import Draft
+from pykb.gen.draft import Draft, patched
 from pykb.gen.ir import LIMITS, RULE_PARTS, RULES, Keyword, Rule, SchemaNode, read_rules
-from pykb.gen.lower.patch import patched
 from pykb.markers.effect import IMMUTABLE, NUMBERS
 
 _CHECKS = (AfterValidator, BeforeValidator, PlainValidator, WrapValidator, at.Predicate)

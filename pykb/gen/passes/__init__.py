@@ -8,5 +8,5 @@
 4. References are replaced: ``merge`` joins a named type's schema with the constraints of its use.
 5. For each class, bases first: its markers and ``@annotate(...)``, then the rules of all of them.
 
-``as_cel`` writes rules for the other passes. Constraints and markers set keywords through ``pykb.gen._draft``.
+``as_cel`` writes rules for the other passes. Constraints and markers set keywords through ``pykb.gen.draft``.
 """

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pykb.diagnostics import Diagnostic, Severity, Span
 from pykb.diagnostics.codes.crd import DEFAULT_VALUE, MARKER_TYPE, TAG_NOT_EXPRESSIBLE
-from pykb.gen._draft import Draft, shown_type, type_label
+from pykb.gen.draft import Draft, shown_type, type_label
 from pykb.gen.ir import LIMITS, Keyword, SchemaNode, read_rules
 from pykb.gen.passes._as_cel import expression, one_of_rule
 from pykb.markers.effect import LISTS, NUMBERS, TEXTS, Does, Holds, Sets, Whole

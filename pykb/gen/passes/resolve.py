@@ -15,8 +15,8 @@ from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.crd import BARE_METADATA
 from pykb.diagnostics.codes.types import RECURSION
 from pykb.gen._builtin_texts import BuiltinTexts
-from pykb.gen._draft import Draft
 from pykb.gen.declare import Declarations, NamedType, generic_origin
+from pykb.gen.draft import Draft
 from pykb.gen.ir import Place, PropertyNode, Rule, SchemaNode, StructUnion
 from pykb.gen.lower.annotation import PRESERVE, Lowering
 from pykb.gen.lower.constraints import IMMUTABLE_RULE, constrain

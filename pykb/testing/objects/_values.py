@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
 from pykb.gen.cel.evaluate import verdict
-from pykb.gen.checks.patterns import is_match
-from pykb.gen.checks.value import misfits, with_defaults
+from pykb.gen.checks.value import is_match, misfits, with_defaults
+from pykb.gen.draft import patched
 from pykb.gen.ir import Keyword, SchemaNode
-from pykb.gen.lower.patch import patched
 from pykb.testing.objects._scalars import Strategy, dns_labels, scalars
 
 LARGEST = 80

@@ -13,7 +13,7 @@ import pytest
 from pydantic import Field, SecretStr, TypeAdapter, ValidationError, create_model
 
 from pykb.api import Format, Int32, Int64, IntOrString, ListMap, ListSet, Struct
-from pykb.api._regex import to_rust
+from pykb.api._accept import to_rust
 from pykb.api.formats import checker
 from pykb.api.names import to_camel, to_snake
 

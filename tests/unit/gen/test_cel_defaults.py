@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pykb.gen.cel.evaluate import verdict
-from pykb.gen.checks.patterns import is_match
-from pykb.gen.checks.value import broken_rules
+from pykb.gen.checks.value import broken_rules, is_match
 from pykb.gen.ir import PropertyNode, Rule, SchemaNode
 
 STRING, INTEGER, NUMBER, BOOLEAN = (

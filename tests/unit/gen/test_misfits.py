@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pykb.gen.checks.value import misfits
+from pykb.gen.draft import patched
 from pykb.gen.ir import SchemaNode
-from pykb.gen.lower.patch import patched
 
 EITHER = {"type": "object", "oneOf": [{"required": ["a"]}, {"required": ["b"]}]}
 EITHER |= {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}}

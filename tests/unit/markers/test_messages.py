@@ -30,4 +30,4 @@ def test_every_code_of_the_area_has_a_case() -> None:
     """A new kind of mistake comes with its text."""
     shown = "".join(c.read_text(encoding="utf-8") for c in CASES)
     missing = {c.slug for c in vars(codes).values() if isinstance(c, Code) and f"[{c.slug}]" not in shown}
-    assert missing == {"source-unreadable"}  # a file's bytes are the business of whoever reads it: pykb.gen.sources
+    assert missing == {"source-unreadable"}  # a file's bytes are the business of whoever reads it: pykb.gen.run

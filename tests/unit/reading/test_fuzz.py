@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from pykb.api._regex import to_rust
+from pykb.api._accept import to_rust
 from pykb.api.quantity import Quantity
 from pykb.api.time import parse_duration, parse_time
 from pykb.diagnostics import Diagnostics, EnvironmentProblem
@@ -26,7 +26,7 @@ from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.syntax import CelSyntaxError
 from pykb.gen.cel.syntax import parse as parse_cel
 from pykb.gen.cel.types import Findings
-from pykb.gen.checks.patterns import is_match, pattern_problem
+from pykb.gen.checks.value import is_match, pattern_problem
 from pykb.gen.ir import SchemaNode
 from pykb.gen.manifest import load_manifest
 from pykb.gen.request import read_settings

@@ -46,9 +46,9 @@ from pykb.api import (
 )
 from pykb.api.core.v1 import PodTemplateSpec
 from pykb.api.formats import checker
-from pykb.gen.checks.patterns import is_match
+from pykb.gen.checks.value import is_match
+from pykb.gen.draft import patched
 from pykb.gen.ir import SchemaNode
-from pykb.gen.lower.patch import patched
 from pykb.testing import UnsatisfiableFieldError, objects_of
 from pykb.testing.objects._scalars import _FORMATS
 from pykb.testing.objects._values import UNKNOWN, values_of
