@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -42,23 +41,3 @@ def structs() -> Iterator[type[Struct]]:
         for value in vars(import_module(name)).values():
             if isinstance(value, type) and issubclass(value, Struct) and value.__module__ == name:
                 yield value
-
-
-def find_by_fields(names: Iterable[str]) -> tuple[type[Struct], ...]:
-    """Return the built-in types whose fields have exactly these wire names. Imports all API groups.
-
-    This recognises a built-in type, such as PodTemplateSpec, in a schema that spells out its
-    fields.
-    """
-    return _by_fields().get(frozenset(names), ())
-
-
-@cache
-def _by_fields() -> Mapping[frozenset[str], tuple[type[Struct], ...]]:
-    from pykb.api.wire import wire_name
-
-    found: dict[frozenset[str], tuple[type[Struct], ...]] = {}
-    for cls in structs():
-        names = frozenset(wire_name(name, field) for name, field in cls.__pydantic_fields__.items())
-        found[names] = (*found.get(names, ()), cls)
-    return found

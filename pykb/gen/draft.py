@@ -118,9 +118,11 @@ class Draft:
 
 def shown_type(node: SchemaNode) -> str:
     """The type of a schema with its article, for messages."""
-    name = node.type_name
-    if name == "any":
-        return "of any type"
+    return "of any type" if node.type_name == "any" else with_article(node.type_name)
+
+
+def with_article(name: str) -> str:
+    """The name of a schema type with its article."""
     return f"an {name}" if name[0] in "aio" else f"a {name}"
 
 
@@ -149,25 +151,31 @@ def patched(
     def apply(node: SchemaNode | None, value: Mapping[str, object]) -> SchemaNode:
         return patched(node or SchemaNode(span=span), value, span, spelling=spelling)
 
-    rules: tuple[Rule, ...] | None
     for name, value in sorted(patch.items(), key=lambda item: item[0] == "required"):  # last, since it names properties
         if value is None:
             node = _without(node, name)
-        elif name == "properties" and _are_schemas(value, Mapping):
-            node = replace(node, properties=_properties(node.properties or {}, value, span, apply))
-        elif name == "required" and node.properties is not None and isinstance(value, list):
-            node = _required(node, value, span)
-        elif name == "items" and isinstance(value, Mapping):
-            node = replace(node, items=apply(node.items, value))
-        elif name == "additionalProperties" and isinstance(value, Mapping):
-            node = replace(node, values=apply(node.values, value))
-        elif name == "allOf" and _are_schemas(value, list):
-            node = replace(node, all_of=tuple(apply(None, part) for part in value))
-        elif name == RULES and (rules := read_rules(value, span)) is not None:
-            node = replace(node.without(name), rules=rules)
+        elif (structured := _with_structure(node, name, value, span, apply)) is not None:
+            node = structured
         else:
             node = _without(node, name).put(name, value, span, spelling)
     return node
+
+
+def _with_structure(node: SchemaNode, name: str, value: Any, span: Span | None, apply: Apply) -> SchemaNode | None:
+    """The schema with sub-schemas, required names or rules; ``None`` for plain keywords, and values of another form."""
+    match name:
+        case "properties" if _are_schemas(value, Mapping):
+            return replace(node, properties=_properties(node.properties or {}, value, span, apply))
+        case "required" if node.properties is not None and isinstance(value, list):
+            return _required(node, value, span)
+        case "items" if isinstance(value, Mapping):
+            return replace(node, items=apply(node.items, value))
+        case "additionalProperties" if isinstance(value, Mapping):
+            return replace(node, values=apply(node.values, value))
+        case "allOf" if _are_schemas(value, list):
+            return replace(node, all_of=tuple(apply(None, part) for part in value))
+    rules = read_rules(value, span) if name == RULES else None
+    return None if rules is None else replace(node.without(name), rules=rules)
 
 
 def _are_schemas(value: Any, kind: Any) -> bool:

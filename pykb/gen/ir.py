@@ -163,16 +163,6 @@ class SchemaNode:
         return bool(self.get("x-kubernetes-int-or-string"))
 
     @property
-    def is_unbounded(self) -> bool:
-        """Whether it is a list, map or text without a maximum size."""
-        _, bound = LIMITS.get(self.type or "", ("", ""))
-        if bound in {"", "maximum"} or self.get("enum") or self.get("format") in {"date", "date-time", "duration"}:
-            return False
-        if self.type == "object" and self.values is None:
-            return False
-        return self.get(bound) is None and all(part.get(bound) is None for part in self.all_of)
-
-    @property
     def type_name(self) -> str:
         """The name of the type in messages."""
         return "int-or-string" if self.is_int_or_string else self.type or "any"

@@ -227,11 +227,7 @@ def _options(
         rbac_file_name=_first(
             given.rbac_file_name, rbac.file_name, settings.get("rbac-file-name"), default="role.yaml"
         ),
-        headers={
-            name: (typed.path(own.header_file), own.year)
-            for name, own in (("crd", crd), ("rbac", rbac), ("webhook", webhook))
-            if own.header_file
-        },
+        headers=_headers({"crd": crd, "rbac": rbac, "webhook": webhook}, typed),
         header_file=_first(typed.optional(given.header_file), settings.get("header-file"), default=None),
         year=str(_first(given.year, settings.get("year"), default="")),
         max_description=_first(given.max_description, crd.max_description, settings.get("max-desc-len"), default=None),
@@ -254,6 +250,13 @@ def _options(
             typed.optional(given.builtin_descriptions), settings.get("builtin-descriptions"), default=None
         ),
     )
+
+
+def _headers(
+    generators: Mapping[str, CrdOptions | RbacOptions | WebhookOptions], typed: _Typed
+) -> dict[str, tuple[str, str]]:
+    """The header file and year of the generators that name a header file."""
+    return {name: (typed.path(own.header_file), own.year) for name, own in generators.items() if own.header_file}
 
 
 @dataclass(frozen=True, slots=True)

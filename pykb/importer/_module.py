@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,21 +176,8 @@ def _kind_markers(definition: Definition, version: Version, *, is_first: bool) -
         version: The version that the class is for.
         is_first: Whether this version has the CRD's annotations and labels.
     """
-    found: list[str] = []
     spec = version.spec
-    if spec.get("storage") and len(definition.versions) > 1:
-        found.append("storageversion")
-    if spec.get("served") is False:
-        found.append("unservedversion")
-    if spec.get("deprecated"):
-        warning = spec.get("deprecationWarning")
-        found.append("deprecatedversion" + (f":warning={_quoted(str(warning))}" if warning is not None else ""))
-    subresources = spec.get("subresources") or {}
-    if "status" in subresources:
-        found.append("subresource:status")
-    scale = subresources.get("scale")
-    if isinstance(scale, Mapping):
-        found.append("subresource:scale:" + _arguments(_scale(scale)))
+    found = [*_version_markers(spec, is_single=len(definition.versions) == 1), *_subresource_markers(spec)]
     resource = _resource(definition)
     if resource:
         found.append("resource:" + resource)
@@ -200,6 +187,25 @@ def _kind_markers(definition: Definition, version: Version, *, is_first: bool) -
         found += [f"metadata:annotations={_quoted(f'{k}={v}')}" for k, v in sorted(definition.annotations.items())]
         found += [f"metadata:labels={_quoted(f'{k}={v}')}" for k, v in sorted(definition.labels.items())]
     return [f"# +kubebuilder:{marker}" for marker in found]
+
+
+def _version_markers(spec: Mapping[str, Any], *, is_single: bool) -> Iterator[str]:
+    if spec.get("storage") and not is_single:
+        yield "storageversion"
+    if spec.get("served") is False:
+        yield "unservedversion"
+    if spec.get("deprecated"):
+        warning = spec.get("deprecationWarning")
+        yield "deprecatedversion" + (f":warning={_quoted(str(warning))}" if warning is not None else "")
+
+
+def _subresource_markers(spec: Mapping[str, Any]) -> Iterator[str]:
+    subresources = spec.get("subresources") or {}
+    if "status" in subresources:
+        yield "subresource:status"
+    scale = subresources.get("scale")
+    if isinstance(scale, Mapping):
+        yield "subresource:scale:" + _arguments(_scale(scale))
 
 
 def _quoted(text: str) -> str:

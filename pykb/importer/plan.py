@@ -122,18 +122,23 @@ def _schemas(before: Schema, after: Schema, path: str, is_known: IsKnown, *, pla
     inner_plain = plain or (bool(before.get("properties")) and is_known(before))
     for name in _keys(before, after):
         one, other = before.get(name), after.get(name)
-        where = f"{path}/{name}"
         if name == "description" and other is None and inner_plain:
             continue
-        if name in {"items", "additionalProperties"}:
-            yield from _parts(one, other, where, is_known, plain=inner_plain)
-        elif name == "properties" and isinstance(one, Mapping) and isinstance(other, Mapping):
-            for key in _keys(one, other):
-                yield from _parts(one.get(key), other.get(key), f"{where}/{key}", is_known, plain=inner_plain)
-        elif name == "required" and isinstance(one, list) and isinstance(other, list):
-            yield from _values(sorted(one), sorted(other), where)
-        elif one != other or (name in before) != (name in after):
-            yield _difference(where, one, other)
+        if name in {"items", "additionalProperties", "properties"}:
+            for where, left, right in _sub_schemas(name, one, other):
+                yield from _parts(left, right, f"{path}/{where}", is_known, plain=inner_plain)
+            continue
+        if name == "required" and isinstance(one, list) and isinstance(other, list):
+            one, other = sorted(one), sorted(other)
+        if one != other or (name in before) != (name in after):
+            yield _difference(f"{path}/{name}", one, other)
+
+
+def _sub_schemas(name: str, one: object, other: object) -> Iterator[tuple[str, object, object]]:
+    if name == "properties" and isinstance(one, Mapping) and isinstance(other, Mapping):
+        yield from ((f"{name}/{key}", one.get(key), other.get(key)) for key in _keys(one, other))
+    else:
+        yield name, one, other
 
 
 def _keys(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterable[str]:

@@ -73,18 +73,22 @@ def _seen(value: object, schema: SchemaNode) -> object:
     if schema.all_of or (isinstance(value, str) and schema.get("format") in _OPAQUE_FORMATS):
         return _OPAQUE
     if isinstance(value, Mapping):
-        properties = schema.properties or {}
-        found: dict[str, object] = {}
-        for name, item in value.items():
-            inner = properties[name].schema if name in properties else schema.values
-            found[name] = _OPAQUE if inner is None else _seen(item, inner)
-        return found
+        return _seen_fields(value, schema)
     if isinstance(value, list):
         items = schema.items
         return _OPAQUE if items is None else [_seen(item, items) for item in value]
     if schema.type == "number" and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value
+
+
+def _seen_fields(value: Mapping[str, object], schema: SchemaNode) -> dict[str, object]:
+    properties = schema.properties or {}
+    found: dict[str, object] = {}
+    for name, item in value.items():
+        inner = properties[name].schema if name in properties else schema.values
+        found[name] = _OPAQUE if inner is None else _seen(item, inner)
+    return found
 
 
 class _Evaluation:
@@ -273,6 +277,10 @@ def _operator(name: str, given: list[object]) -> object:
             return key in whole
         case "+", [str() as left, str() as right]:
             return left + right
+    return _over_scalars(name, given)
+
+
+def _over_scalars(name: str, given: list[object]) -> object:
     kinds = {_kind(value) for value in given}
     if kinds == {"number"}:
         return _COMPARISONS[name](*given) if name in _COMPARISONS else _arithmetic(name, given)

@@ -205,39 +205,44 @@ def size_of(kind: CelType) -> int:
     return 0 if kind.kind in _SCALARS | _EQUATABLE else kind.size
 
 
-def call_cost(  # noqa: C901 - one branch for each way of counting
-    function: str, types: Sequence[CelType], costs: Sequence[int]
-) -> int:
+def call_cost(function: str, types: Sequence[CelType], costs: Sequence[int]) -> int:
     """The cost of a call, including its arguments."""
-    arguments = add(*costs)
-    match function:
+    if function == "_?:_":
+        return add(costs[0], max(costs[1:]))
+    return add(*costs, _operator_cost(function, types) if function.startswith("_") else _function_cost(function, types))
+
+
+def _operator_cost(operator: str, types: Sequence[CelType]) -> int:
+    match operator:
         case "_&&_" | "_||_":
-            return arguments
-        case "_?:_":
-            return add(costs[0], max(costs[1:]))
+            return 0
         case "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_":
-            return add(arguments, scaled(min(map(size_of, types)), _TEXT))
+            return scaled(min(map(size_of, types)), _TEXT)
         case "_in_" if len(types) == 2 and types[1].kind == "list":
-            return add(arguments, types[1].size)
+            return types[1].size
         case "_+_" if len(types) == 2 and types[0].kind in {"string", "bytes"}:
-            return add(arguments, scaled(add(types[0].size, types[1].size), _TEXT))
+            return scaled(add(types[0].size, types[1].size), _TEXT)
+    return 1
+
+
+def _function_cost(function: str, types: Sequence[CelType]) -> int:
+    match function:
         case ".startsWith" | ".endsWith":
-            return add(arguments, scaled(types[-1].size, _TEXT))
+            return scaled(types[-1].size, _TEXT)
         case ".contains":
-            return add(arguments, times(scaled(types[0].size, _TEXT), scaled(types[-1].size, _TEXT)))
+            return times(scaled(types[0].size, _TEXT), scaled(types[-1].size, _TEXT))
         case ".matches" | "matches" | ".find" | ".findAll":
-            read = scaled(add(types[0].size, 1), _TEXT)
-            return add(arguments, times(read, scaled(types[1].size, _PATTERN)))
+            return times(scaled(add(types[0].size, 1), _TEXT), scaled(types[1].size, _PATTERN))
         case ".isSorted" | ".sum" | ".min" | ".max" | ".indexOf" | ".lastIndexOf":
-            return add(arguments, _elements(types[0]), 1)
+            return add(_elements(types[0]), 1)
         case "sets.contains" | "sets.equivalent" | "sets.intersects":
             pairs = times(types[0].size, types[-1].size)
-            return add(arguments, times(2, pairs) if function == "sets.equivalent" else pairs)
+            return times(2, pairs) if function == "sets.equivalent" else pairs
         case ".join":
-            return add(arguments, _elements(types[0]))
+            return _elements(types[0])
     if function in _READERS and types:
-        return add(arguments, scaled(types[-1 if function.startswith(".contains") else 0].size, _TEXT))
-    return add(arguments, 1)
+        return scaled(types[-1 if function.startswith(".contains") else 0].size, _TEXT)
+    return 1
 
 
 def _elements(kind: CelType) -> int:

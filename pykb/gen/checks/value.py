@@ -10,7 +10,7 @@ from typing import Any
 
 from pykb.api.formats import checker
 from pykb.gen.cel.evaluate import verdict
-from pykb.gen.draft import patched
+from pykb.gen.draft import patched, with_article
 from pykb.gen.ir import SchemaNode
 from pykb.meta.names import is_rfc_1035_label
 
@@ -231,7 +231,7 @@ def _wrong_type(value: object, schema: SchemaNode, where: str) -> str:
     else:
         fits = schema.type is None or found == schema.type or (found == "integer" and schema.type == "number")
     if not fits:
-        return f"expected {_a(schema.type_name)}{where}, found {_a(found)} {_shown(value)}"
+        return f"expected {with_article(schema.type_name)}{where}, found {with_article(found)} {_shown(value)}"
     if schema.type is None and form and not isinstance(value, str | list) and form != _FORMATS.get(type(value)):
         return (
             f"{_shown(value)}{where} is not a valid `{form}`: without a type, the format tells which values are allowed"
@@ -278,7 +278,3 @@ def _shown(value: object) -> str:
     import json
 
     return f"`{json.dumps(value, ensure_ascii=False)}`"
-
-
-def _a(name: str) -> str:
-    return f"an {name}" if name[0] in "aio" else f"a {name}"

@@ -146,26 +146,29 @@ def _required(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]
 def _compare_keywords(old: Schema, new: Schema, path: Path) -> Iterator[Incompatibility]:
     """Find keywords that refuse values which the old schema allowed. Does not look at sub-schemas."""
     effect = NARROWED if path else NARROWED_AT_ROOT
-
-    def narrowed(what: str, keyword: str) -> Incompatibility:
-        return Incompatibility(what, effect, path, keyword=keyword)
-
     yield from _enum(old, new, path)
+    for what, keyword in (*_bounds(old, new), *_texts(old, new), *_combined(old, new)):
+        yield Incompatibility(what, effect, path, keyword=keyword)
+    yield from _identity(old, new, path)
+
+
+def _bounds(old: Schema, new: Schema) -> Iterator[tuple[str, str]]:
     for keyword in (*_LOWER, *_UPPER):
         if _is_tighter(keyword, old.get(keyword), new.get(keyword)):
-            yield narrowed(f"has `{keyword}: {new[keyword]}` {_before(keyword, old)}", keyword)
+            yield f"has `{keyword}: {new[keyword]}` {_before(keyword, old)}", keyword
     for bound, keyword in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if new.get(keyword) and not old.get(keyword) and new.get(bound) == old.get(bound):
-            yield narrowed(f"no longer accepts the value of its `{bound}`", keyword)
+            yield f"no longer accepts the value of its `{bound}`", keyword
     if not _divides(new.get("multipleOf"), old.get("multipleOf")):
-        yield narrowed(f"has `multipleOf: {new['multipleOf']}` {_before('multipleOf', old)}", "multipleOf")
+        yield f"has `multipleOf: {new['multipleOf']}` {_before('multipleOf', old)}", "multipleOf"
+
+
+def _texts(old: Schema, new: Schema) -> Iterator[tuple[str, str]]:
     if new.get("pattern") is not None and new["pattern"] != old.get("pattern"):
-        yield narrowed(f"has the pattern `{new['pattern']}` {_before('pattern', old)}", "pattern")
+        yield f"has the pattern `{new['pattern']}` {_before('pattern', old)}", "pattern"
     formats = old.get("format"), new.get("format")
     if formats[1] is not None and formats[0] != formats[1] and formats not in _WIDER_FORMATS:
-        yield narrowed(f"has the format `{formats[1]}` {_before('format', old)}", "format")
-    yield from (narrowed(*found) for found in _combined(old, new))
-    yield from _identity(old, new, path)
+        yield f"has the format `{formats[1]}` {_before('format', old)}", "format"
 
 
 def _before(keyword: str, old: Schema) -> str:

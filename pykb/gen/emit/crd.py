@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from pykb.gen.ir import RULES, Crd, CrdVersion, PrinterColumn, SchemaNode
+from pykb.gen.ir import RULES, Crd, CrdVersion, PrinterColumn, PropertyNode, SchemaNode
 
 Describe = Callable[[str], str]
 
@@ -20,25 +20,13 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
         node: A schema without references.
         describe: Applied to each description. An empty result is left out.
     """
-    out: dict[str, object] = {
-        name: keyword.value for name, keyword in node.keywords.items() if name not in _FLAGS or keyword.value
-    }
+    out = _keywords(node, describe)
     if node.rules:
         out[RULES] = [rule.parts for rule in node.rules]
-    if describe is not None and "description" in out:
-        text = describe(str(out["description"]))
-        if text:
-            out["description"] = text
-        else:
-            del out["description"]
     if node.properties:
-        out["properties"] = {
-            name: schema_object(prop.schema, describe=describe) for name, prop in node.properties.items()
-        }
-        required = _required(node)
-        out.pop("required", None)
-        if required:
-            out["required"] = required
+        out |= _of_properties(node, node.properties, describe)
+        if not out["required"]:
+            del out["required"]
     if node.items is not None:
         out["items"] = schema_object(node.items, describe=describe)
     if node.values is not None:
@@ -48,10 +36,25 @@ def schema_object(node: SchemaNode, *, describe: Describe | None = None) -> dict
     return out
 
 
-def _required(node: SchemaNode) -> list[str]:
-    extra = node.get("required")
-    fields = {name for name, prop in (node.properties or {}).items() if prop.required}
-    return sorted(fields | {str(name) for name in (extra if isinstance(extra, list) else ())})
+def _keywords(node: SchemaNode, describe: Describe | None) -> dict[str, object]:
+    out = {name: keyword.value for name, keyword in node.keywords.items() if name not in _FLAGS or keyword.value}
+    if describe is not None and "description" in out:
+        out["description"] = describe(str(out["description"]))
+        if not out["description"]:
+            del out["description"]
+    return out
+
+
+def _of_properties(
+    node: SchemaNode, properties: Mapping[str, PropertyNode], describe: Describe | None
+) -> dict[str, object]:
+    said = node.get("required")
+    required = {name for name, prop in properties.items() if prop.required}
+    required.update(map(str, said if isinstance(said, list) else ()))
+    return {
+        "properties": {name: schema_object(prop.schema, describe=describe) for name, prop in properties.items()},
+        "required": sorted(required),
+    }
 
 
 def shorten(text: str, limit: int) -> str:

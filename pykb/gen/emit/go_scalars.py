@@ -71,19 +71,20 @@ def _number(text: str) -> float | None:
     if _DECIMAL.match(plain) and len(plain) <= _LONGEST_INTEGER and -(2**63) <= int(plain) < 2**64:
         return int(plain) if plain[0] != "+" or int(plain) < 2**63 else float(plain)
     based = _BASED.match(plain)
-    if based:
-        sign, digits = based[1], based[2].lower()
-        base = _BASES.get(digits[0], 8)
-        number = int(sign + (digits[1:] if digits[0] in _BASES else digits), base)
-        # After a sign, Go reads only signed numbers.
-        if -(2**63) <= number < (2**63 if sign else 2**64):
-            return number
+    if based and (number := _based_number(based[1], based[2].lower())) is not None:
+        return number
     if _FLOAT.match(plain):
         return _finite(plain)
     if _SIGN_INSIDE.match(plain):
         number = int(plain[2:], 2)  # noqa: FURB166 - base 0 would not read the sign
         return number if -(2**63) <= number < 2**63 else None
     return None
+
+
+def _based_number(sign: str, digits: str) -> int | None:
+    number = int(sign + (digits[1:] if digits[0] in _BASES else digits), _BASES.get(digits[0], 8))
+    # After a sign, Go reads only signed numbers.
+    return number if -(2**63) <= number < (2**63 if sign else 2**64) else None
 
 
 def _finite(text: str) -> float | None:

@@ -111,11 +111,13 @@ class Lowering:
             return SchemaNode(span=node.span, waiting=Constrained(node, metadata, place))
         return constrain(Draft(node, node, place, self.diagnostics), metadata)
 
-    def _lower(self, annotation: object, place: Place) -> SchemaNode:  # noqa: C901, PLR0912 - the dispatcher
+    def _lower(self, annotation: object, place: Place) -> SchemaNode:
         if isinstance(annotation, str | typing.ForwardRef):
             return self._forward(annotation, place)
         if isinstance(annotation, typing.NewType) or is_type_alias(annotation):
             return self._reference(annotation, place)
+        if isinstance(annotation, typing.TypeVar):
+            return self.lower(annotation.__bound__ or Any, place)
         origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
         if origin is typing.Annotated:
             return self.lower(annotation, place)
@@ -125,17 +127,17 @@ class Lowering:
             return self._union(arguments, place)
         if origin is typing.Literal:
             return lower_literal(arguments, place, self.diagnostics)
-        if isinstance(annotation, typing.TypeVar):
-            return self.lower(annotation.__bound__ or Any, place)
         found = _collection_of(origin or annotation, arguments, place, self.diagnostics)
         if found is not None:
             return self._collection(found, place)
-        if isinstance(annotation, type):
-            if issubclass(annotation, enum.Enum) or issubclass(annotation, Struct):
-                return self._reference(annotation, place)
-            if issubclass(annotation, BaseModel):
+        return self._single(annotation, place)
+
+    def _single(self, annotation: object, place: Place) -> SchemaNode:
+        """The schema of a class or scalar."""
+        if isinstance(annotation, type) and issubclass(annotation, enum.Enum | BaseModel):
+            if not issubclass(annotation, enum.Enum | Struct):
                 self._plain_model(annotation, place)
-                return self._reference(annotation, place)
+            return self._reference(annotation, place)
         scalar = lower_scalar(annotation)
         if scalar is None:
             return self._unsupported(annotation, place)

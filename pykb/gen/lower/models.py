@@ -114,16 +114,14 @@ def _property(
     cls: type[BaseModel], attribute: str, info: FieldInfo, named: NamedType, lowering: Lowering
 ) -> PropertyNode:
     kind = _field_type(cls, attribute, info, lowering.declarations)
-    declaration = kind.declaration
-    place = Place(
-        declaration.annotation_span if declaration else None,
-        f"the field `{attribute}`" if declaration else f"the field `{attribute}` of `{named.name}`",
-        sys.modules.get(kind.owner.__module__),
-    )
+    declaration, module = kind.declaration, sys.modules.get(kind.owner.__module__)
+    place, span = Place(None, f"the field `{attribute}` of `{named.name}`", module), None
+    if declaration is not None:
+        place, span = Place(declaration.annotation_span, f"the field `{attribute}`", module), declaration.span
     node = _value(kind, info, place, lowering)
     description = None if named.built_in else _with_deprecation(_description(info, declaration, lowering), info)
     if description:
-        node = node.put("description", description, declaration.span if declaration else None)
+        node = node.put("description", description, span)
     if declaration is not None and declaration.arguments:
         _check_alias(attribute, declaration, lowering)
     if attribute in _TAKEN and not named.built_in:
@@ -137,7 +135,7 @@ def _property(
         attribute=attribute,
         schema=node,
         required=required,
-        span=declaration.span if declaration else None,
+        span=span,
         required_by="no default" if required else "a default",
     )
 

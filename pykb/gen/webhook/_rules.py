@@ -6,6 +6,7 @@ Source: validation of webhook configurations (admissionregistration.k8s.io/v1), 
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
@@ -108,19 +109,20 @@ def url_flaw(url: str) -> str:
         parts.port  # noqa: B018 - raises if the port is not a number
     except ValueError as error:
         return str(error)
-    if parts.scheme != "https":
-        return "a scheme other than `https`"
-    if not parts.hostname:
-        return "no host"
-    if any(character.isspace() or character in '"<>\\^`{|}' for character in parts.netloc):
-        return "a character that no host has"
-    if any(ord(character) < 0x20 or ord(character) == 0x7F for character in url):
-        return "a control character"
-    if parts.username is not None:
-        return "a user"
-    if parts.query or url.endswith("?"):
-        return "a query"
-    return "a fragment" if parts.fragment or url.endswith("#") else ""
+    flaws = (
+        ("a scheme other than `https`", parts.scheme != "https"),
+        ("no host", not parts.hostname),
+        ("a character that no host has", _NOT_IN_HOSTS.search(parts.netloc)),
+        ("a control character", _CONTROL.search(url)),
+        ("a user", parts.username is not None),
+        ("a query", parts.query or url.endswith("?")),
+        ("a fragment", parts.fragment or url.endswith("#")),
+    )
+    return next((flaw for flaw, found in flaws if found), "")
+
+
+_NOT_IN_HOSTS = re.compile(r'[\s"<>\\^`{|}]')
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def _client(client: _Object) -> Iterator[str]:

@@ -14,7 +14,6 @@ from pykb.api.apps.v1 import Deployment
 from pykb.api.core.v1 import Pod, Secret
 from pykb.api.discovery.v1 import EndpointSlice
 from pykb.api.events.v1 import Event
-from pykb.api.meta.v1 import LabelSelector
 
 POD: dict[str, Any] = {
     "apiVersion": "v1",
@@ -129,13 +128,6 @@ def test_importing_one_group_leaves_the_others_alone(module: str, absent: list[s
     script = f"import sys, {module}; print([name for name in {absent!r} if name in sys.modules])"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
-
-
-def test_types_are_recognised_by_their_fields() -> None:
-    """A schema with the fields of a built-in type leads to it; several types may share their fields."""
-    assert builtin.find_by_fields(["metadata", "spec"])[0].__name__ == "JobTemplateSpec"
-    assert builtin.find_by_fields(["matchExpressions", "matchLabels"]) == (LabelSelector,)
-    assert builtin.find_by_fields(["matchLabels"]) == ()
 
 
 def test_nulls_that_servers_send_for_required_fields_are_read() -> None:
