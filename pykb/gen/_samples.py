@@ -17,6 +17,8 @@ from pykb.gen.manifest import ManifestLoader, load_manifest
 from pykb.reading import yaml_text
 
 SAMPLES = "config/samples"
+_SEEN = ("name", "generateName")
+"""What CEL sees of the metadata."""
 _PLACE = re.compile(r"(?: at|field) `([^`]+)`")
 
 
@@ -48,7 +50,11 @@ def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:
     # The API server has its own rules for metadata, and drops a status that is a subresource.
     judged = {key: value for key, value in data.items() if key != "status" or not version.status}
     value = with_defaults({**judged, "metadata": {}}, version.schema)
-    return list(misfits(value, version.schema)) or list(broken_rules(value, version.schema))
+    refusals = list(misfits(value, version.schema))
+    metadata = data.get("metadata")
+    if isinstance(metadata, dict) and isinstance(value, dict):
+        value["metadata"] = {key: metadata[key] for key in _SEEN if isinstance(metadata.get(key), str)}
+    return refusals or list(broken_rules(value, version.schema))
 
 
 def _span(name: str, node: yaml.Node, reason: str) -> Span:
