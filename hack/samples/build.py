@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from hack.samples.recipes import app, foo, multigroup, pod_watcher, unit, virtulmachine
+from hack.samples.recipes import app, foo, memcached, multigroup, pod_watcher, unit, virtulmachine
 from hack.samples.steps import Step
 
 UNTRACKED = {".venv", ".pykb", "__pycache__", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache", "dist"}
@@ -15,6 +15,7 @@ UNTRACKED = {".venv", ".pykb", "__pycache__", ".hypothesis", ".mypy_cache", ".py
 PROJECTS: dict[str, list[Step]] = {
     "app": app.STEPS,
     "foo": foo.STEPS,
+    "memcached": memcached.STEPS,
     "multigroup": multigroup.STEPS,
     "pod-watcher": pod_watcher.STEPS,
     "unit": unit.STEPS,

@@ -61,6 +61,18 @@ def api(
     external_api_domain: Annotated[
         str, typer.Option(metavar="DOMAIN", help="Domain of the external type's group.")
     ] = "",
+    image: Annotated[
+        str, typer.Option(metavar="IMAGE", help="With --plugins deploy-image: the image that the controller deploys.")
+    ] = "",
+    image_container_command: Annotated[
+        str, typer.Option(metavar="WORDS", help="Command of its container, with commas between the words.")
+    ] = "",
+    image_container_port: Annotated[
+        int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Port of its container.")
+    ] = None,
+    run_as_user: Annotated[
+        int | None, typer.Option(metavar="UID", min=1, max=2**31 - 1, help="User id of its container; not 0, root.")
+    ] = None,
     plugins: Plugins = "",
     make: Make = True,
     force: Annotated[
@@ -76,6 +88,8 @@ def api(
     Examples:
       pykb create api --group infra --version v1 --kind Machine
       pykb create api --group infra --version v2 --kind Machine --from v1 --no-controller
+      pykb create api --group cache --version v1 --kind Memcached --plugins deploy-image --image memcached:1.6
+          --image-container-command memcached,--memory-limit=64,-v --image-container-port 11211 --run-as-user 1001
       pykb create api --group apps --version v1 --kind Deployment --no-resource
       pykb create api --group infra --version v1 --kind Machine --no-resource --controller-name machine-cleaner
       pykb create api --group cert-manager --version v1 --kind Issuer --no-resource --external-api-path certs.api
@@ -83,10 +97,14 @@ def api(
     """
     from pykb.cli.project import require_project
     from pykb.commands.create_api import NewApi, plan_api
+    from pykb.project.operand import Operand, command_of
 
     root, project = require_project(writes=not (dry_run or diff))
-    if resource is None and from_version:
+    operand = Operand(image, command_of(image_container_command), image_container_port, run_as_user)
+    if resource is None and (from_version or operand != Operand("")):
         resource = True
+    if controller is None and operand != Operand(""):
+        controller = True
     if controller is None and controller_name:
         controller = True  # a name implies a controller
     options = NewApi(
@@ -100,6 +118,7 @@ def api(
         controller=not _has_controller(project, group, kind) if controller is None else controller,
         controller_name=controller_name,
         style=style,
+        operand=operand if operand != Operand("") else None,
         external_api_path=external_api_path,
         external_api_domain=external_api_domain,
         force=force,

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 
 from pykb.commands.builtin_kind import is_called_as_builtin
 from pykb.diagnostics import Diagnostics
-from pykb.diagnostics.codes.names import CONTROLLER_NAME, FLAG_CONFLICT, FLAG_REQUIRED, GROUP_NAME, PLURAL_NAME
+from pykb.diagnostics.codes.names import (
+    CONTROLLER_NAME,
+    FLAG_CONFLICT,
+    FLAG_REQUIRED,
+    GROUP_NAME,
+    IMAGE_NAME,
+    PLURAL_NAME,
+)
 from pykb.diagnostics.codes.project import (
     CONTROLLER_EXISTS,
     MULTIGROUP_OFF,
@@ -15,8 +22,12 @@ from pykb.diagnostics.codes.project import (
     RESOURCE_CONFLICT,
     RESOURCE_EXISTS,
 )
+from pykb.meta.names import is_image
 from pykb.meta.plural import undoubled
+from pykb.plugins.key import PluginKey
+from pykb.plugins.style import Style
 from pykb.project.file import Project
+from pykb.project.operand import DEPLOY_IMAGE
 from pykb.project.resource import Resource
 
 if TYPE_CHECKING:
@@ -55,6 +66,43 @@ def check_options(options: NewApi, found: Diagnostics) -> None:
         found.add(NOTHING_TO_DO.at(None, message, help=("leave out one of the two",)))
 
 
+def check_operand(options: NewApi, has_plugin: bool, found: Diagnostics) -> None:
+    """Report options that a kind which deploys an image cannot have."""
+    operand = options.operand
+    if operand is None:
+        if has_plugin and any(PluginKey.parse(DEPLOY_IMAGE).answers_to(key) for key in options.plugins):
+            message = "the plugin `deploy-image` needs the image that the controller deploys"
+            found.add(FLAG_REQUIRED.at(None, message, help=("`--image memcached:1.6`",)))
+        return
+    if not has_plugin:
+        message = "`--image` and the options of its container belong to the plugin `deploy-image`"
+        found.add(FLAG_REQUIRED.at(None, message, help=("`--plugins deploy-image`",)))
+    if not operand.image:
+        message = "the options of the container need the image"
+        found.add(FLAG_REQUIRED.at(None, message, help=("`--image memcached:1.6`",)))
+    elif not is_image(operand.image):
+        message = f"`--image {operand.image}` is not the name of a container image"
+        helps = ("lower case letters, digits and `/`, then a tag or digest: `--image example.com/team/cache:1.6`",)
+        found.add(IMAGE_NAME.at(None, message, help=helps))
+    for option, why in _unfit(options):
+        message = f"`{option}` does not fit `--image`: {why}"
+        found.add(FLAG_CONFLICT.at(None, message, help=(f"leave `{option}` out",)))
+
+
+def _unfit(options: NewApi) -> Iterator[tuple[str, str]]:
+    """The options that do not fit an image, with the reason."""
+    if not options.resource:
+        yield "--no-resource", "the size of the Deployment is a field of the new kind"
+    if not options.controller:
+        yield "--no-controller", "the controller deploys the image"
+    if options.style is not Style.RECONCILER:
+        yield f"--style {options.style}", "the image is deployed by a Reconciler"
+    if options.namespaced is False:
+        yield "--no-namespaced", "the Deployment is in the namespace of its owner"
+    if options.from_version:
+        yield "--from", "the types are those of the image"
+
+
 def check_resource(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:
     """Report conflicts with PROJECT."""
     known = project.find(resource)
@@ -80,11 +128,14 @@ def check_resource(options: NewApi, resource: Resource, project: Project, found:
 
 def _check_crd_name(resource: Resource, found: Diagnostics) -> None:
     """Check the length of the CRD's name, `<plural>.<group>`, and of its file name, which is longer."""
-    file = f"{resource.api_group}_{resource.plural}.yaml"
-    if len(file) <= FILE_NAME_LENGTH:
-        return
-    message = f"the CRD's file `{file}` would have a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
-    found.add(GROUP_NAME.at(None, message, notes=_NOTHING, help=("use a shorter `--group` or `--plural`",)))
+    files = {"CRD": f"{resource.api_group}_{resource.plural}.yaml"}
+    if resource.operand:
+        files["image"] = resource.image_patch
+    for what, file in files.items():
+        if len(file) > FILE_NAME_LENGTH:
+            size = f"a name of {len(file)} characters, at most {FILE_NAME_LENGTH} fit"
+            message = f"the {what}'s file `{file}` would have {size}"
+            found.add(GROUP_NAME.at(None, message, notes=_NOTHING, help=("use a shorter `--group` or `--plural`",)))
 
 
 def _check_plural(options: NewApi, resource: Resource, project: Project, found: Diagnostics) -> None:

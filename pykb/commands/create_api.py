@@ -9,7 +9,7 @@ from pathlib import Path
 from pykb.commands import api_checks
 from pykb.commands.boilerplate import boilerplate
 from pykb.commands.builtin_kind import find_builtin, is_called_as_builtin, short_group
-from pykb.commands.requests import with_controller
+from pykb.commands.requests import with_controller, with_operand
 from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.commands import CONVERTER_MISSING
 from pykb.diagnostics.codes.crd import PROTECTED_GROUP
@@ -18,12 +18,14 @@ from pykb.diagnostics.codes.project import VERSION_SOURCE
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
 from pykb.meta.plural import pluralize
+from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.plugin import Plugin
 from pykb.plugins.registry import keys, resolve
 from pykb.plugins.request import ApiRequest, CommandLine
 from pykb.plugins.style import Style
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
+from pykb.project.operand import Operand
 from pykb.project.resource import BUILTIN_GROUPS, Resource, merge
 from pykb.project.writer import with_resource
 from pykb.scaffold import naming
@@ -46,6 +48,7 @@ class NewApi:
     external_api_path: str = ""
     external_api_domain: str = ""
     from_version: str = ""
+    operand: Operand | None = None
     force: bool = False
     plugins: Sequence[str] = ()
     args: tuple[str, ...] = ()
@@ -89,6 +92,7 @@ def _check(options: NewApi, project: Project, root: Path, found: Diagnostics) ->
     api_checks.check_options(options, found)
     _check_names(options, project, found)
     chain = resolve(options.plugins, project.layout, root, found)
+    api_checks.check_operand(options, any(isinstance(each, DeployImageV1) for each in chain), found)
     source = _source(options, project, found)
     if found.has_errors():
         return None
@@ -109,7 +113,7 @@ def _plan(checked: _Checked, project: Project, root: Path, found: Diagnostics) -
         return None
     line = CommandLine(checked.options.args, keys(checked.chain))
     request = replace(request, command_line=line)
-    for plugin in checked.chain:
+    for plugin in with_operand(checked.chain, request):
         plugin.create_api(request, plan)
     resource, known = checked.resource, checked.known
     entry = merge(known, resource) if known else resource
@@ -146,7 +150,7 @@ def is_builtin(options: NewApi, project: Project) -> bool:
 def _check_names(options: NewApi, project: Project, found: Diagnostics) -> None:
     found.extend(check_words(options))
     if options.resource:
-        naming.check_own_kind(options.kind, found)
+        naming.check_own_kind(options.kind, found, deploys=options.operand is not None)
     if options.external_api_path and not options.resource:
         naming.check_external_group(options.group, options.external_api_domain, found)
     elif not is_builtin(options, project):
@@ -188,7 +192,7 @@ def _resource(options: NewApi, project: Project, found: Diagnostics) -> Resource
     known = project.find(plain)
     if known is not None and not options.resource:
         return replace(plain, plural=known.plural, namespaced=known.namespaced, path=known.path or path)
-    return replace(plain, path=path, api=options.resource)
+    return replace(plain, path=path, api=options.resource, operand=options.operand)
 
 
 def _request(checked: _Checked, project: Project, header: str) -> ApiRequest:

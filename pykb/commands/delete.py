@@ -73,7 +73,7 @@ def plan_delete_api(options: OldApi, project: Project, root: Path) -> tuple[Plan
         kept = replace(kept, api=False, webhooks=None)
         heir = delete_checks.other_versions(resource, after)[-1:] if kept.has_controller and resource.api else []
         if heir:  # the controller serves another version from now on
-            own = replace(heir[0], controller=kept.controller, controllers=kept.controllers)
+            own = replace(heir[0], controller=kept.controller, controllers=kept.controllers, operand=kept.operand)
             after, kept = with_resource(after, own), replace(kept, controller=False, controllers=())
     return _plan(options, project, _with(after, kept), root, found)
 

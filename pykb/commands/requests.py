@@ -11,6 +11,7 @@ from itertools import permutations
 from pathlib import Path
 
 from pykb.meta.names import as_module_name
+from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.plugin import Plugin, WebhookPlugin
 from pykb.plugins.request import ApiRequest, Controller, KindRequest, WebhookRequest, earlier
 from pykb.plugins.style import Style
@@ -41,11 +42,17 @@ def variants(resource: Resource, project: Project, root: Path, header: str) -> I
 
 def run(request: KindRequest, chain: Sequence[Plugin], plan: Recorder) -> None:
     """Let the plugins carry out a request."""
-    for plugin in chain:
+    for plugin in with_operand(chain, request):
         if isinstance(request, ApiRequest):
             plugin.create_api(request, plan)
         elif isinstance(request, WebhookRequest) and isinstance(plugin, WebhookPlugin):
             plugin.create_webhook(request, plan)
+
+
+def with_operand(chain: Sequence[Plugin], request: KindRequest) -> Sequence[Plugin]:
+    """The plugins of a request. An image is an option of one that PROJECT's layout does not name."""
+    added = request.resource.operand is not None and not any(isinstance(each, DeployImageV1) for each in chain)
+    return (*chain, DeployImageV1()) if added else chain
 
 
 def with_controller(request: ApiRequest, name: str, style: Style) -> ApiRequest:
@@ -99,7 +106,14 @@ def _api(resource: Resource, project: Project, root: Path, header: str) -> Itera
     for name in [*([""] if resource.controller else []), *resource.controllers]:
         names = ["", name] if name == resource.singular else [name]  # the first of several gets its name later
         style = _style(request, name, root)
-        yield from ((with_controller(each, n, style),) for n in names for each in (request, alone))
+        # The controller of a kind that deploys an image may have been made later, as any other.
+        made = [request, alone, *(_plain(each) for each in (request, alone) if resource.operand)]
+        yield from ((with_controller(each, n, style),) for n in names for each in made)
+
+
+def _plain(request: ApiRequest) -> ApiRequest:
+    """The request without the image."""
+    return replace(request, resource=replace(request.resource, operand=None))
 
 
 def _style(request: ApiRequest, name: str, root: Path) -> Style:

@@ -13,7 +13,9 @@ import yaml
 from pykb.deployment import IMAGE
 from pykb.deployment.cluster import program_folders
 from pykb.diagnostics import EnvironmentProblem
-from pykb.diagnostics.codes.cluster import IMAGE_NAME, KUSTOMIZATION
+from pykb.diagnostics.codes.cluster import KUSTOMIZATION
+from pykb.diagnostics.codes.names import IMAGE_NAME
+from pykb.meta.names import is_image
 from pykb.reading import yaml_text
 from pykb.tools import kustomize
 
@@ -21,7 +23,6 @@ Object = dict[str, Any]
 
 CRD = "CustomResourceDefinition"
 _IMAGE_LINE = re.compile(rf"^( *(?:- )?image: ){re.escape(IMAGE)}$", re.MULTILINE)
-_IMAGE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/:-]*(?:@sha256:[0-9a-f]{64})?")
 
 
 def render_operator(root: Path, image: str) -> str:
@@ -30,7 +31,7 @@ def render_operator(root: Path, image: str) -> str:
     Raises:
         EnvironmentProblem: The image has no valid name, or config/default cannot be rendered.
     """
-    if not _IMAGE_NAME.fullmatch(image):
+    if not is_image(image):
         raise EnvironmentProblem(
             IMAGE_NAME.at(
                 None, f"`{image}` is not the name of an image", help=("--image registry.example.com/operator:v1.0.0",)

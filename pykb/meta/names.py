@@ -20,6 +20,14 @@ _RFC_1035_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _VERSION = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
 _YAML_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+_IMAGE_DOMAIN = (
+    r"([A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?(\.[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?)*|\[[0-9A-Fa-f:]+\])(:[0-9]+)?"
+)
+_IMAGE_PART = r"[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(
+    rf"({_IMAGE_DOMAIN}/)?{_IMAGE_PART}(/{_IMAGE_PART})*(:[A-Za-z0-9_][-A-Za-z0-9_.]{{0,127}})?(@sha256:[0-9a-f]{{64}})?"
+)
+_IMAGE_LENGTH = 512
 _KIND = re.compile(r"[A-Z][A-Za-z0-9]*")
 
 PROTECTED_DOMAINS = ("k8s.io", "kubernetes.io")
@@ -53,6 +61,14 @@ def is_qualified_name(text: str) -> bool:
     """Whether it is a name of a label or annotation: like a label value, with an optional ``domain/`` prefix."""
     domain, slash, name = text.rpartition("/")
     return bool(name) and is_label_value(name) and (not slash or is_subdomain(domain))
+
+
+def is_image(text: str) -> bool:
+    """Whether it names a container image: ``memcached``, ``example.com/team/cache:1.6``, one with a digest.
+
+    Source: https://pkg.go.dev/github.com/distribution/reference
+    """
+    return len(text) <= _IMAGE_LENGTH and _IMAGE.fullmatch(text) is not None
 
 
 def is_version(text: str) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pykb.diagnostics import Diagnostic, Diagnostics, Severity
 from pykb.diagnostics.codes.plugin import PLUGIN_BROKEN, PLUGIN_UNKNOWN, PLUGIN_UNNAMED
 from pykb.diagnostics.suggest import closest
+from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.external import find
 from pykb.plugins.external.plugin import ExternalPlugin
 from pykb.plugins.external.trust import trusted
@@ -28,7 +29,7 @@ DEFAULT = Bundle(
 )
 """The default layout of a project."""
 
-ADDITIONS: tuple[Plugin, ...] = (GrafanaV1(), HelmV1())
+ADDITIONS: tuple[Plugin, ...] = (DeployImageV1(), GrafanaV1(), HelmV1())
 """Plugins that need another one, which makes the project."""
 
 

@@ -8,7 +8,7 @@ such a finding; other commands use what was read.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from pykb.meta.names import as_module_name
 from pykb.meta.plural import pluralize
 from pykb.project import FILE_NAME, content
 from pykb.project.certificates import Certificates
+from pykb.project.operand import DEPLOY_IMAGE, Operand, command_of
 from pykb.project.resource import Resource, Webhooks
 from pykb.reading import yaml_text
 
@@ -30,6 +31,7 @@ VERSION = "3"
 KUSTOMIZE = "kustomize.common.pykb.dev/v1"
 """The plugin whose settings are read here."""
 CERTIFICATES = ("plugins", KUSTOMIZE, "certificates")
+OPERANDS = ("plugins", DEPLOY_IMAGE, "resources")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ def syntax_problem(error: Any, text: str) -> Diagnostic:
 
 
 _START = Span(FILE_NAME, 1, 1)
+_DIGITS = 10
 
 
 class _Loader(yaml_text.Loader):
@@ -161,6 +164,8 @@ class _Reader:
             self._wrong("a list", "resources")
             entries = []
         name = self._text("projectName", required=True)
+        operands = self._operands()
+        resources = (self._resource("resources", index) for index in range(len(entries)))
         return Project(
             text,
             self._document.node,
@@ -172,17 +177,46 @@ class _Reader:
             namespaced=self._flag("namespaced"),
             cli_version=self._text("cliVersion"),
             certificates=self._certificates(),
-            resources=tuple(self._resource("resources", index) for index in range(len(entries))),
+            resources=tuple(replace(each, operand=operands.get(each.identity)) for each in resources),
         )
 
     def _certificates(self) -> Certificates | None:
-        *around, _ = CERTIFICATES
-        known = all(self._mapping(*around[: depth + 1]) for depth in range(len(around)))
-        text = self._text(*CERTIFICATES) if known else ""
+        text = self._text(*CERTIFICATES) if self._has_settings(KUSTOMIZE) else ""
         if text and text not in set(Certificates):
             self._wrong(" or ".join(f"`{each}`" for each in Certificates), *CERTIFICATES)
             return None
         return Certificates(text) if text else None
+
+    def _operands(self) -> dict[tuple[str, ...], Operand]:
+        """The containers that kinds deploy, by the identities of the kinds."""
+        found: dict[tuple[str, ...], Operand] = {}
+        entries = self._value(*OPERANDS) if self._has_settings(DEPLOY_IMAGE) else None
+        for index, entry in enumerate(entries if isinstance(entries, list) else ()):
+            at = (*OPERANDS, index)
+            if isinstance(entry, dict) and self._mapping(*at, "options"):
+                identity = tuple(self._text(*at, key) for key in ("group", "domain", "version", "kind"))
+                found[identity] = self._operand(*at, "options")
+            else:
+                self._wrong("a list of kinds with `options`", *OPERANDS)
+        return found
+
+    def _operand(self, *at: object) -> Operand:
+        return Operand(
+            image=self._text(*at, "image", required=True),
+            command=command_of(self._text(*at, "containerCommand")),
+            port=self._number(*at, "containerPort"),
+            user=self._number(*at, "runAsUser"),
+        )
+
+    def _number(self, *path: object) -> int | None:
+        text = self._text(*path)
+        if not text or (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+            return int(text or 0) or None
+        self._wrong("a number in quotes", *path)
+        return None
+
+    def _has_settings(self, plugin: str) -> bool:
+        return self._mapping("plugins") and self._mapping("plugins", plugin)
 
     def _resource(self, *at: object) -> Resource:
         if not isinstance(self._value(*at), dict):

@@ -34,6 +34,7 @@ _RULES: dict[str, _Rule] = {
     "path": (_is_import_path, "the Python module of the kind"),
     "defaultingPath": _PATH,
     "validationPath": _PATH,
+    "image": (names.is_image, "the name of a container image"),
     "spoke": (names.is_version, "a list of API versions: `v1`, `v1beta1` or `v2alpha3`"),
 }
 
@@ -75,6 +76,8 @@ def _names(project: Project) -> Iterator[tuple[str, str, *tuple[object, ...]]]:
         yield resource.kind, "kind", *at
         yield resource.plural if resource.irregular_plural else "", "plural", *at
         yield resource.path, "path", *at
+        if resource.operand:
+            yield resource.operand.image, "image"
         if resource.webhooks:
             yield resource.webhooks.defaulting_path, "defaultingPath", *at, "webhooks"
             yield resource.webhooks.validation_path, "validationPath", *at, "webhooks"

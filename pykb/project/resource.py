@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.names import as_module_name, is_protected_group
 from pykb.meta.plural import pluralize
+from pykb.project.operand import Operand
 
 BUILTIN_GROUPS: dict[str, str] = {
     "admission": "k8s.io",
@@ -91,6 +92,7 @@ class Resource:
         controller: Whether it has an unnamed controller.
         controllers: The names of named controllers, in the order of creation.
         webhooks: Its webhooks; ``None`` before the first.
+        operand: The container that its controller deploys. PROJECT has it among the settings of plugins.
     """
 
     group: str
@@ -106,6 +108,7 @@ class Resource:
     controller: bool = False
     controllers: tuple[str, ...] = ()
     webhooks: Webhooks | None = None
+    operand: Operand | None = None
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
@@ -154,6 +157,16 @@ class Resource:
         return self.controller or bool(self.controllers)
 
     @property
+    def image_patch(self) -> str:
+        """The file that sets the operand's image in the manager's Deployment. The same in every layout."""
+        return f"{self.group_package}_{self.singular}_image_patch.yaml"
+
+    @property
+    def image_variable(self) -> str:
+        """The environment variable with the operand's image. Tools that mirror images know the prefix."""
+        return f"RELATED_IMAGE_{self.group_package}_{self.singular}".upper()
+
+    @property
     def group_package(self) -> str:
         """The folder of its group in a multigroup project."""
         return as_module_name(self.group or self.domain)
@@ -183,6 +196,7 @@ def merge(old: Resource, new: Resource) -> Resource:
         external=(old.external or new.external) and not new.api,
         controller=unnamed,
         controllers=named,
+        operand=new.operand if new.api else old.operand,
         webhooks=old.webhooks.merged(new.webhooks) if old.webhooks and new.webhooks else new.webhooks or old.webhooks,
     )
 

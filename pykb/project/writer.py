@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
 from typing import Any
@@ -14,7 +15,8 @@ from ruamel.yaml.scalarstring import DoubleQuotedScalarString
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.project.certificates import Certificates
-from pykb.project.file import CERTIFICATES, VERSION, Project, load, syntax_problem
+from pykb.project.file import CERTIFICATES, OPERANDS, VERSION, Project, load, syntax_problem
+from pykb.project.operand import Operand
 from pykb.project.resource import Resource, Webhooks
 
 _HEADER = """\
@@ -65,6 +67,7 @@ def with_resource(project: Project, resource: Resource) -> Project:
             entries.append(_entry(resource))
         else:
             _update(entries[index], _entry(resource))
+        _put_operand(document, resource)
 
     return _changed(project, change)
 
@@ -91,23 +94,7 @@ def with_certificates(project: Project, certificates: Certificates | None) -> Pr
     Raises:
         EnvironmentProblem: The file has something that can be read but not written back unchanged.
     """
-    *around, last = CERTIFICATES
-
-    def change(document: CommentedMap) -> None:
-        nodes = [document]
-        for key in around:
-            if not isinstance(nodes[-1].get(key), CommentedMap):
-                _put(nodes[-1], key, CommentedMap())
-            nodes.append(nodes[-1][key])
-        if certificates is not None:
-            _put(nodes[-1], last, str(certificates))
-            return
-        nodes[-1].pop(last, None)
-        for node, key in reversed(list(zip(nodes, around, strict=False))):
-            if not node[key]:
-                del node[key]
-
-    return _changed(project, change)
+    return _changed(project, lambda document: _put_setting(document, CERTIFICATES, certificates and str(certificates)))
 
 
 def without_resource(project: Project, resource: Resource) -> Project:
@@ -122,6 +109,7 @@ def without_resource(project: Project, resource: Resource) -> Project:
         del document["resources"][index]
         if not document["resources"]:
             del document["resources"]
+        _put_operand(document, replace(resource, operand=None))
 
     return _changed(project, change)
 
@@ -194,6 +182,49 @@ def _webhooks(webhooks: Webhooks) -> CommentedMap:
         validationPath=webhooks.validation_path,
         webhookVersion="v1",
     )
+
+
+def _put_setting(document: CommentedMap, path: Sequence[str], value: object) -> None:
+    """Set a setting of a plugin. Without a value it goes, with the mappings that it was alone in."""
+    *around, last = path
+    nodes = [document]
+    for key in around:
+        if not isinstance(nodes[-1].get(key), CommentedMap):
+            _put(nodes[-1], key, CommentedMap())
+        nodes.append(nodes[-1][key])
+    if value:
+        _put(nodes[-1], last, value)
+        return
+    nodes[-1].pop(last, None)
+    for node, key in reversed(list(zip(nodes, around, strict=False))):
+        if not node[key]:
+            del node[key]
+
+
+def _put_operand(document: CommentedMap, resource: Resource) -> None:
+    """Set what a kind deploys, among the settings of the plugin."""
+    found: Any = document
+    for key in OPERANDS:
+        found = found.get(key) if isinstance(found, CommentedMap) else None
+    entries = found if isinstance(found, CommentedSeq) else CommentedSeq()
+    entry = _mapping(domain=resource.domain, group=resource.group, kind=resource.kind, version=resource.version)
+    index = next((i for i, each in enumerate(entries) if all(each.get(k) == v for k, v in entry.items())), None)
+    if resource.operand is None and index is None:
+        return
+    if resource.operand is None:
+        del entries[index]
+    elif index is None:
+        _put(entry, "options", _options(resource.operand))
+        entries.append(entry)
+    elif entries[index]["options"] != resource.operand.options:
+        entries[index]["options"] = _options(resource.operand)
+    _put_setting(document, OPERANDS, entries)
+
+
+def _options(operand: Operand) -> CommentedMap:
+    """The options, with quotes where YAML would read a number."""
+    texts = operand.options.items()
+    return CommentedMap({key: DoubleQuotedScalarString(text) if text.isdigit() else text for key, text in texts})
 
 
 _OURS = frozenset(

@@ -55,6 +55,19 @@ _SCAFFOLDED_IMPORTS: dict[str, str] = {
 }
 """Names that the scaffolded modules import beside the kind."""
 
+_OPERAND_IMPORTS: dict[str, str] = {
+    **dict.fromkeys(("CEL", "Int32"), "pykb.api"),
+    **dict.fromkeys(("Deployment", "DeploymentCondition", "DeploymentSpec", "DeploymentStatus"), "pykb.api.apps.v1"),
+    **dict.fromkeys(("Capabilities", "Container", "ContainerPort", "Namespace", "Pod"), "pykb.api.core.v1"),
+    **dict.fromkeys(("PodSecurityContext", "PodSpec", "PodTemplateSpec"), "pykb.api.core.v1"),
+    **dict.fromkeys(("SeccompProfile", "SecurityContext"), "pykb.api.core.v1"),
+    **dict.fromkeys(("LabelSelector", "ObjectMeta"), "pykb.api.meta.v1"),
+    **dict.fromkeys(("ApiError", "NotControlled", "OperationResult"), "pykb.runtime"),
+    **dict.fromkeys(("Annotated",), "typing"),
+    "RecordedEvents": "pykb.testing",
+}
+"""Names that the modules of a kind that deploys an image import as well."""
+
 
 def check_domain(domain: str, found: Diagnostics) -> None:
     """Check the domain of a project."""
@@ -169,9 +182,15 @@ def check_kind(kind: str, found: Diagnostics) -> None:
         found.add(KIND_TAKEN.at(None, message, help=(f"`--kind My{kind}`",)))
 
 
-def check_own_kind(kind: str, found: Diagnostics) -> None:
-    """Check a kind that the project defines. Its class must not hide imports of the scaffolded modules."""
-    module = _SCAFFOLDED_IMPORTS.get(kind)
+def check_own_kind(kind: str, found: Diagnostics, *, deploys: bool = False) -> None:
+    """Check a kind that the project defines. Its class must not hide imports of the scaffolded modules.
+
+    Args:
+        kind: The kind.
+        found: Takes the findings.
+        deploys: Whether its controller deploys an image.
+    """
+    module = _SCAFFOLDED_IMPORTS.get(kind) or (_OPERAND_IMPORTS.get(kind) if deploys else None)
     if module:
         message = f"`--kind {kind}` is the name of a class of `{module}` that the scaffolded code imports"
         found.add(KIND_TAKEN.at(None, message, help=(f"`--kind My{kind}`",)))

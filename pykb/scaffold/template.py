@@ -14,7 +14,7 @@ from pykb.scaffold.locate import templates
 @cache
 def environment() -> Environment:
     """The environment. Undefined names are errors, the last newline is kept, and no bytecode is written."""
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(templates() / "files", encoding="utf-8"),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -22,6 +22,14 @@ def environment() -> Environment:
         keep_trailing_newline=True,
         autoescape=False,  # noqa: S701 - source code, not HTML
     )
+    made.filters["literal"] = _literal
+    return made
+
+
+def _literal(text: str) -> str:
+    """A text in Python, with the quotes that formatters choose."""
+    shown = repr(text)
+    return shown if '"' in text else f'"{shown[1:-1]}"'
 
 
 def render(name: str, context: Mapping[str, Any]) -> str:

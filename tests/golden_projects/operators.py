@@ -86,6 +86,10 @@ def _switch_unit(spec: dict[str, Any]) -> None:
     del spec["relationResource"]["ingress"]
 
 
+def _resize(spec: dict[str, Any]) -> None:
+    spec.update(size=3, containerPort=11212)
+
+
 def _grow(spec: dict[str, Any]) -> None:
     spec["cpu"] = "2"
 
@@ -123,6 +127,14 @@ def samples() -> list[Sample]:
             (SERVICE, DEPLOYMENT),
             _rename_app,
             ("web", "other"),
+        ),
+        Sample(
+            "memcached",
+            "memcached_operator.controllers.memcached_controller:MemcachedReconciler",
+            "cache_v1_memcached.yaml",
+            (DEPLOYMENT,),
+            _resize,
+            ("memcached-sample", "memcached-sample"),
         ),
         Sample(
             "unit",

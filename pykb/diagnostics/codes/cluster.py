@@ -49,12 +49,6 @@ CLUSTER_WITHOUT_NODES = Code(
     "`--kubeconfig`, or run the manager on this machine with `make run` or `pykb dev`.",
 )
 
-IMAGE_NAME = Code(
-    "image-name",
-    "The text is not the name of an image",
-    "The name of an image is `[REGISTRY/]NAME[:TAG][@DIGEST]`, such as `registry.example.com/team/operator:v1.2.0`.",
-)
-
 KUSTOMIZATION = Code(
     "kustomization",
     "The manifests in config/ cannot be rendered",

@@ -77,6 +77,13 @@ CONTROLLER_NAME = Code(
     "same class.",
 )
 
+IMAGE_NAME = Code(
+    "image-name",
+    "the text is not the name of an image",
+    "The name of an image is `[REGISTRY/]NAME[:TAG][@DIGEST]`, such as `registry.example.com/team/operator:v1.2.0`. "
+    "NAME has lower-case letters, digits, `.`, `_`, `-` and `/`.",
+)
+
 OWNER_NAME = Code(
     "owner-name",
     "the owner does not fit on one line",

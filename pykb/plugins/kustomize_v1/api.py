@@ -22,7 +22,8 @@ def scaffold(request: ApiRequest, plan: PlanBuilder) -> None:
     samples = "config/samples/kustomization.yaml"
     files.once(samples, f"{samples}.j2")
     copied = request.source and version_source.sample(request, plan, request.source)
-    files.create(f"config/samples/{request.sample}", copied or files.text("config/samples/sample.yaml.j2"))
+    template = "config/samples/operand.yaml.j2" if resource.operand else "config/samples/sample.yaml.j2"
+    files.create(f"config/samples/{request.sample}", copied or files.text(template))
     plan.insert(samples, _item(SAMPLES, request.sample))
     # Roles are per kind and not per version. The first version creates them.
     prefix = request.group_prefix.replace("-", "_")

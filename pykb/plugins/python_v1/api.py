@@ -31,7 +31,7 @@ def _types(request: ApiRequest, plan: PlanBuilder) -> None:
     types = types_file(resource)
     was_stored = storage_version.is_marked((plan.current(types) or b"").decode("utf-8", "replace"), resource.kind)
     if request.source is None:
-        files.own(types, "api/version/types.py.j2")
+        files.own(types, f"api/version/{'operand_' if resource.operand else ''}types.py.j2")
     elif (copied := version_source.types(request, plan, request.source, files.style)) is not None:
         files.create(types, copied)
     if was_stored:  # a new file must keep the marker
@@ -51,7 +51,9 @@ def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) 
     files.once(f"{package}/controllers/__init__.py", "controllers/__init__.py.j2")
     if request.project.multigroup:
         files.once(f"{folder}/__init__.py", "controllers/group__init__.py.j2")
-    source = "controller" if controller.style == Style.RECONCILER else "handlers"
+    source = (
+        "handlers" if controller.style == Style.HANDLERS else "operand" if request.resource.operand else "controller"
+    )
     files.own(f"{folder}/{controller.file}.py", f"controllers/{source}.py.j2", controller=controller)
     if not request.resource.external:
         test = f"tests/{folder.removeprefix(f'{package}/')}/test_{controller.file}.py"

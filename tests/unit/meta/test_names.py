@@ -56,6 +56,30 @@ def test_subdomains_follow_dns_1123(text: str, *, expected: bool) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("memcached", True),
+        ("memcached:1.6.26-alpine3.19", True),
+        ("localhost:5000/a/b__c:latest", True),
+        ("Registry.example.com/a", True),
+        (f"a@sha256:{'0' * 64}", True),
+        (f"a:1@sha256:{'0' * 64}", True),
+        ("", False),
+        ("a b", False),
+        ("a/B", False),
+        ("a:", False),
+        ("a@sha256:12", False),
+        ("a//b", False),
+        ("a\n", False),
+        (f"{'a' * 513}", False),
+    ],
+)
+def test_images_follow_the_grammar_of_references(text: str, *, expected: bool) -> None:
+    """A registry, a path, a tag and a digest."""
+    assert names.is_image(text) is expected
+
+
+@pytest.mark.parametrize(
     ("group", "expected"),
     [
         ("k8s.io", True),

@@ -21,11 +21,13 @@ from pykb.files.apply import apply
 from pykb.files.plan import Plan
 from pykb.plugins.style import Style
 from pykb.project.file import read
+from pykb.project.operand import Operand
 
 Tree = dict[str, bytes]
 New = NewApi | NewWebhook
 Old = OldApi | OldWebhook
 
+OPERAND = Operand("memcached:1.6", ("memcached", "-v"), 11211, 1001)
 ONE_GROUP: tuple[New, ...] = (
     NewApi("infra", "v1beta1", "Machine"),
     NewApi("infra", "v1", "Machine", controller=False, from_version="v1beta1"),
@@ -37,6 +39,8 @@ ONE_GROUP: tuple[New, ...] = (
     NewApi("infra", "v1", "Disk", resource=False, controller_name="disk-cleaner"),
     NewApi("apps", "v1", "Deployment", resource=False),
     NewWebhook("core", "v1", "Pod", validation=True),
+    NewApi("infra", "v1", "Cache", operand=OPERAND, plugins=("deploy-image",)),
+    NewApi("infra", "v1", "Cache", resource=False, controller_name="cache-cleaner"),
 )
 GROUPS: tuple[New, ...] = (
     NewApi("crew", "v1", "Captain"),
@@ -47,6 +51,8 @@ GROUPS: tuple[New, ...] = (
     NewWebhook("ship", "v1", "Captain", conversion=True),
     NewWebhook("ship", "v1", "Captain", defaulting=True, validation=True),
     NewApi("sea-creatures", "v1alpha1", "Kraken", plural="kraken", style=Style.HANDLERS),
+    NewApi("crew", "v1", "Cache", operand=OPERAND, plugins=("deploy-image",)),
+    NewApi("ship", "v1", "Cache", operand=Operand("redis"), plugins=("deploy-image/v1",)),
     NewApi("apps", "v1", "Deployment", resource=False),
     NewApi("certs", "v1", "Issuer", resource=False, external_api_path="fleet.external", external_api_domain="io"),
 )

@@ -16,7 +16,7 @@ from pykb.diagnostics import Diagnostics
 from pykb.files.plan import Plan
 from pykb.plugins.style import Style
 from pykb.project.file import read
-from tests.unit.plugins.test_delete import New, Tree, create, edit, start, tree, write
+from tests.unit.plugins.test_delete import OPERAND, New, Tree, create, edit, start, tree, write
 
 EXTERNAL = NewApi("certs", "v1", "Issuer", resource=False, external_api_path="fleet.external", external_api_domain="io")
 ADDITIONS: tuple[New, ...] = (
@@ -30,6 +30,7 @@ ADDITIONS: tuple[New, ...] = (
     NewApi("infra", "v1", "Disk", resource=False, controller_name="disk-cleaner"),
     NewApi("apps", "v1", "Deployment", resource=False),
     EXTERNAL,
+    NewApi("infra", "v1", "Cache", operand=OPERAND, plugins=("deploy-image",)),
 )
 MIXED = (*ADDITIONS, NewWebhook("core", "v1", "Pod", validation=True))
 OPTIONS = NewProject("example.com", project_name="fleet")

@@ -20,6 +20,7 @@ from pykb.plugins.request import ApiRequest, Controller, KindRequest, Spoke, Web
 from pykb.plugins.style import Style
 from pykb.project.certificates import Certificates
 from pykb.project.file import Project
+from pykb.project.operand import Operand
 from pykb.project.resource import Resource, Webhooks
 from pykb.python_source.source import CodeStyle
 from pykb.scaffold.locate import templates
@@ -37,13 +38,16 @@ SEEN = {"project": Project, "resource": Resource, "controller": Controller, "spo
 OWN: dict[str, tuple[str, ...]] = {
     "controllers/controller.py.j2": ("controller",),
     "controllers/handlers.py.j2": ("controller",),
+    "controllers/operand.py.j2": ("controller",),
     "tests/controllers/test_controller.py.j2": ("controller",),
+    "tests/controllers/test_operand.py.j2": ("controller",),
     "tests/controllers/test_handlers.py.j2": ("controller",),
     "api/version/conversion.py.j2": ("spoke",),
     "tests/api/test_conversion.py.j2": ("spoke",),
     "tests/webhooks/test_webhook.py.j2": ("has_sample",),
 }
 """What a template sees besides the request, the project and the resource."""
+OPERANDS = (Operand("memcached:1.6"), Operand("example.com/a/b@sha256:" + "0" * 64, ("run", "--x=1", 'a"b'), 80, 1001))
 
 
 def is_of_webhooks(name: str) -> bool:
@@ -122,7 +126,8 @@ class Case:
         if is_of_webhooks(name):
             return self.webhooks()
         style = Style.HANDLERS if "handlers" in name else Style.RECONCILER
-        return dataclasses.replace(self.api(style), resource=self.resource())
+        operand = OPERANDS[len(self.kind) % 2] if "operand" in name or "image_patch" in name else None
+        return dataclasses.replace(self.api(style), resource=dataclasses.replace(self.resource(), operand=operand))
 
     def text(self, name: str) -> str:
         """A rendered template."""

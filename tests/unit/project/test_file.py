@@ -13,8 +13,9 @@ from pykb.meta.gvk import GroupKind
 from pykb.project.certificates import Certificates
 from pykb.project.file import Project, load, read
 from pykb.project.names import check
+from pykb.project.operand import Operand
 from pykb.project.resource import Resource, Webhooks, merge
-from pykb.project.writer import new_project, with_certificates, with_resource
+from pykb.project.writer import new_project, with_certificates, with_resource, without_resource
 
 MACHINE = Resource("infra", "example.com", "v1", "Machine", "machines", path="app.api.v1", api=True, controller=True)
 DISK = Resource("infra", "example.com", "v1", "Disk", "disks", path="app.api.v1", api=True)
@@ -313,6 +314,54 @@ def test_the_issuer_of_certificates_is_a_setting_of_a_plugin(newline: str) -> No
         assert settings == ({"helm.example.com/v1": {"chart": "dist"}} if text.endswith(other) else {})
         kept = [line for line in BY_HAND.replace("\n", newline).splitlines(keepends=True) if line in after.text]
         assert "".join(kept) == BY_HAND.replace("\n", newline)
+
+
+def test_what_a_kind_deploys_is_a_setting_of_a_plugin() -> None:
+    """With kubebuilder's keys. It changes and goes with the entry of its kind; other settings and comments stay."""
+    operand = Operand("memcached:1.6", ("memcached", "-v"), 11211, 1001)
+    other = replace(MACHINE, kind="Disk", operand=Operand("123"))
+    project = with_certificates(grown(replace(MACHINE, operand=operand), other), Certificates.BUILT_IN)
+    project, _ = load(project.text.replace("    - domain", "    # ours\n    - domain", 1))
+    assert [each.operand for each in project.resources] == [operand, other.operand]
+    (entry, _) = yaml.safe_load(project.text)["plugins"]["deploy-image.pykb.dev/v1"]["resources"]
+    assert entry == {
+        "domain": "example.com",
+        "group": "infra",
+        "kind": "Machine",
+        "options": {
+            "containerCommand": "memcached,-v",
+            "containerPort": "11211",
+            "image": "memcached:1.6",
+            "runAsUser": "1001",
+        },
+        "version": "v1",
+    }
+    assert with_resource(project, project.resources[0]).text == project.text
+    changed = with_resource(project, replace(MACHINE, operand=Operand("memcached:2")))
+    assert [each.operand for each in changed.resources] == [Operand("memcached:2"), other.operand]
+    assert "# ours" in changed.text
+    gone = without_resource(without_resource(changed, MACHINE), other)
+    assert list(yaml.safe_load(gone.text)["plugins"]) == ["kustomize.common.pykb.dev/v1"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("memcached:1.6", "Memcached:1.6"),
+        ('"11211"', "port"),
+        ('"11211"', '"99999999999"'),
+        ("      options:", "      settings:"),
+        ("        image: memcached:1.6\n", ""),
+    ],
+)
+def test_an_image_that_no_command_would_have_written_is_refused(old: str, new: str) -> None:
+    """It becomes code and manifests."""
+    text = grown(replace(MACHINE, operand=Operand("memcached:1.6", port=11211))).text
+    assert old in text
+    file, found = load(text.replace(old, new))
+    problems = list(found) or list(check(file))
+    assert [d.code.slug for d in problems] == ["project-field"]
+    assert problems[0].span is not None
 
 
 @pytest.mark.parametrize(
