@@ -18,18 +18,19 @@ from pykb.diagnostics.codes.types import FLOAT, MAP_KEY, PLAIN_MODEL, UNRESOLVED
 from pykb.gen.declare import Declarations
 from pykb.gen.draft import Draft
 from pykb.gen.ir import Constrained, Keyword, Place, SchemaNode, StructUnion
-from pykb.gen.lower._unions import (
+from pykb.gen.lower.constraints import constrain
+from pykb.gen.lower.scalars import (
+    ANYTHING,
     int_or_string_of,
     is_int_or_string,
     is_union,
     lower_literal,
+    lower_scalar,
     no_union,
     split_optional,
     structs_of,
     values_of,
 )
-from pykb.gen.lower.constraints import constrain
-from pykb.gen.lower.scalars import ANYTHING, lower_scalar
 
 
 def shape(node: SchemaNode) -> object:

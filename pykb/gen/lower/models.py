@@ -25,10 +25,9 @@ from pykb.diagnostics.codes.types import ALIAS, DESCRIPTION_CONFLICT, HIDDEN_MET
 from pykb.gen.declare import NamedType
 from pykb.gen.ir import Place, PropertyNode, SchemaNode, object_node
 from pykb.gen.lower._defaults import python_default
-from pykb.gen.lower._unions import lower_enum, split_optional
 from pykb.gen.lower.annotation import Lowering, applied, is_type_alias
 from pykb.gen.lower.constraints import flatten
-from pykb.gen.lower.scalars import kind_field, lower_builtin
+from pykb.gen.lower.scalars import kind_field, lower_builtin, lower_enum, split_optional
 from pykb.markers.model import FieldDeclaration
 
 if TYPE_CHECKING:
