@@ -6,7 +6,7 @@ interface is the same in production and in tests.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -31,6 +31,7 @@ class Call:
         repeatable: Whether the request is idempotent. It is then repeated when the answer is lost.
         timeout: How long to wait for the whole answer. Defaults to the transport's limit.
         impersonate: The user to act as. Defaults to the user of the credentials.
+        on_date: Called with the header ``Date`` of the answer, the server's time.
     """
 
     method: Method
@@ -42,6 +43,7 @@ class Call:
     repeatable: bool = False
     timeout: timedelta | None = None
     impersonate: Impersonation | None = None
+    on_date: Callable[[str], None] | None = None
 
 
 class Connection(Protocol):

@@ -155,6 +155,9 @@ class Transport:
     async def request(self, call: Call) -> bytes:
         """Send a request; see :class:`~pykb.runtime.client.connection.Connection`."""
         answer = await self._attempts(call, self._ask, slots=self._slots)
+        if call.on_date is not None:
+            for text in answer.values("date"):
+                call.on_date(text)
         return answer.body
 
     @asynccontextmanager

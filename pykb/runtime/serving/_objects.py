@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeAlias
 
 import orjson
@@ -23,6 +26,8 @@ class Objects:
         self._connection = client.connection
         self._impersonate = client.options.impersonate
         self._query = (("fieldManager", field_manager),)
+        self.date: datetime | None = None
+        """The API server's time in its last answer."""
 
     async def find(self, path: str) -> Wire | None:
         """An object, or ``None`` if it does not exist."""
@@ -42,12 +47,16 @@ class Objects:
         return await self._patch(path, operations, "application/json-patch+json")
 
     async def _get(self, path: str, accept: str) -> Wire | None:
-        call = Call("GET", path, accept=accept, repeatable=True, impersonate=self._impersonate)
+        call = Call("GET", path, accept=accept, repeatable=True, impersonate=self._impersonate, on_date=self._take_date)
         try:
             found: Wire = orjson.loads(await self._connection.request(call))
         except NotFound:
             return None
         return found
+
+    def _take_date(self, text: str) -> None:
+        with contextlib.suppress(ValueError):
+            self.date = parsedate_to_datetime(text).replace(tzinfo=UTC)  # RFC 9110, 5.6.7: it is GMT
 
     async def _patch(self, path: str, body: object, kind: str, query: tuple[tuple[str, str], ...] = ()) -> Wire:
         call = Call(

@@ -55,7 +55,7 @@ class SharedSecret:
         objects: Objects,
         options: ManagedCertificateOptions,
         namespace: str,
-        now: Callable[[], datetime],
+        now: Callable[[datetime | None], datetime],
     ) -> None:
         self._objects = objects
         self._options = options
@@ -74,10 +74,10 @@ class SharedSecret:
         for _ in range(_ATTEMPTS):
             secret = await self._found()
             material = _decoded(secret.get("data") or {})
-            known = self._held
-            if known is not None and known.material == material and known.since <= self._now() < known.until:
+            known, now = self._held, self._now(self._objects.date)
+            if known is not None and known.material == material and known.since <= now < known.until:
                 return known
-            review = await asyncio.to_thread(self._review, material)
+            review = await asyncio.to_thread(self._review, material, now)
             if review["material"] == material or await self._write(review, secret):
                 since, until = (datetime.fromisoformat(review[end]) for end in ("since", "until"))
                 self._held = Held(review["material"], since, until)
@@ -116,7 +116,7 @@ class SharedSecret:
             wire["data"] = {key: base64.b64encode(text.encode()).decode() for key, text in material.items()}
         return wire
 
-    def _review(self, material: dict[str, str]) -> Json:
+    def _review(self, material: dict[str, str], now: datetime) -> Json:
         options = self._options
         known = [self._held.material] if self._held is not None else []
         services = [f"{service}.{self._namespace}.svc" for service in options.services]
@@ -125,7 +125,7 @@ class SharedSecret:
             {
                 "held": [material, *known],
                 "names": [*services, *(f"{service}.cluster.local" for service in services)],
-                "now": self._now().isoformat(),
+                "now": now.isoformat(),
                 "life": options.life.total_seconds(),
                 "authority_life": options.authority_life.total_seconds(),
             },

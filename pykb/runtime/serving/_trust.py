@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
+from pykb.runtime.errors import ApiError
 from pykb.runtime.serving._objects import Objects, Wire
 
 logger = logging.getLogger(__name__)
@@ -43,9 +44,17 @@ class Trust:
         self._services = frozenset(services)
         self._converted = converted
         self._seen: dict[str, tuple[str, str]] = {}
+        self._trusted: dict[str, bool] = {}
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there are places that call this manager, and none of them trusts it."""
+        return bool(self._trusted) and not any(self._trusted.values())
 
     async def publish(self, authorities: str) -> bool:
         """Make sure that each of them trusts these authorities (PEM). Return whether one was changed.
+
+        An object that cannot be changed does not keep the others from it.
 
         Raises:
             ApiError: The API server refused, or an object changed meanwhile.
@@ -53,20 +62,29 @@ class Trust:
         """
         bundle = base64.b64encode(authorities.encode()).decode()
         changed = False
+        problem: ApiError | None = None
         for path in (*self._paths, *(f"{_CRDS}/{name}" for name in await self._converted())):
-            if (await self._objects.version(path), bundle) == self._seen.get(path):
-                continue
-            changed = await self._make_sure(path, bundle) or changed
+            try:
+                if (await self._objects.version(path), bundle) == self._seen.get(path):
+                    continue
+                changed = await self._make_sure(path, bundle) or changed
+            except ApiError as error:
+                problem = problem or error
+        if problem is not None:
+            raise problem
         return changed
 
     async def _make_sure(self, path: str, bundle: str) -> bool:
         found = await self._objects.find(path)
         if found is None:
             self._seen.pop(path, None)
+            self._trusted.pop(path, None)
             return False
         version = found["metadata"]["resourceVersion"]
         entries = [(where, entry) for where, entry in _client_configs(found) if self._is_ours(entry)]
         wrong = [where for where, entry in entries if entry.get("caBundle") != bundle]
+        if entries:
+            self._trusted[path] = len(wrong) < len(entries)
         if wrong:
             # The version makes it a conflict if the object has changed since.
             unchanged = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
@@ -76,6 +94,7 @@ class Trust:
             shown = {"object": "/".join(path.split("/")[-2:]), "entries": len(wrong)}
             had = any(entry.get("caBundle") for _, entry in entries)
             logger.info("authority replaced in caBundle" if had else "authority set in caBundle", extra=shown)
+            self._trusted[path] = True
         self._seen[path] = (str(version), bundle)
         return bool(wrong)
 

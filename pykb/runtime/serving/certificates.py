@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import ssl
+import time
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -58,6 +59,7 @@ class ServingCertificate:
         self._server = server
         self._clock: Clock = clock or SystemClock()
         self._made: tuple[bytes, bytes] | None = None
+        self._end = 0.0
         self.renewed = asyncio.Condition()
         """Notified after changed files were read."""
         server_context(self._tls.min_version, self._tls.cipher_suites)
@@ -98,6 +100,15 @@ class ServingCertificate:
             return self._authority
         authority = self._pair[0].parent / "ca.crt"
         return (authority if authority.is_file() else self._pair[0]).read_bytes()
+
+    def check(self) -> None:
+        """Check that the certificate has not expired. Clients refuse one that has.
+
+        Raises:
+            RuntimeError: It has.
+        """
+        if self._end < time.time():
+            raise RuntimeError(f"the certificate of the {self._server} server has expired")
 
     async def take(self, managed: Pair) -> None:
         """Serve another managed certificate from now on."""
@@ -140,18 +151,19 @@ class ServingCertificate:
         load_pair(context, certificate, key)
         if self._options.client_ca is not None:
             demand_client_certificate(context, self._options.client_ca)
+        self._end = _end_of(certificate)
         if self._metrics is not None:
-            self._metrics.certificate_end.labels(self._server).set(_end_of(certificate))
+            self._metrics.certificate_end.labels(self._server).set(self._end)
             if self._made is None:
                 self._metrics.certificate_reads.inc()
         return context
 
 
 def _end_of(certificate: bytes) -> float:
-    """When the first certificate of a chain expires."""
-    from cryptography import x509
-
-    return x509.load_pem_x509_certificate(certificate).not_valid_after_utc.timestamp()
+    """When the first certificate of a chain expires. Without cryptography, which would stay in memory."""
+    with secret_file(certificate) as name:
+        decoded = ssl._ssl._test_decode_cert(name)  # type: ignore[attr-defined] # noqa: SLF001 - the only way
+    return ssl.cert_time_to_seconds(decoded["notAfter"])
 
 
 def load_pair(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:

@@ -1,7 +1,8 @@
 """The certificate that a manager makes for its servers: kept in a Secret, renewed, and trusted by the API server.
 
 All replicas share the Secret. Each checks it every few seconds and does what is due; a write needs the version that was
-read, so that replicas agree. No replica leads.
+read, so that replicas agree. No replica leads. What is due follows from the API server's time: replicas whose clocks
+differ would undo each other's work, and it is the API server that verifies the certificate.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class ManagedCertificates:
         namespace: Callable[[], Awaitable[str]],
         converted: Callable[[], Awaitable[Iterable[str]]],
         clock: Clock,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[datetime | None], datetime] = lambda there: there or datetime.now(UTC),
     ) -> None:
         """Prepare; nothing is read yet.
 
@@ -54,7 +55,7 @@ class ManagedCertificates:
             namespace: Finds the namespace of the manager.
             converted: Finds the names of the CRDs that the manager converts.
             clock: Measures the pauses.
-            now: The time of day, which decides what is due.
+            now: The time of day, which decides what is due. Its argument is the API server's time, if that is known.
         """
         self._objects = Objects(client, FIELD_MANAGER)
         self._options = options
@@ -66,6 +67,7 @@ class ManagedCertificates:
         self._ready = asyncio.Event()
         self._takers: list[Take] = []
         self._problem = ""
+        self._trust: Trust | None = None
 
     async def pair(self) -> Pair:
         """The certificate, as soon as it is in the Secret and the API server trusts it."""
@@ -78,6 +80,18 @@ class ManagedCertificates:
         self._takers.append(take)
         await take(await self.pair())
 
+    def check(self) -> None:
+        """The readiness check: fails while none of the places that name this manager trusts its certificate.
+
+        The manager sets ``caBundle`` itself, before it is ready, so the check does not wait for the Service. If one of
+        the webhooks still works, it must stay so. Without an answer of the API server, the last one counts.
+
+        Raises:
+            RuntimeError: The API server does not trust it.
+        """
+        if self._trust is not None and self._trust.is_lost:
+            raise RuntimeError(f"the API server does not trust the certificate: {self._problem or 'not set yet'}")
+
     async def run(self) -> None:
         """Check and renew until cancelled.
 
@@ -89,7 +103,7 @@ class ManagedCertificates:
         _check(options, namespace)
         secret = SharedSecret(self._objects, options, namespace, self._now)
         services = [f"{namespace}/{service}" for service in options.services]
-        trust = Trust(self._objects, options.configurations, services, self._converted)
+        trust = self._trust = Trust(self._objects, options.configurations, services, self._converted)
         period = min(PERIOD, options.life / 12)
         while True:
             pause = period

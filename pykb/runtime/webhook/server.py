@@ -203,10 +203,13 @@ class WebhookServer:
         """The readiness check.
 
         Raises:
-            RuntimeError: The server does not listen yet.
+            RuntimeError: The server does not listen yet, or the API server would refuse its certificate.
         """
         if not self.is_listening:
             raise RuntimeError("the webhook server does not listen yet")
+        self.certificate.check()
+        if self._managed is not None and self._options.webhook_certificate.directory is None:
+            self._managed.check()
 
     def leave(self) -> None:
         """From now on, close each connection with its answer. The manager stops, and other replicas take over."""

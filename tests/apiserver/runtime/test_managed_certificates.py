@@ -135,7 +135,12 @@ class Lab:
             SECRET, tuple(self.services), (self.configuration,), namespace=self.namespace, **options
         )
         managed = ManagedCertificates(
-            self.user, chosen, namespace=self.nothing, converted=self.nothing, clock=self.clock, now=lambda: self.now
+            self.user,
+            chosen,
+            namespace=self.nothing,
+            converted=self.nothing,
+            clock=self.clock,
+            now=lambda there: self.now or there,
         )
         bound = ManagerOptions(webhook_port=self.ports[number], webhook_bind_host="127.0.0.1")
         server = WebhookServer(bound, metrics=Metrics(), clock=self.clock, managed=managed)
@@ -223,6 +228,16 @@ async def test_three_replicas_started_at_once_agree(lab):
         await eventually(lab.judged, timeout=LONG)
         published = await lab.admin.get(ConfigMap, SECRET, namespace=lab.namespace)
         assert published.data["ca.crt"].encode() == authorities
+
+
+async def test_the_time_of_day_is_that_of_the_api_server(lab):
+    """It verifies the certificate, and the clocks of the replicas may differ."""
+    lab.now = None
+    async with lab.running():
+        await eventually(lab.judged, timeout=LONG)
+        before = await lab.secret()
+        await lab.healed(lab.judged)
+        assert (await lab.secret()).metadata.resource_version == before.metadata.resource_version
 
 
 async def test_no_request_fails_while_certificate_and_authority_are_renewed(lab):
@@ -320,6 +335,63 @@ async def test_an_emptied_caBundle_and_a_broken_secret_are_healed(lab, caplog):
 
         await lab.healed(restored)
     assert "authority replaced in caBundle" in caplog.messages
+
+
+async def test_a_replica_is_not_ready_while_the_api_server_trusts_none_of_its_certificate(lab, caplog):
+    """If one webhook still works, it must stay so. The manager lost a permission, so it cannot heal the others."""
+    foreign = base64.b64encode(Authority().pair.certificate).decode()
+
+    async def replace_bundles(*numbers):
+        paths = [f"/webhooks/{number}/clientConfig/caBundle" for number in numbers]
+        configuration = await lab.admin.get(CONFIGURATION, lab.configuration)
+        await lab.admin.patch(configuration, JsonPatch([{"op": "add", "path": p, "value": foreign} for p in paths]))
+
+    async def allow(*verbs):
+        (role,) = [each for each in lab.roles() if each["kind"] == "ClusterRole"]
+        role["rules"][0]["verbs"] = list(verbs)
+        await lab.admin.apply(role, field_manager="kubectl", force=True)
+
+    async def refused():
+        configuration = await lab.admin.get(CONFIGURATION, lab.configuration)
+        try:
+            await lab.user.with_options(dry_run=True).patch(configuration, MergePatch({}))
+        except Forbidden:
+            return True
+        return False
+
+    def verdict():
+        try:
+            server.check()
+        except RuntimeError as error:
+            return str(error)
+        return "ready"
+
+    async with lab.running(1):
+        (server,) = lab.servers
+        assert verdict() == "ready"
+        await allow("get")
+        await eventually(refused, timeout=LONG)
+        await replace_bundles(0, 2)
+
+        async def reported():
+            assert "certificates not ensured" in caplog.messages
+
+        await lab.healed(reported)
+        assert verdict() == "ready"
+        await replace_bundles(1)
+
+        async def unready():
+            assert verdict().startswith("the API server does not trust the certificate: ")
+            assert "forbidden" in verdict()
+
+        await lab.healed(unready)
+        await allow("get", "patch")
+
+        async def ready():
+            assert len(await lab.bundles()) == 1
+            assert verdict() == "ready"
+
+        await lab.healed(ready)
 
 
 async def test_another_deployment_empties_neither_secret_nor_caBundle(lab):

@@ -4,15 +4,18 @@ import asyncio
 import logging
 import ssl
 from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from functools import partial
 
 import pytest
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
+from pykb.api.core.v1 import Secret
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime import ManagedCertificateOptions, ManagerOptions, VirtualClock
+from pykb.runtime import Client, ManagedCertificateOptions, ManagerOptions, VirtualClock
 from pykb.runtime.errors import Forbidden
-from pykb.runtime.fake import fake_client
+from pykb.runtime.fake import FakeApiServer, fake_client
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving._authority import SETTLING, renewal, review_json
 from pykb.runtime.serving._x509 import Validity, make
@@ -22,6 +25,7 @@ from pykb.testing import eventually
 
 START = datetime(2030, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
+HOUR = timedelta(hours=1)
 NAMES = ("webhook-service.system.svc", "metrics-service.system.svc")
 
 
@@ -262,7 +266,7 @@ async def test_replicas_serve_one_certificate_and_renew_it_together(running):
     """Whoever is first writes; the others take what is there."""
     clock, now = VirtualClock(), [START]
     client = fake_client()
-    replicas = [Replica(client, clock, lambda: now[0]) for _ in range(3)]
+    replicas = [Replica(client, clock, lambda _: now[0]) for _ in range(3)]
     for each in replicas:
         running(each.managed.run())
         await each.managed.follow(each.take)
@@ -278,6 +282,57 @@ async def test_replicas_serve_one_certificate_and_renew_it_together(running):
     second = replicas[0].served[1]
     assert second.certificate != first.certificate
     assert all(each.served == [first, second] for each in replicas)
+
+
+class DatedServer(FakeApiServer):
+    """It says its time, as the real one does."""
+
+    time = START
+    writes = 0
+
+    async def request(self, call):
+        """Answer a request."""
+        answer = await super().request(call)
+        if call.on_date is not None:
+            call.on_date(format_datetime(self.time, usegmt=True))
+        self.writes += call.method == "PATCH" and "/secrets/" in call.path
+        return answer
+
+
+@pytest.mark.parametrize("skew", [2 * HOUR, 5 * DAY, 400 * DAY], ids=["hours", "days", "years"])
+async def test_replicas_whose_clocks_differ_do_not_take_turns(skew, running):
+    """The time is that of the API server, which verifies the certificate. One write for each thing that is due."""
+    clock, server = VirtualClock(), DatedServer()
+    skews = (-skew, timedelta(), skew)
+    replicas = [Replica(Client(server), clock, lambda there, by=by: there or START + by) for by in skews]
+
+    def looked(more_than):
+        clock.advance(PERIOD)
+        assert len(server.calls) > more_than
+
+    for each in replicas:
+        running(each.managed.run())
+        await each.managed.follow(each.take)
+    assert server.writes <= 1 + len(replicas)  # each of them may find no Secret, and make an empty one
+    before = server.writes
+    due = [START + 61 * DAY, renewal(authorities(await shared(server))[0]) + HOUR]
+    for moment in due:
+        server.time = moment
+        for _ in range(5):
+            await eventually(partial(looked, more_than=len(server.calls) + 12))
+            server.time += PERIOD
+            material = await shared(server)
+            for certificate in (leaf(material), authorities(material)[signer(material)]):
+                assert certificate.not_valid_before_utc <= server.time < certificate.not_valid_after_utc
+    assert len({each.served[-1] for each in replicas}) == 1
+    # The certificate; then the authority, with another certificate of the old one.
+    assert server.writes - before == 2
+
+
+async def shared(server):
+    """What is in the Secret."""
+    secret = await Client(server).get(Secret, "serving-certificate", namespace="default")
+    return {key: value.decode() for key, value in secret.data.items()}
 
 
 async def test_a_refusal_is_logged_once_and_nothing_is_served_before(running, caplog):
@@ -296,7 +351,7 @@ async def test_a_refusal_is_logged_once_and_nothing_is_served_before(running, ca
             raise Forbidden(403, "Forbidden", "secrets is forbidden")
 
     client, clock = Refusing(), VirtualClock()
-    replica = Replica(client, clock, lambda: START)
+    replica = Replica(client, clock, lambda _: START)
     running(replica.managed.run())
     follow = asyncio.ensure_future(replica.managed.follow(replica.take))
 
@@ -315,7 +370,7 @@ async def test_a_refusal_is_logged_once_and_nothing_is_served_before(running, ca
 async def test_without_a_service_or_a_namespace_the_manager_says_so(options):
     """It cannot guess them."""
     with pytest.raises(EnvironmentProblem, match="serving-certificate"):
-        await Replica(fake_client(), VirtualClock(), lambda: START, **options).managed.run()
+        await Replica(fake_client(), VirtualClock(), lambda _: START, **options).managed.run()
 
 
 def test_an_authority_must_outlive_its_certificates():

@@ -1,13 +1,14 @@
 """The manager's small servers: probes by name, protected metrics, certificates that follow their files."""
 
 import asyncio
+import contextlib
 import gc
 import socket
 import ssl
 import subprocess
 import sys
 import warnings
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import aiohttp
 import pytest
@@ -22,6 +23,7 @@ from pykb.runtime.manager._servers import health_routes, metrics_routes
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import HttpServer
 from pykb.runtime.serving._self_signed import self_signed
+from pykb.runtime.serving._x509 import Validity, make
 from pykb.runtime.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
 from pykb.runtime.serving.bind import BindAddress
 from pykb.runtime.serving.certificates import ServingCertificate
@@ -231,7 +233,8 @@ def test_a_made_certificate_leaves_nothing_of_its_making_in_memory():
         "import sys\n"
         "from pykb.runtime.serving.certificates import ServingCertificate\n"
         "from pykb.runtime.manager.options import CertificateOptions\n"
-        "context = ServingCertificate(CertificateOptions()).context\n"
+        "from pykb.runtime._metrics import Metrics\n"
+        "context = ServingCertificate(CertificateOptions(), metrics=Metrics()).context\n"
         "assert context.get_ciphers()\n"
         "sys.exit('cryptography' in sys.modules)\n"
     )
@@ -250,6 +253,18 @@ def locked(pair):
     key = serialization.load_pem_private_key(pair[1], None)
     lock = serialization.BestAvailableEncryption(b"secret")
     return pair[0], key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, lock)
+
+
+@pytest.mark.parametrize(("age", "verdict"), [(1, "ready"), (3, "the certificate of the webhook server has expired")])
+def test_a_server_with_an_expired_certificate_is_not_ready(tmp_path, age, verdict):
+    """No client accepts it."""
+    made = datetime.now(UTC) - timedelta(hours=age)
+    pair = make("a", Validity.of(timedelta(hours=2), made), names=["localhost"]).pem
+    for name, text in zip(("tls.crt", "tls.key"), pair, strict=True):
+        (tmp_path / name).write_text(text)
+    serving = ServingCertificate(CertificateOptions(tmp_path))
+    with contextlib.nullcontext() if verdict == "ready" else pytest.raises(RuntimeError, match=verdict):
+        serving.check()
 
 
 BROKEN = {
