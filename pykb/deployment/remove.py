@@ -14,6 +14,7 @@ from pykb.envtest.reporter import Reporter
 from pykb.tools.process import quote
 
 _MARKED = "custom-columns=:kind,:metadata.namespace,:metadata.name,:metadata.deletionTimestamp"
+_CALLERS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _HELD = "custom-columns=KIND:kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers"
 
 
@@ -74,7 +75,22 @@ def undeploy(
                 ),
             )
         )
+    said += _stop(cluster, operator, reporter, timeout)
     return [*said, *delete(cluster, operator, reporter, timeout=timeout)]
+
+
+def _stop(cluster: Cluster, operator: Sequence[Object], reporter: Reporter, timeout: timedelta) -> list[str]:
+    """Delete what calls the manager, then the manager, and wait for its pods: to end, they need their permissions."""
+    callers = [each for each in operator if each["kind"] in _CALLERS]
+    managers = of_kind(operator, "Deployment")
+    said = delete(cluster, [*callers, *managers], reporter, timeout=timeout)
+    step = reporter.step("stopping the manager")
+    for manager in managers:
+        labels = ",".join(f"{key}={value}" for key, value in manager["spec"]["selector"]["matchLabels"].items())
+        place = f"--namespace={manager['metadata']['namespace']}"
+        cluster.kubectl.attempt("wait", "pods", "--for=delete", f"--selector={labels}", place, _seconds(timeout))
+    step.done()
+    return said
 
 
 def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, timeout: timedelta) -> list[str]:

@@ -13,6 +13,7 @@ import pytest
 from pykb.deployment._rollout import follow
 from pykb.deployment.apply import deploy, diff
 from pykb.deployment.cluster import Cluster, has_nodes
+from pykb.deployment.remove import undeploy
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, get_assets
 from pykb.envtest.reporter import Silent
@@ -135,3 +136,33 @@ def test_changes_are_shown_and_not_made(cluster: Cluster) -> None:
     assert "/tmp" not in shown
     assert diff(cluster, [WHARF]) == ""
     assert not has_nodes(cluster)
+
+
+def test_a_manager_keeps_its_permissions_until_it_has_ended(cluster: Cluster) -> None:
+    """It releases its lease while it ends. Its roles go after its last pod."""
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": []}
+    role |= {"metadata": {"name": "wharf", "namespace": NAMESPACE}}
+    cluster.kubectl.apply(json.dumps(WHARF))
+    cluster.kubectl.apply(json.dumps(role))
+    uid = json.loads(cluster.kubectl("get", "deployment/wharf", "-n", NAMESPACE, "--output=json"))["metadata"]["uid"]
+    labels = {"app": "wharf"}
+    metadata = {"name": "wharf-1", "labels": labels, "finalizers": ["example.com/still-running"]}
+    cluster.kubectl("create", "serviceaccount", "default", f"--namespace={NAMESPACE}")
+    create(cluster, {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": TEMPLATE["spec"]}, uid)
+    cluster.kubectl("delete", "pod/wharf-1", f"--namespace={NAMESPACE}", "--wait=false")
+    minute = timedelta(minutes=1)
+    ending = threading.Thread(
+        target=undeploy, args=(cluster, [role, WHARF], {}, Silent()), kwargs={"timeout": minute, "force": False}
+    )
+    ending.start()
+
+    def left() -> set[str]:
+        words = ("get", "deployments,roles,pods", f"--namespace={NAMESPACE}", "--output=name")
+        return {line.partition("/")[0].partition(".")[0] for line in cluster.kubectl(*words).split()}
+
+    cluster.kubectl("wait", "deployment/wharf", "--for=delete", f"--namespace={NAMESPACE}", "--timeout=60s")
+    assert left() == {"role", "pod"}
+    ended = ("--type=merge", "--patch", '{"metadata": {"finalizers": null}}')
+    cluster.kubectl("patch", "pod/wharf-1", f"--namespace={NAMESPACE}", *ended)
+    ending.join()
+    assert left() == set()
