@@ -1,0 +1,96 @@
+"""Each sample as its user ships it: built, deployed under Pod Security "restricted", reconciled by its pod, undeployed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.node.audit import AuditLog, Grant, granted
+from tests.node.operator import Node, Operator, deployed, objects
+
+SAMPLES = "config/samples"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A sample and what its manager does.
+
+    Attributes:
+        name: The folder.
+        made: Objects that the manager makes for its sample, for `kubectl get`.
+        logged: What the manager writes about it.
+        later: Permissions that it needs when its sample is changed, which this test does not do.
+    """
+
+    name: str
+    made: tuple[str, ...] = ()
+    logged: str = ""
+    later: frozenset[str] = frozenset()
+
+
+def _all(verbs: str, *resources: str) -> frozenset[str]:
+    return frozenset(f"{verb} {resource}" for verb in verbs.split() for resource in resources)
+
+
+SAMPLE = [
+    Sample(
+        "virtulmachine",
+        logged="machine default/virtulmachine-sample: cpu 1",
+        later=_all("create delete update", "virtulmachines.infra.sealyun.com"),
+    ),
+    Sample("foo", made=("deployment/example-foo",), later=_all("delete patch update", "deployments.apps")),
+    Sample("app", made=("deployment/web", "service/web"), later=_all("delete patch", "deployments.apps", "services")),
+    Sample(
+        "unit",
+        made=("deployment/unit-sample", "service/unit-sample", "ingress/unit-sample", "pvc/unit-sample"),
+        later=_all("delete patch", "deployments.apps", "services", "persistentvolumeclaims")
+        | _all("create delete patch", "statefulsets.apps")
+        | _all("patch", "ingresses.networking.k8s.io")
+        | _all("update", "units.custom.example.com"),
+    ),
+    Sample("pod-watcher", logged="is Running"),
+]
+
+
+def needs_no_request(grant: Grant) -> bool:
+    """Whether a permission is for something else than what every manager does in its first minute.
+
+    The API server asks for `update` on finalizers before it accepts an owner reference that blocks deletion. Reads come
+    from the cache, which lists and watches. A status is updated or patched. The certificates' objects are made again
+    when they were deleted, scrapers of metrics are reviewed, and a repeated event is patched.
+    """
+    resource, verb = grant.resource, grant.verb
+    return (
+        resource.endswith(("/finalizers", "/status"))
+        or verb == "get"
+        or (verb == "create" and resource in {"secrets", "configmaps", "tokenreviews", "subjectaccessreviews"})
+        or (verb == "patch" and resource == "events")
+    )
+
+
+@pytest.mark.parametrize("sample", SAMPLE, ids=lambda sample: sample.name)
+def test_a_sample_is_reconciled_by_its_pod(sample: Sample, node: Node, audit_log: AuditLog, tmp_path: Path) -> None:
+    """The API server forbids it nothing, it has no permission that it does not need, and nothing is left of it."""
+    before, start = objects(node), audit_log.size()
+    with deployed(node, sample.name, tmp_path) as operator:
+        _reconciled(operator, sample)
+        permissions = granted(operator)
+    operator.eventually(lambda: objects(node) <= before, "nothing is left")
+    assert audit_log.forbidden(operator.account, start) == []
+    unused = permissions - audit_log.used(operator.account, start)
+    assert {str(grant) for grant in unused if not needs_no_request(grant)} == sample.later
+
+
+def _reconciled(operator: Operator, sample: Sample) -> None:
+    """Apply the sample, wait for what its manager does, and delete it."""
+    has_samples = (operator.shell.directory / SAMPLES).exists()
+    if has_samples:
+        operator.shell.ctl("apply", f"--kustomize={SAMPLES}")
+    operator.eventually(lambda: sample.logged in operator.log(), f"the manager logs {sample.logged!r}")
+    for made in sample.made:
+        get = ("get", made, "--ignore-not-found", "--output=name")
+        operator.eventually(lambda get=get: bool(operator.shell.ctl(*get)), f"the manager makes {made}")
+    if has_samples:
+        operator.shell.ctl("delete", f"--kustomize={SAMPLES}", "--timeout=60s")
