@@ -162,7 +162,20 @@ def create(plan: Plan, what: str, root: Path, plugins: Sequence[str], *, dry_run
         trust(root, plugins)
     if make:
         _generate(root)
+    _say_chart(plan, root)
     return True
+
+
+def _say_chart(plan: Plan, root: Path) -> None:
+    """Say that the project's Helm chart is out of date now, unless the plan has it."""
+    from pykb.plugins.helm_v1 import HelmV1
+    from pykb.project.file import read
+
+    project, _ = read(root)
+    folder = f"charts/{project.project_name}"
+    is_written = any(change.path.startswith(f"{folder}/") for change in plan.changes)
+    if str(HelmV1.key) in project.layout and (root / folder).is_dir() and not is_written:
+        console.say(f"note: `{folder}` is older than this change: `pykb edit --plugins helm` brings it up to date")
 
 
 def _asked(

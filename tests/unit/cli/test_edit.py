@@ -56,3 +56,24 @@ def test_the_issuer_of_certificates_can_be_switched(project: Path, pykb: Pykb) -
     assert pykb("create", "webhook", *MACHINE, "--programmatic-validation").code == 0
     assert not (project / "config/certificates").exists()
     assert pykb(*wanted).err.startswith("note[unchanged]")
+
+
+def test_a_chart_that_is_left_behind_is_mentioned(project: Path, pykb: Pykb) -> None:
+    """It is made of what the generator writes after the command. Without a chart there is nothing to say."""
+    said = "note: `charts/sealvm` is older than this change: `pykb edit --plugins helm` brings it up to date\n"
+    create = ("create", "api", *MACHINE, "--resource", "--controller", "--no-make")
+    assert said not in pykb(*create).err
+    text = (project / "PROJECT").read_text()
+    (project / "PROJECT").write_text(text.replace("layout:\n", "layout:\n- helm.pykb.dev/v1\n"))
+    (project / "charts/sealvm").mkdir(parents=True)
+    for command in (
+        ("create", "webhook", *MACHINE, "--defaulting", "--no-make"),
+        ("edit", "--certificates", "cert-manager", "--no-make"),
+        ("delete", "webhook", *MACHINE, "--no-make"),
+    ):
+        ended = pykb(*command)
+        assert ended.code == 0
+        assert said in ended.err
+    ended = pykb("edit", "--multigroup", "--dry-run")
+    assert ended.code == 0
+    assert said not in ended.err
