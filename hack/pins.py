@@ -21,8 +21,7 @@ from pathlib import Path
 import yaml
 
 from pykb.envtest import pins
-from pykb.envtest._gobuild import PROGRAMS, GoRun, lay_out
-from pykb.envtest._toolchain import WHEEL, Go
+from pykb.envtest._gobuild import PROGRAMS, WHEEL, Go, GoRun, lay_out
 from pykb.envtest.versions import KUBERNETES, sort_key
 from pykb.tools.process import run
 

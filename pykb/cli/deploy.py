@@ -137,8 +137,8 @@ def uninstall(kubeconfig: Kubeconfig = None, context: Context = "", timeout: Tim
       pykb uninstall --yes --timeout 600
     """
     from pykb.cli.progress import ProgressReporter
+    from pykb.deployment.apply import custom_objects, delete
     from pykb.deployment.manifests import render_crds
-    from pykb.deployment.remove import custom_objects, delete
 
     root = _root()
     cluster = _cluster(root, kubeconfig, context)
@@ -169,8 +169,8 @@ def undeploy(
       pykb undeploy --yes --timeout 600
     """
     from pykb.cli.progress import ProgressReporter
-    from pykb.deployment import remove
     from pykb.deployment.manifests import objects_of, render_crds, render_operator
+    from pykb.plugins.kustomize_v1.generated import remove
 
     root = _root()
     cluster = _cluster(root, kubeconfig, context)

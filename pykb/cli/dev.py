@@ -12,7 +12,7 @@ import typer
 from pykb.cli import console
 
 if TYPE_CHECKING:
-    from pykb.dev.output import Source
+    from pykb.dev.loop import Source
     from pykb.dev.target import Target
 
 _COLOURS = {"pykb": "1;34", "generate": "1;35", "manager": "1;32"}
@@ -60,7 +60,7 @@ def dev(
 
 def _introduce(target: Target, output: Lines) -> None:
     from pykb.cli.cluster import export_line
-    from pykb.dev.output import Source
+    from pykb.dev.loop import Source
 
     output.line(Source.PYKB, f"cluster: {target.title}")
     output.line(Source.PYKB, f"run this line in every terminal that uses it: {export_line(target.kubeconfig)}")

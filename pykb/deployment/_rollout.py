@@ -1,22 +1,204 @@
-"""Follows the rollout of a Deployment, and says why it does not end."""
+"""Follows the rollout of a Deployment, and says from the objects around it why it does not end.
+
+Source: https://kubernetes.io/docs/tasks/debug/debug-application/debug-pods/
+"""
 
 from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from pykb.deployment._cause import Cause, State, find_cause
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import title_of
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.cluster import ROLLOUT_FAILED
 from pykb.envtest.reporter import Reporter, Step
 
+_Object = dict[str, Any]
+
+_REVISION = "deployment.kubernetes.io/revision"
+_PULL = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+_SETUP = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+_RESTARTS = 2
 _INTERVAL = 1.0
 _LOG_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a replica is not available.
+
+    Attributes:
+        title: The cause in a few words.
+        notes: What the cluster says of it.
+        remedies: What can be done about it.
+        is_final: Whether waiting longer would not help.
+        pod: The pod whose log shows more.
+        container: The container in it.
+        has_ended: Whether the container ended and was started again, so that the log of the earlier one counts.
+    """
+
+    title: str
+    notes: tuple[str, ...] = ()
+    remedies: tuple[str, ...] = ()
+    is_final: bool = False
+    pod: str = ""
+    container: str = ""
+    has_ended: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A Deployment and the objects around it.
+
+    Attributes:
+        deployment: The Deployment.
+        replica_set: Its newest ReplicaSet.
+        pods: The pods of this ReplicaSet that are not being deleted.
+        events: The events of pods and ReplicaSet, the latest last.
+    """
+
+    deployment: _Object
+    replica_set: _Object | None
+    pods: tuple[_Object, ...]
+    events: tuple[_Object, ...]
+
+    @classmethod
+    def of(cls, name: str, objects: Iterable[_Object]) -> State:
+        """Pick the objects of a Deployment from all of a namespace.
+
+        Raises:
+            LookupError: There is no such Deployment.
+        """
+        by_kind: dict[str, list[_Object]] = {}
+        for each in objects:
+            by_kind.setdefault(each["kind"], []).append(each)
+        deployment = next((each for each in by_kind.get("Deployment", ()) if each["metadata"]["name"] == name), None)
+        if deployment is None:
+            raise LookupError(name)
+        sets = sorted(_owned(by_kind.get("ReplicaSet", ()), deployment), key=_revision)
+        newest = sets[-1] if sets else None
+        pods = [each for each in _owned(by_kind.get("Pod", ()), newest) if "deletionTimestamp" not in each["metadata"]]
+        concerned = {each["metadata"]["uid"] for each in (deployment, newest, *pods) if each is not None}
+        events = [each for each in by_kind.get("Event", ()) if each["involvedObject"].get("uid") in concerned]
+        return cls(deployment, newest, tuple(pods), tuple(sorted(events, key=_time)))
+
+
+def find_cause(state: State) -> Cause | None:
+    """The cause that stands against a rollout. ``None`` if nothing does so far."""
+    refused = _refused(state)
+    if refused is not None:
+        return refused
+    found = [cause for pod in state.pods for cause in _of_pod(pod, state.events)]
+    return max(found, key=lambda cause: cause.is_final, default=None)
+
+
+def _refused(state: State) -> Cause | None:
+    """The API server refuses the pods."""
+    for owner in (state.deployment, state.replica_set):
+        for condition in ((owner or {}).get("status") or {}).get("conditions") or ():
+            if condition["type"] == "ReplicaFailure" and condition["status"] == "True":
+                message = str(condition.get("message") or "")
+                if "violates PodSecurity" in message:
+                    return Cause(
+                        "Pod Security refuses its pods",
+                        (message,),
+                        ("set what is missing in the securityContext in config/manager/manager.yaml",),
+                        is_final=True,
+                    )
+                return Cause("its pods are refused", (message,), is_final=True)
+    return None
+
+
+def _of_pod(pod: _Object, events: tuple[_Object, ...]) -> Iterator[Cause]:
+    name, status = pod["metadata"]["name"], pod.get("status") or {}
+    for condition in status.get("conditions") or ():
+        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
+            yield Cause(
+                "no node has room for its pod",
+                (str(condition.get("message") or ""),),
+                ("lower the requests in config/manager/manager.yaml, or add a node",),
+            )
+    containers = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+    for container in containers:
+        cause = _of_container(name, container)
+        if cause is not None:
+            yield cause
+    mine = [each for each in events if each["involvedObject"].get("uid") == pod["metadata"]["uid"]]
+    yield from _of_events(name, containers, mine)
+
+
+def _of_container(pod: str, container: _Object) -> Cause | None:
+    waiting = (container.get("state") or {}).get("waiting") or {}
+    reason, message = waiting.get("reason", ""), str(waiting.get("message") or "")
+    if reason in _PULL:
+        return Cause(
+            f"the image `{container['image']}` cannot be pulled",
+            (message,) if message else (),
+            ("push it (`make docker-push IMG=...`), or load it into the nodes", "--image NAME     # another image"),
+            is_final=reason != "ErrImagePull",
+        )
+    if reason in _SETUP:
+        return Cause(f"the container `{container['name']}` cannot be made", (message,), is_final=True)
+    ended = (container.get("state") or {}).get("terminated") or (container.get("lastState") or {}).get("terminated")
+    if not ended or (ended.get("exitCode") == 0 and not waiting):
+        return None
+    restarts = container.get("restartCount", 0)
+    title = f"the manager crashes (exit code {ended.get('exitCode')})"
+    remedies: tuple[str, ...] = ()
+    if ended.get("reason") == "OOMKilled":
+        title, remedies = "the manager needs more memory than its limit", ("raise it in config/manager/manager.yaml",)
+    notes = (f"it was started {restarts + 1} times",) if restarts else ()
+    return Cause(
+        title,
+        notes,
+        remedies,
+        is_final=restarts >= _RESTARTS,
+        pod=pod,
+        container=container["name"],
+        has_ended=bool(restarts),
+    )
+
+
+def _of_events(pod: str, containers: list[_Object], events: list[_Object]) -> Iterator[Cause]:
+    """What only events say: volumes that cannot be mounted, probes that fail."""
+    is_made = any("running" in (each.get("state") or {}) for each in containers)
+    unready = next((each for each in containers if not each.get("ready")), None)
+    for event in events:
+        reason, message = event.get("reason"), str(event.get("message") or "")
+        if reason == "FailedMount" and not is_made:
+            yield _unmounted(message)
+        elif reason == "Unhealthy" and is_made and unready is not None:
+            yield Cause("the manager is not ready", (message,), pod=pod, container=unready["name"])
+
+
+def _unmounted(message: str) -> Cause:
+    if "secret" in message and "not found" in message:
+        remedies = ("see whether the Certificate was issued: kubectl describe certificates",)
+        return Cause("a Secret is missing, such as that of a certificate", (message,), remedies)
+    return Cause("a volume cannot be mounted", (message,))
+
+
+def _owned(objects: Iterable[_Object], owner: _Object | None) -> list[_Object]:
+    uid = owner["metadata"]["uid"] if owner is not None else None
+    return [
+        each
+        for each in objects
+        if any(reference["uid"] == uid for reference in each["metadata"].get("ownerReferences") or ())
+    ]
+
+
+def _revision(replica_set: _Object) -> int:
+    text = (replica_set["metadata"].get("annotations") or {}).get(_REVISION, "")
+    return int(text) if text.isdigit() else 0
+
+
+def _time(event: _Object) -> str:
+    return str(event.get("lastTimestamp") or event.get("eventTime") or event["metadata"].get("creationTimestamp") or "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,25 +1,101 @@
-"""Installs CRDs, deploys the operator, and shows what either would change."""
+"""Installs CRDs, deploys the operator, shows what either would change, and deletes them again.
+
+What the API server would refuse is found before anything is applied. Custom objects are deleted
+first: while the manager runs, it can remove its finalizers.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
-from pykb.deployment._preflight import check_accepted, check_served, split
 from pykb.deployment._rollout import follow
 from pykb.deployment.cluster import Cluster
 from pykb.deployment.manifests import CRD, Object, as_list, counted, names_of, of_kind, title_of
 from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.cluster import DELETE_STUCK, DEPLOY_REFUSED, KIND_UNSERVED
 from pykb.diagnostics.codes.environment import COMMAND_FAILED
 from pykb.envtest.reporter import Reporter
 from pykb.tools.kubectl import APPLY, Kubectl
 from pykb.tools.process import quote
 
+_QUIET = ("--ignore-not-found", "--output=name")
+_PROVIDERS = {
+    "cert-manager.io": (
+        "cert-manager, which issues the certificates of the webhooks",
+        "https://cert-manager.io/docs/installation/",
+    ),
+    "monitoring.coreos.com": (
+        "the Prometheus operator, which reads ServiceMonitors",
+        "https://prometheus-operator.dev/docs/getting-started/installation/",
+    ),
+}
 _CRD_TIMEOUT = timedelta(seconds=60)
 _COMMAND = re.compile(r"^diff -.*\n", re.MULTILINE)
 _TEMPORARY = re.compile(r"^(---|\+\+\+) \S*/(?:LIVE|MERGED)-\d+/(\S+)\t.*\n", re.MULTILINE)
 """kubectl compares files in temporary folders. Their names say what is compared, their times nothing."""
+_MARKED = "custom-columns=:kind,:metadata.namespace,:metadata.name,:metadata.deletionTimestamp"
+_CALLERS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+_HELD = "custom-columns=KIND:kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers"
+
+
+def served_versions(cluster: Cluster) -> set[str]:
+    """The groups and versions that the API server serves."""
+    return set(cluster.kubectl("api-versions").split())
+
+
+def check_served(cluster: Cluster, objects: Sequence[Object]) -> None:
+    """Make sure that the API server serves the group and version of each object.
+
+    Raises:
+        EnvironmentProblem: It does not serve one.
+    """
+    served = served_versions(cluster)
+    for crd in of_kind(objects, CRD):
+        served |= {f"{crd['spec']['group']}/{version['name']}" for version in crd["spec"]["versions"]}
+    unserved = [each for each in objects if each["apiVersion"] not in served]
+    if not unserved:
+        return
+    version = unserved[0]["apiVersion"]
+    what, where = _PROVIDERS.get(version.partition("/")[0], ("", ""))
+    titles = ", ".join(f"`{title_of(each)}`" for each in unserved if each["apiVersion"] == version)
+    raise EnvironmentProblem(
+        KIND_UNSERVED.at(
+            None,
+            f"the cluster does not serve `{version}`",
+            notes=(*((f"it has no {what}",) if what else ()), f"needed for {titles}", "nothing was applied"),
+            help=(
+                *((f"install it: {where}",) if where else ()),
+                "pykb dev     # tries the operator without a deployment",
+            ),
+        )
+    )
+
+
+def split(cluster: Cluster, objects: Sequence[Object]) -> tuple[list[Object], list[Object]]:
+    """The objects that can be tried in a dry run, and those in namespaces that do not exist yet."""
+    namespaces = {str(each["metadata"].get("namespace") or "") for each in objects} - {""}
+    missing = {name for name in namespaces if not cluster.kubectl("get", "namespace", name, *_QUIET).strip()}
+    tried = [each for each in objects if each["metadata"].get("namespace") not in missing]
+    return tried, [each for each in objects if each["metadata"].get("namespace") in missing]
+
+
+def check_accepted(cluster: Cluster, objects: Sequence[Object]) -> None:
+    """Make sure that the API server accepts the objects, by a dry run.
+
+    Raises:
+        EnvironmentProblem: It refuses one.
+    """
+    answer = cluster.kubectl.attempt("apply", *APPLY, "--dry-run=server", stdin=as_list(objects))
+    if not answer.ok:
+        raise EnvironmentProblem(
+            DEPLOY_REFUSED.at(
+                None,
+                "the API server would refuse an object",
+                notes=(*quote(answer.stderr, source="it says"), "nothing was applied"),
+            )
+        )
 
 
 def install(cluster: Cluster, crds: Sequence[Object], reporter: Reporter) -> list[str]:
@@ -88,3 +164,119 @@ def wait_established(kubectl: Kubectl, names: Iterable[str], *, timeout: timedel
     """
     crds = [f"customresourcedefinition/{name}" for name in names]
     kubectl("wait", "--for=condition=Established", f"--timeout={timeout.total_seconds():g}s", *crds)
+
+
+def custom_objects(cluster: Cluster, crds: Iterable[Object]) -> dict[str, int]:
+    """How many objects there are of each kind that a CRD defines. Kinds without objects are left out."""
+    names = names_of(of_kind(crds, CRD))
+    if not names:
+        return {}
+    found = cluster.kubectl("get", "customresourcedefinitions", *names, "--ignore-not-found", "--output=name")
+    kinds = [line.partition("/")[2] for line in found.split()]
+    counts = {kind: len(cluster.kubectl("get", kind, "--all-namespaces", "--output=name").split()) for kind in kinds}
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def undeploy(
+    cluster: Cluster,
+    operator: Sequence[Object],
+    held: Mapping[str, int],
+    reporter: Reporter,
+    *,
+    timeout: timedelta,
+    force: bool,
+) -> list[str]:
+    """Delete the custom objects, then the operator with its CRDs. Return what kubectl says of each object.
+
+    Args:
+        cluster: The cluster.
+        operator: The operator.
+        held: The number of custom objects by kind, as of :func:`custom_objects`.
+        reporter: Gets the progress.
+        timeout: How long to wait for each object.
+        force: Whether to delete the manager even if objects still wait for it.
+
+    Raises:
+        EnvironmentProblem: Objects are still there after the time.
+    """
+    said: list[str] = []
+    left: list[str] = []
+    for kind, count in held.items():
+        step = reporter.step(f"deleting {count} {kind}")
+        answer = cluster.kubectl.attempt("delete", kind, "--all", "--all-namespaces", _seconds(timeout))
+        said += answer.stdout.splitlines()
+        if answer.ok:
+            step.done()
+        else:
+            step.failed("some are still there")
+            left.append(kind)
+    if left and not force:
+        raise EnvironmentProblem(
+            DELETE_STUCK.at(
+                None,
+                "these objects are still there, so the manager, which cleans up after them, was not deleted",
+                notes=(cluster.kubectl("get", ",".join(left), "--all-namespaces", f"--output={_HELD}").rstrip(),),
+                help=(
+                    "see the log of the manager",
+                    "--timeout 600     # waits longer",
+                    "--force           # deletes the manager anyway",
+                ),
+            )
+        )
+    said += _stop(cluster, operator, reporter, timeout)
+    return [*said, *delete(cluster, operator, reporter, timeout=timeout)]
+
+
+def _stop(cluster: Cluster, operator: Sequence[Object], reporter: Reporter, timeout: timedelta) -> list[str]:
+    """Delete what calls the manager, then the manager, and wait for its pods: to end, they need their permissions."""
+    callers = [each for each in operator if each["kind"] in _CALLERS]
+    managers = of_kind(operator, "Deployment")
+    said = delete(cluster, [*callers, *managers], reporter, timeout=timeout)
+    step = reporter.step("stopping the manager")
+    for manager in managers:
+        labels = ",".join(f"{key}={value}" for key, value in manager["spec"]["selector"]["matchLabels"].items())
+        place = f"--namespace={manager['metadata']['namespace']}"
+        cluster.kubectl.attempt("wait", "pods", "--for=delete", f"--selector={labels}", place, _seconds(timeout))
+    step.done()
+    return said
+
+
+def delete(cluster: Cluster, objects: Sequence[Object], reporter: Reporter, *, timeout: timedelta) -> list[str]:
+    """Delete objects, if they are there. Return what kubectl says of each.
+
+    Raises:
+        EnvironmentProblem: Some are still there after the time, or the API server refuses.
+    """
+    step = reporter.step(f"deleting {counted(len(objects))}")
+    served = served_versions(cluster)
+    known = [each for each in objects if each["apiVersion"] in served]
+    answer = cluster.kubectl.attempt(
+        "delete", "--ignore-not-found", _seconds(timeout), "--filename=-", stdin=as_list(known)
+    )
+    if answer.ok:
+        step.done()
+        return answer.stdout.splitlines()
+    step.failed("some are still there")
+    raise EnvironmentProblem(
+        DELETE_STUCK.at(
+            None,
+            f"some objects are still there after {timeout.total_seconds():g} s",
+            notes=(*_marked(cluster, known), *quote(answer.stderr, source="kubectl wrote")),
+            help=(
+                "a CRD waits until the finalizers of its objects are removed: is the manager running?",
+                "a namespace waits for kube-controller-manager",
+            ),
+        )
+    )
+
+
+def _marked(cluster: Cluster, objects: Sequence[Object]) -> tuple[str, ...]:
+    """The objects that are marked for deletion, as a table."""
+    words = ("get", "--filename=-", "--ignore-not-found", "--no-headers", f"--output={_MARKED}")
+    lines = cluster.kubectl.attempt(*words, stdin=as_list(objects)).stdout.splitlines()
+    marked = [line for line in lines if line.strip() and not line.rstrip().endswith("<none>")]
+    return ("\n".join(("marked for deletion:", *marked)),) if marked else ()
+
+
+def _seconds(timeout: timedelta) -> str:
+    return f"--timeout={max(1, round(timeout.total_seconds()))}s"

@@ -16,11 +16,10 @@ from typing import Any
 from pykb.dev.project import DevProject
 from pykb.diagnostics import Diagnostic
 from pykb.envtest.certificates import write_serving_certificate
-from pykb.envtest.conversions import Converted, clear_conversions, install_conversions, remove_conversions
-from pykb.envtest.ports import LOOPBACK
+from pykb.envtest.components import LOOPBACK
+from pykb.envtest.crds import Converted, clear_conversions, install_conversions, remove_conversions
 from pykb.envtest.rest import Rest
-from pykb.envtest.webhook_manifest import Serving, WebhookManifest
-from pykb.envtest.webhooks import install_webhooks, installed_with, remove_webhooks
+from pykb.envtest.webhooks import Serving, WebhookManifest, install_webhooks, installed_with, remove_webhooks
 from pykb.files.durable import lock
 from pykb.files.state import private_folder
 from pykb.meta.gvk import GroupKind

@@ -9,11 +9,11 @@ import signal
 import sys
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from enum import StrEnum
+from typing import Protocol
 
-from pykb.dev._watch import next_change, shown
 from pykb.dev._webhooks import SWITCH, LocalWebhooks, is_wanted
-from pykb.dev.output import Output, Source
-from pykb.dev.project import DevProject
+from pykb.dev.project import DevProject, next_change, shown
 from pykb.dev.target import Target
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.render import render
@@ -28,6 +28,24 @@ STOP_GRACE = timedelta(seconds=10)
 POLL_SECONDS = 0.2
 SERVING_SOON = timedelta(seconds=10)
 """How long a started manager may take to serve its webhooks before the loop reports it."""
+
+
+class Source(StrEnum):
+    """The source of a line."""
+
+    PYKB = "pykb"
+    GENERATE = "generate"
+    MANAGER = "manager"
+
+
+class Output(Protocol):
+    """Shows lines. The command line implements it."""
+
+    def line(self, source: Source, text: str) -> None:
+        """Show one line, which may contain ANSI colours of the program that wrote it."""
+
+    def error(self, text: str) -> None:
+        """Show a diagnostic, which may be several lines."""
 
 
 class DevLoop:

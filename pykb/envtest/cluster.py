@@ -27,9 +27,18 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import CLUSTER_STATE, CONTROL_PLANE_START
 from pykb.envtest.assets import Assets
 from pykb.envtest.certificates import Authority, write_private
-from pykb.envtest.components import APISERVER, CONTROLLER_MANAGER, ETCD, Component, Layout, fits_sockets, new_folder
-from pykb.envtest.ports import port_of, reserve_port
-from pykb.envtest.processes import PROGRAM, State
+from pykb.envtest.components import (
+    APISERVER,
+    CONTROLLER_MANAGER,
+    ETCD,
+    Component,
+    Layout,
+    fits_sockets,
+    new_folder,
+    port_of,
+    reserve_port,
+)
+from pykb.envtest.processes import PROGRAM, State, mentions, process_id
 from pykb.envtest.reporter import Reporter, Silent
 from pykb.envtest.rest import is_ready
 from pykb.files.state import STATE, UnusableError, check_owner
@@ -264,7 +273,7 @@ class Cluster:
         with contextlib.suppress(EnvironmentProblem):
             self._facts()  # never end processes or remove folders named in files of others
             for pid in self._state().running.values():
-                if _mentions(pid, f"{self.folder}/"):
+                if mentions(pid, f"{self.folder}/"):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
         with contextlib.suppress(EnvironmentProblem):
@@ -322,10 +331,10 @@ class Cluster:
         while not (self.folder / "state.json").exists() and self._alive() and time.monotonic() < deadline:
             time.sleep(POLL_SECONDS)
         try:
-            pid = _process(self._read("state.json")["supervisor"])
+            pid = process_id(self._read("state.json")["supervisor"])
         except (KeyError, TypeError, ValueError) as error:
             raise self._unreadable("state.json", error) from error
-        if not _mentions(pid, f"{self.folder}/plan.json"):
+        if not mentions(pid, f"{self.folder}/plan.json"):
             raise self._unreadable("state.json", f"process {pid} is not its supervisor")
         return pid
 
@@ -334,7 +343,7 @@ class Cluster:
             return State({}, {})  # it has just started
         state = self._read("state.json")
         try:
-            running = {str(name): _process(pid) for name, pid in state["running"].items()}
+            running = {str(name): process_id(pid) for name, pid in state["running"].items()}
             return State(running, {str(name): int(code) for name, code in state["exited"].items()})
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._unreadable("state.json", error) from error
@@ -377,22 +386,3 @@ class Cluster:
                 help=("pykb cluster down", "pykb cluster up"),
             )
         )
-
-
-def _process(value: object) -> int:
-    """A recorded process id. Refuses ids that mean several processes."""
-    if type(value) is not int or value <= 1:
-        raise ValueError(f"`{value}` is not a process")
-    return value
-
-
-def _mentions(pid: int, path: str) -> bool:
-    """Whether a process has a path on its command line. This proves that a recorded id is still valid."""
-    try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        if Path("/proc/self").exists():
-            return False
-        shown = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False)  # macOS
-        words = shown.stdout
-    return os.fsencode(path) in words

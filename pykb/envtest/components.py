@@ -1,19 +1,25 @@
-"""The programs of a control plane with their flags, and the folder with its keys, data and logs.
+"""The programs of a control plane with their flags and ports, and the folder with its keys, data and logs.
 
-Each unusual flag has a comment with its reason. Only :meth:`Layout.create` has side effects.
+Each unusual flag has a comment with its reason. Only :meth:`Layout.create`, :func:`reserve_port` and
+:func:`write_kubeconfig` have side effects.
 """
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import socket
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from pykb.envtest._kubeconfig import write_kubeconfig
-from pykb.envtest.certificates import Authority, write_private
-from pykb.envtest.ports import LOOPBACK
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.environment import CONTROL_PLANE_PORT
+from pykb.envtest.certificates import Authority, KeyPair, write_private
 
+LOOPBACK = "127.0.0.1"
+CONTEXT = "pykb"
 ETCD = "etcd"
 APISERVER = "kube-apiserver"
 CONTROLLER_MANAGER = "kube-controller-manager"
@@ -32,6 +38,86 @@ SERVER_NAMES = (
 )
 SOCKET_PATH_LIMIT = 100
 """The maximum length of a Unix socket's path, in bytes. The kernel's limit is 104 on macOS and 108 on Linux."""
+
+
+def reserve_port(port: int = 0) -> socket.socket:
+    """Bind a loopback port and keep it, without listening, until the socket is closed.
+
+    The apiserver binds the same port (``--permit-port-sharing`` sets SO_REUSEPORT, as this function does). Only the
+    apiserver listens, so it gets every connection. To find a free port and release it would be a race between two
+    control planes that start at once. With a reservation, a restarted apiserver always gets its port back.
+
+    Args:
+        port: The port wanted; 0 for any free one.
+
+    Raises:
+        EnvironmentProblem: The port is taken.
+    """
+    reserved = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if port and _answers(port):
+            # With SO_REUSEPORT, binding the port of another control plane of the same user would succeed and share
+            # its traffic.
+            raise OSError("something listens there")  # noqa: TRY301 - one way out for both refusals
+        reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        reserved.bind((LOOPBACK, port))
+    except OSError as error:
+        reserved.close()
+        raise EnvironmentProblem(
+            CONTROL_PLANE_PORT.at(
+                None,
+                f"port {port} of {LOOPBACK} is in use",
+                help=("choose another port, or omit it to get a free one",),
+            )
+        ) from error
+    return reserved
+
+
+def port_of(reserved: socket.socket) -> int:
+    """The number of a reserved port."""
+    port: int = reserved.getsockname()[1]
+    return port
+
+
+def _answers(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1)
+        return probe.connect_ex((LOOPBACK, port)) == 0
+
+
+def write_kubeconfig(path: Path, *, server: str, authority: bytes, user: str, credentials: KeyPair | str) -> Path:
+    """Write a private kubeconfig with one context, as JSON. Every client reads YAML, and JSON is YAML.
+
+    Args:
+        path: The file; its folder must exist.
+        server: URL of the API server.
+        authority: The PEM certificate that signed the server's certificate.
+        user: Name of the user entry.
+        credentials: A client certificate, or a bearer token.
+    """
+    if isinstance(credentials, str):
+        login = {"token": credentials}
+    else:
+        login = {
+            "client-certificate-data": _encode(credentials.certificate),
+            "client-key-data": _encode(credentials.key),
+        }
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [
+            {"name": CONTEXT, "cluster": {"server": server, "certificate-authority-data": _encode(authority)}},
+        ],
+        "users": [{"name": user, "user": login}],
+        "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": user, "namespace": "default"}}],
+        "current-context": CONTEXT,
+    }
+    write_private(path, json.dumps(content, indent=2).encode() + b"\n")
+    return path
+
+
+def _encode(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +234,7 @@ class Layout:
             "advertise-address": LOOPBACK,
             "endpoint-reconciler-type": "none",  # it refuses loopback addresses, and no pod needs the endpoint
             "secure-port": self.port,
-            "permit-port-sharing": "true",  # a socket of pykb reserves the port: see ports.py
+            "permit-port-sharing": "true",  # a socket of pykb reserves the port: see `reserve_port`
             "tls-cert-file": self.keys / "server.crt",
             "tls-private-key-file": self.keys / "server.key",
             "client-ca-file": self.keys / "ca.crt",

@@ -1,4 +1,4 @@
-"""The client of the supervisor's pipe."""
+"""The client of the supervisor's pipe, and checks of recorded process ids."""
 
 from __future__ import annotations
 
@@ -122,3 +122,22 @@ class Processes:
                 )
             answer: dict[str, Any] = json.loads(line)
             return answer
+
+
+def process_id(value: object) -> int:
+    """A recorded process id. Refuses ids that mean several processes."""
+    if type(value) is not int or value <= 1:
+        raise ValueError(f"`{value}` is not a process")
+    return value
+
+
+def mentions(pid: int, path: str) -> bool:
+    """Whether a process has a path on its command line. This proves that a recorded id is still valid."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        if Path("/proc/self").exists():
+            return False
+        shown = subprocess.run(["ps", "-ww", "-o", "args=", "-p", str(pid)], capture_output=True, check=False)  # macOS
+        words = shown.stdout
+    return os.fsencode(path) in words

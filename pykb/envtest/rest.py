@@ -27,6 +27,7 @@ from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
 from pykb.reading import read_json, yaml_text
 
 APPLY = "application/apply-patch+yaml"
+FIELD_MANAGER = "pykb"
 
 
 @dataclass(frozen=True, slots=True)

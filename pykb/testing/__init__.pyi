@@ -1,7 +1,7 @@
 from pykb.runtime.clock import VirtualClock as VirtualClock
 from pykb.testing._managers import RunManager as RunManager
+from pykb.testing._managers import eventually as eventually
 from pykb.testing._managers import running as running
-from pykb.testing._waiting import eventually as eventually
 from pykb.testing.handlers import HandlerOutcome as HandlerOutcome
 from pykb.testing.handlers import call_handler as call_handler
 from pykb.testing.objects import UnsatisfiableFieldError as UnsatisfiableFieldError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest import ControlPlane
     from pykb.envtest.assets import Assets
-    from pykb.envtest.existing import ExistingCluster
+    from pykb.envtest.control_plane import ExistingCluster
+    from pykb.envtest.reporter import Step
+    from pykb.runtime import Client
     from pykb.runtime.clock import VirtualClock
     from pykb.testing._managers import RunManager
 
@@ -24,15 +27,37 @@ _ASSETS: pytest.StashKey[Assets | EnvironmentProblem] = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the async fixtures for the installed async plugin."""
+    """Add the async fixture for the installed async plugin."""
     if config.pluginmanager.has_plugin("asyncio"):
-        from pykb.testing import _asyncio_fixtures as asyncio_fixtures
+        import pytest_asyncio
 
-        config.pluginmanager.register(asyncio_fixtures, "pykb-asyncio")
+        # Its own decorator makes the fixture work in its strict mode, too.
+        _register(config, pytest_asyncio.fixture(_client), "pykb-asyncio")
     elif config.pluginmanager.has_plugin("anyio"):
-        from pykb.testing import _anyio_fixtures as anyio_fixtures
+        _register(config, pytest.fixture(_client_of_anyio), "pykb-anyio")
 
-        config.pluginmanager.register(anyio_fixtures, "pykb-anyio")
+
+def _register(config: pytest.Config, fixture: object, name: str) -> None:
+    plugin = ModuleType(name)  # pytest looks for fixtures in modules
+    vars(plugin)["client"] = fixture
+    config.pluginmanager.register(plugin, name)
+
+
+async def _client(control_plane: ControlPlane | ExistingCluster) -> AsyncIterator[Client]:
+    """A client of the control plane as its administrator. Every read is a request."""
+    from pykb.runtime import Client
+
+    async with Client.from_kubeconfig(control_plane.kubeconfig) as client:
+        yield client
+
+
+async def _client_of_anyio(
+    anyio_backend: object,  # noqa: ARG001 - asking for it is what makes anyio run an async fixture
+    control_plane: ControlPlane | ExistingCluster,
+) -> AsyncIterator[Client]:
+    """A client of the control plane as its administrator. Every read is a request."""
+    async for each in _client(control_plane):
+        yield each
 
 
 def pytest_pycollect_makeitem(obj: object) -> list[pytest.Item] | None:
@@ -50,7 +75,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if session.config.option.collectonly:
         return
     if any("control_plane" in getattr(item, "fixturenames", ()) for item in session.items):
-        from pykb.envtest.existing import existing_cluster_wanted
+        from pykb.envtest.control_plane import existing_cluster_wanted
 
         if not existing_cluster_wanted():
             _assets(session.config)
@@ -62,10 +87,9 @@ def _assets(config: pytest.Config) -> Assets | EnvironmentProblem:
     if found is None:
         from pykb.diagnostics import EnvironmentProblem
         from pykb.envtest import get_assets
-        from pykb.testing._report import PytestReporter
 
         try:
-            found = get_assets(reporter=PytestReporter(config))
+            found = get_assets(reporter=_Reporter(config))
         except EnvironmentProblem as problem:
             found = problem
         config.stash[_ASSETS] = found
@@ -82,8 +106,7 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | Existi
     """
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest import ControlPlane
-    from pykb.envtest.existing import ExistingCluster, default_kubeconfig, existing_cluster_wanted
-    from pykb.testing._report import explain
+    from pykb.envtest.control_plane import ExistingCluster, default_kubeconfig, existing_cluster_wanted
 
     try:
         if existing_cluster_wanted():
@@ -93,10 +116,10 @@ def control_plane(pytestconfig: pytest.Config) -> Iterator[ControlPlane | Existi
             return
         assets = _assets(pytestconfig)
         if isinstance(assets, EnvironmentProblem):
-            pytest.fail(explain(assets), pytrace=False)
+            pytest.fail(_explain(assets), pytrace=False)
         running = ControlPlane(assets=assets).start()
     except EnvironmentProblem as problem:
-        pytest.fail(explain(problem), pytrace=False)
+        pytest.fail(_explain(problem), pytrace=False)
     try:
         yield running
     finally:
@@ -112,7 +135,6 @@ def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Con
     """
     from pykb.diagnostics import EnvironmentProblem
     from pykb.envtest.crds import has_conversion
-    from pykb.testing._report import explain
 
     folder = pytestconfig.rootpath / CRD_FOLDER
     if not folder.is_dir():
@@ -122,11 +144,11 @@ def crds(control_plane: ControlPlane | ExistingCluster, pytestconfig: pytest.Con
         try:
             names = control_plane.install_crds(folder)
             if has_conversion(folder):
-                from pykb.testing._conversions import project_conversions
+                from pykb.testing._webhooks import project_conversions
 
                 stack.enter_context(project_conversions(control_plane.rest(), pytestconfig.rootpath))
         except EnvironmentProblem as problem:
-            pytest.fail(explain(problem), pytrace=False)
+            pytest.fail(_explain(problem), pytrace=False)
         yield names
 
 
@@ -158,3 +180,46 @@ def virtual_clock() -> VirtualClock:
     from pykb.runtime.clock import VirtualClock
 
     return VirtualClock()
+
+
+def _explain(problem: EnvironmentProblem) -> str:
+    """A broken environment as the text of a failed fixture: message, reasons, remedies."""
+    from pykb.diagnostics.render import render
+
+    return render([problem.diagnostic]).rstrip()
+
+
+class _Reporter:
+    """Shows slow steps despite pytest's capturing: the first run may build a control plane for minutes."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._capture = config.pluginmanager.getplugin("capturemanager")
+        self._writer = config.get_terminal_writer()
+
+    def step(self, title: str) -> Step:
+        """A step begins."""
+        self.note(title)
+        return _Step(self, title)
+
+    def note(self, text: str) -> None:
+        """Write a separate line."""
+        with self._capture.global_and_fixture_disabled() if self._capture else contextlib.nullcontext():
+            if self._writer.width_of_current_line:
+                self._writer.line()
+            self._writer.line(f"pykb: {text}")
+
+
+class _Step:
+    def __init__(self, reporter: _Reporter, title: str) -> None:
+        self._reporter = reporter
+        self._title = title
+
+    def update(self, detail: str) -> None:
+        """Write nothing: progress would be too much for the output of a test run."""
+
+    def done(self, detail: str = "") -> None:
+        """Write nothing: the next step or the first test shows it."""
+
+    def failed(self, detail: str) -> None:
+        """The step failed."""
+        self._reporter.note(f"{self._title}: {detail}")

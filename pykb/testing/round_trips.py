@@ -14,9 +14,8 @@ from pykb.api.object import Object
 from pykb.api.struct import Struct
 from pykb.api.wire import encode, wire_name
 from pykb.runtime.webhook.conversion import finished
-from pykb.testing._paths import Path, check_paths, parse_path, spelt
-from pykb.testing.objects.kinds import Override, drawn_objects
-from pykb.testing.objects.search import smallest
+from pykb.testing._schemas import FieldPath, check_paths, parse_path, spelt
+from pykb.testing.objects.kinds import Override, drawn_objects, smallest
 
 MOST_SHOWN = 10
 Overrides = Mapping[str, Override] | Mapping[type[Any], Mapping[str, Override]]
@@ -28,7 +27,7 @@ _LONGEST = 120
 class Difference:
     """One different value."""
 
-    path: Path
+    path: FieldPath
     before: Any
     after: Any
 
@@ -118,7 +117,7 @@ class _Trip:
 
     converter: Converter[Any, Any]
     kind: type[Object]
-    ignored: tuple[Path, ...]
+    ignored: tuple[FieldPath, ...]
 
     @property
     def from_(self) -> str:
@@ -193,7 +192,7 @@ def _as_sent(obj: Object) -> Object:
     return type(obj).from_stored(wire)
 
 
-def _general(path: Path) -> Path:
+def _general(path: FieldPath) -> FieldPath:
     return tuple("" if isinstance(part, int) else part for part in path)
 
 
@@ -225,7 +224,7 @@ def _yaml(wire: Mapping[str, Any]) -> list[str]:
     return [f"  {line}" for line in text.splitlines()]
 
 
-def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Difference]:
+def differences(before: Any, after: Any, path: FieldPath = ()) -> Iterator[Difference]:
     """Compare as Python does, and return the smallest parts that differ."""
     if isinstance(before, Struct) or isinstance(after, Struct):
         yield from _of_structs(before, after, path)
@@ -238,7 +237,7 @@ def differences(before: Any, after: Any, path: Path = ()) -> Iterator[Difference
         yield Difference(path, before, after)
 
 
-def _of_structs(before: Any, after: Any, path: Path) -> Iterator[Difference]:
+def _of_structs(before: Any, after: Any, path: FieldPath) -> Iterator[Difference]:
     kinds = {type(side) for side in (before, after) if side is not None}
     if len(kinds) > 1:
         yield Difference(path, before, after)
@@ -260,7 +259,7 @@ def _fields(struct: Any) -> dict[str, Any]:
     return {**known, **(struct.__pydantic_extra__ or {})}
 
 
-def _of_maps(before: Any, after: Any, path: Path) -> Iterator[Difference]:
+def _of_maps(before: Any, after: Any, path: FieldPath) -> Iterator[Difference]:
     if not all(side is None or isinstance(side, Mapping) for side in (before, after)):
         yield Difference(path, before, after)
         return
@@ -277,7 +276,7 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def is_within(path: Path, places: Iterable[Path]) -> bool:
+def is_within(path: FieldPath, places: Iterable[FieldPath]) -> bool:
     """Whether a path is one of these paths or below one of them."""
     return any(
         len(place) <= len(path)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, TypeVar
 
+import hypothesis
+from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
+from hypothesis.errors import Flaky
 from pydantic import ValidationError
 
 from pykb.api.object import Object
@@ -16,16 +20,24 @@ from pykb.api.wire import encode
 from pykb.gen.checks.value import misfits
 from pykb.gen.ir import SchemaNode
 from pykb.meta.names import is_subdomain
-from pykb.testing._paths import check_paths
-from pykb.testing._schemas import schema_in, schema_of
+from pykb.testing._schemas import check_paths, schema_in, schema_of
 from pykb.testing.objects._scalars import Strategy, dns_labels
 from pykb.testing.objects._values import NothingFitsError, UnsatisfiableFieldError, metadata, values_of
 
-__all__ = ["NothingFitsError", "Override", "UnsatisfiableFieldError", "drawn_objects", "manifests_of", "objects_of"]
+__all__ = [
+    "NothingFitsError",
+    "Override",
+    "UnsatisfiableFieldError",
+    "drawn_objects",
+    "manifests_of",
+    "objects_of",
+    "smallest",
+]
 
 Override = Strategy | Callable[[Random], Any]
 """Makes the value of a field, in wire form or as a Python value. ``None`` omits the field."""
 
+T = TypeVar("T")
 StructT = TypeVar("StructT", bound=Struct)
 
 HOPELESS = 180
@@ -82,6 +94,40 @@ def drawn_objects(kind: type[StructT], overrides: Mapping[str, Override]) -> st.
         return found
 
     return an_object()
+
+
+def smallest(objects: st.SearchStrategy[Any], shown: Callable[[Any], T | None], *, samples: int, seed: int) -> T | None:
+    """Return the finding of the smallest object, or ``None`` if none of the samples has one.
+
+    The same seed tries the same objects. Nothing is remembered between runs.
+    """
+    found: list[T] = []
+
+    @hypothesis.seed(seed)
+    @hypothesis.settings(
+        max_examples=samples,
+        database=None,
+        deadline=None,
+        phases=(Phase.generate, Phase.shrink),
+        suppress_health_check=tuple(HealthCheck),
+        report_multiple_bugs=False,
+    )
+    @hypothesis.given(objects)
+    def look(obj: Any) -> None:
+        result = shown(obj)
+        if result is not None:
+            found.append(result)
+            raise _FoundError
+
+    # The last one belongs to the smallest object, even if the same object does not always have the
+    # same finding.
+    with contextlib.suppress(_FoundError, Flaky):
+        look()
+    return found[-1] if found else None
+
+
+class _FoundError(Exception):
+    """Signals to hypothesis that an object has a finding."""
 
 
 def manifests_of(definition: Mapping[str, Any], version: str) -> Strategy:

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from pykb.deployment._rollout import follow
-from pykb.deployment.apply import deploy, diff
+from pykb.deployment.apply import deploy, diff, undeploy
 from pykb.deployment.cluster import Cluster, has_nodes
-from pykb.deployment.remove import undeploy
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane, get_assets
 from pykb.envtest.reporter import Silent

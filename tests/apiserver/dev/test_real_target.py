@@ -10,7 +10,7 @@ import yaml
 
 from pykb.dev.target import RealTarget
 from pykb.envtest import ControlPlane, get_assets
-from pykb.envtest.conversions import COLLECTION
+from pykb.envtest.crds import COLLECTION
 from pykb.envtest.rest import Rest
 from pykb.tools.kubectl import Kubectl
 

@@ -16,10 +16,9 @@ import pytest
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest import ControlPlane
 from pykb.envtest.certificates import Authority
-from pykb.envtest.conversions import install_conversions, remove_conversions, settle_conversions
+from pykb.envtest.crds import install_conversions, remove_conversions, settle_conversions
 from pykb.envtest.rest import Rest
-from pykb.envtest.webhook_manifest import Serving, WebhookManifest
-from pykb.envtest.webhooks import install_webhooks, installed_with, remove_webhooks, settle
+from pykb.envtest.webhooks import Serving, WebhookManifest, install_webhooks, installed_with, remove_webhooks, settle
 from pykb.meta.gvk import GroupKind
 
 pytestmark = pytest.mark.apiserver

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from pykb.deployment._cause import State, find_cause
-from pykb.deployment._rollout import Progress
+from pykb.deployment._rollout import Progress, State, find_cause
 
 _Object = dict[str, Any]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pykb.dev._watch import Watched, changed, next_change, shown
+from pykb.dev.project import Watched, changed, next_change, shown
 
 SOON = timedelta(seconds=0.01)
 QUIET = timedelta(seconds=0.1)

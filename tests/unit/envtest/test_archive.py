@@ -16,9 +16,8 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.envtest._archive import Archive
-from pykb.envtest._sources import SourceUnusable
 from pykb.envtest.assets import default_sources
-from pykb.envtest.cache import platform_name
+from pykb.envtest.cache import SourceUnusable, platform_name
 from pykb.envtest.reporter import Silent
 
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest._sources import SourceUnusable, VersionUnknown
 from pykb.envtest.assets import find_assets, get_assets
-from pykb.envtest.cache import Cache
+from pykb.envtest.cache import Cache, SourceUnusable, VersionUnknown
 from pykb.envtest.reporter import Reporter
 from pykb.envtest.versions import parse_version
 

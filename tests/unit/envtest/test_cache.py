@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pykb.envtest._sources import SourceUnusable
 from pykb.envtest.assets import get_assets
-from pykb.envtest.cache import Cache, platform_name, user_cache_folder
+from pykb.envtest.cache import Cache, SourceUnusable, platform_name, user_cache_folder
 from pykb.envtest.reporter import Reporter, Silent
 
 REQUIRED = ("etcd", "kube-apiserver")

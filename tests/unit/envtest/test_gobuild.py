@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pykb.envtest._gobuild import GoModules
-from pykb.envtest._sources import SourceUnusable, VersionUnknown
+from pykb.envtest.cache import SourceUnusable, VersionUnknown
 from pykb.envtest.reporter import Step
 
 GO_MOD = """module k8s.io/kubernetes

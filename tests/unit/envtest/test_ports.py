@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest.ports import port_of, reserve_port
+from pykb.envtest.components import port_of, reserve_port
 
 
 def test_many_reservations_are_all_different() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.envtest.webhook_manifest import Serving, WebhookManifest, host_of
+from pykb.envtest.webhooks import Serving, WebhookManifest, host_of
 
 MANIFEST = """\
 ---

@@ -20,7 +20,7 @@ from pykb.api.time import parse_duration, parse_time
 from pykb.diagnostics import Diagnostics, EnvironmentProblem
 from pykb.envtest.crds import read_crds
 from pykb.envtest.rest import Rest
-from pykb.envtest.webhook_manifest import WebhookManifest
+from pykb.envtest.webhooks import WebhookManifest
 from pykb.gen.cel.evaluate import verdict
 from pykb.gen.cel.resolve import resolve
 from pykb.gen.cel.syntax import CelSyntaxError

@@ -8,7 +8,7 @@ import pytest
 
 from pykb.api import Struct
 from pykb.api.apps.v1 import Deployment
-from pykb.testing._paths import check_paths, parse_path, spelt
+from pykb.testing._schemas import check_paths, parse_path, spelt
 from pykb.testing.round_trips import differences, is_within
 
 
