@@ -4,9 +4,10 @@
 SPEC 1. Source: https://scientific-python.org/specs/spec-0001/
 """
 
+import gc
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -15,15 +16,12 @@ _IMPORT = re.compile(r"^from (\S+) import (\(.*?\)|.*?$)", re.MULTILINE | re.DOT
 _NAME = re.compile(r"(\w+) as \1\b")
 
 
-def attach(
-    package: str, file: str, importing: Callable[[], AbstractContextManager[None]] = nullcontext
-) -> tuple[Callable[[str], Any], list[str]]:
+def attach(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
     """The ``__getattr__`` and the ``__all__`` of a package.
 
     Args:
         package: Its name.
         file: Its ``__init__.py``; the stub lies beside it.
-        importing: What to import its modules in.
     """
     stub = Path(file).with_suffix(".pyi").read_text(encoding="utf-8")
     homes = {name: module for module, names in _IMPORT.findall(stub) for name in _NAME.findall(names)}
@@ -36,3 +34,16 @@ def attach(
             return getattr(import_module(module), name)
 
     return load, sorted(homes)
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Disable the collector while modules are imported. They make no garbage. Scanning takes a tenth of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()

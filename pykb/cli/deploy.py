@@ -169,18 +169,18 @@ def undeploy(
       pykb undeploy --yes --timeout 600
     """
     from pykb.cli.progress import ProgressReporter
+    from pykb.deployment import apply
     from pykb.deployment.manifests import objects_of, render_crds, render_operator
-    from pykb.plugins.kustomize_v1.generated import remove
 
     root = _root()
     cluster = _cluster(root, kubeconfig, context)
     crds = render_crds(root)
     operator = objects_of(render_operator(root, IMAGE))
-    held = remove.custom_objects(cluster, crds)
+    held = apply.custom_objects(cluster, crds)
     _confirm(held, yes=yes)
     with ProgressReporter() as reporter:
         given = timedelta(seconds=timeout)
-        _tell(remove.undeploy(cluster, operator, held, reporter, timeout=given, force=force))
+        _tell(apply.undeploy(cluster, operator, held, reporter, timeout=given, force=force))
 
 
 def build_installer(

@@ -4,6 +4,5 @@ Each name below is loaded on first use, so that a program pays only for what it 
 """
 
 from pykb._lazy import attach
-from pykb.runtime.manager.process_memory import importing
 
-__getattr__, __all__ = attach(__name__, __file__, importing)
+__getattr__, __all__ = attach(__name__, __file__)

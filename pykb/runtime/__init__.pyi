@@ -13,22 +13,16 @@ from pykb.runtime._logging import (
     set_log_level as set_log_level,
 )
 from pykb.runtime._metrics import Metrics as Metrics
-from pykb.runtime.cache._lister import Lister as Lister
-from pykb.runtime.cache.informer import (
-    ALL_NAMESPACES as ALL_NAMESPACES,
-)
+from pykb.runtime.cache._options import ALL_NAMESPACES as ALL_NAMESPACES
+from pykb.runtime.cache._options import InformerOptions as InformerOptions
+from pykb.runtime.cache._options import NamespaceSelection as NamespaceSelection
 from pykb.runtime.cache.informer import (
     CacheSyncTimeout as CacheSyncTimeout,
 )
 from pykb.runtime.cache.informer import (
     Informer as Informer,
 )
-from pykb.runtime.cache.informer import (
-    InformerOptions as InformerOptions,
-)
-from pykb.runtime.cache.informer import (
-    NamespaceSelection as NamespaceSelection,
-)
+from pykb.runtime.cache.informer import Lister as Lister
 from pykb.runtime.cache.informer_cache import CacheOptions as CacheOptions
 from pykb.runtime.cache.informer_cache import InformerCache as InformerCache
 from pykb.runtime.client import (
@@ -72,8 +66,8 @@ from pykb.runtime.client import (
 )
 from pykb.runtime.client.apply_configuration import extract_applied as extract_applied
 from pykb.runtime.client.apply_configuration import partial as partial
-from pykb.runtime.client.label_selector import LabelSelector as LabelSelector
-from pykb.runtime.client.retry import retry_on_conflict as retry_on_conflict
+from pykb.runtime.client.selectors import LabelSelector as LabelSelector
+from pykb.runtime.client.writer import retry_on_conflict as retry_on_conflict
 from pykb.runtime.clock import Clock as Clock
 from pykb.runtime.clock import SystemClock as SystemClock
 from pykb.runtime.clock import VirtualClock as VirtualClock
@@ -91,36 +85,6 @@ from pykb.runtime.controller._handler import (
 )
 from pykb.runtime.controller._handler import (
     FuncHandler as FuncHandler,
-)
-from pykb.runtime.controller._predicate import (
-    AllOf as AllOf,
-)
-from pykb.runtime.controller._predicate import (
-    AnnotationChanged as AnnotationChanged,
-)
-from pykb.runtime.controller._predicate import (
-    AnyOf as AnyOf,
-)
-from pykb.runtime.controller._predicate import (
-    GenerationChanged as GenerationChanged,
-)
-from pykb.runtime.controller._predicate import (
-    LabelChanged as LabelChanged,
-)
-from pykb.runtime.controller._predicate import (
-    LabelSelectorPredicate as LabelSelectorPredicate,
-)
-from pykb.runtime.controller._predicate import (
-    Not as Not,
-)
-from pykb.runtime.controller._predicate import (
-    Predicate as Predicate,
-)
-from pykb.runtime.controller._predicate import (
-    ResourceVersionChanged as ResourceVersionChanged,
-)
-from pykb.runtime.controller._predicate import (
-    Where as Where,
 )
 from pykb.runtime.controller._source import (
     Channel as Channel,
@@ -147,8 +111,38 @@ from pykb.runtime.controller.controller import (
 from pykb.runtime.controller.controller import (
     ReconcileTimeout as ReconcileTimeout,
 )
+from pykb.runtime.controller.event import (
+    AllOf as AllOf,
+)
+from pykb.runtime.controller.event import (
+    AnnotationChanged as AnnotationChanged,
+)
+from pykb.runtime.controller.event import (
+    AnyOf as AnyOf,
+)
 from pykb.runtime.controller.event import Event as Event
 from pykb.runtime.controller.event import EventType as EventType
+from pykb.runtime.controller.event import (
+    GenerationChanged as GenerationChanged,
+)
+from pykb.runtime.controller.event import (
+    LabelChanged as LabelChanged,
+)
+from pykb.runtime.controller.event import (
+    LabelSelectorPredicate as LabelSelectorPredicate,
+)
+from pykb.runtime.controller.event import (
+    Not as Not,
+)
+from pykb.runtime.controller.event import (
+    Predicate as Predicate,
+)
+from pykb.runtime.controller.event import (
+    ResourceVersionChanged as ResourceVersionChanged,
+)
+from pykb.runtime.controller.event import (
+    Where as Where,
+)
 from pykb.runtime.controller.queue import (
     LOW_PRIORITY as LOW_PRIORITY,
 )
@@ -233,8 +227,8 @@ from pykb.runtime.errors import (
 from pykb.runtime.errors import (
     Unauthorized as Unauthorized,
 )
-from pykb.runtime.events.recorder import EventRecorder as EventRecorder
-from pykb.runtime.events.recorder import reference_to as reference_to
+from pykb.runtime.events import EventRecorder as EventRecorder
+from pykb.runtime.events import reference_to as reference_to
 from pykb.runtime.login import (
     Credentials as Credentials,
 )
@@ -258,15 +252,6 @@ from pykb.runtime.manager.options import (
 )
 from pykb.runtime.manager.options import (
     TlsOptions as TlsOptions,
-)
-from pykb.runtime.objects._controlled import (
-    ensure_deleted as ensure_deleted,
-)
-from pykb.runtime.objects._controlled import (
-    list_controlled as list_controlled,
-)
-from pykb.runtime.objects._controlled import (
-    prune as prune,
 )
 from pykb.runtime.objects._create_or_update import (
     OperationResult as OperationResult,
@@ -311,7 +296,16 @@ from pykb.runtime.objects.owner import (
     controller_of as controller_of,
 )
 from pykb.runtime.objects.owner import (
+    ensure_deleted as ensure_deleted,
+)
+from pykb.runtime.objects.owner import (
     is_controlled_by as is_controlled_by,
+)
+from pykb.runtime.objects.owner import (
+    list_controlled as list_controlled,
+)
+from pykb.runtime.objects.owner import (
+    prune as prune,
 )
 from pykb.runtime.objects.owner import (
     remove_owner_reference as remove_owner_reference,
@@ -328,6 +322,7 @@ from pykb.runtime.webhook._admission import (
 from pykb.runtime.webhook._admission import (
     AdmissionResponse as AdmissionResponse,
 )
+from pykb.runtime.webhook._admission import Denied as Denied
 from pykb.runtime.webhook._admission import (
     Operation as Operation,
 )
@@ -343,9 +338,8 @@ from pykb.runtime.webhook._admission import (
 from pykb.runtime.webhook._admission import (
     current_admission_request as current_admission_request,
 )
-from pykb.runtime.webhook._defaulter import Defaulter as Defaulter
-from pykb.runtime.webhook._response import Denied as Denied
-from pykb.runtime.webhook._validator import Validator as Validator
+from pykb.runtime.webhook._typed import Defaulter as Defaulter
+from pykb.runtime.webhook._typed import Validator as Validator
 from pykb.runtime.webhook.builder import WebhookBuilder as WebhookBuilder
 from pykb.runtime.webhook.server import WebhookServer as WebhookServer
 

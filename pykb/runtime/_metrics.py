@@ -5,7 +5,8 @@ Source: https://book.kubebuilder.io/reference/metrics-reference
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram
@@ -14,7 +15,6 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime._tally import Distribution, Tally
 
 if TYPE_CHECKING:
     from pykb.runtime.cache.informer import Informer
@@ -30,6 +30,52 @@ QUEUE_SECONDS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0
 THROTTLED_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # client-go's
 
 RESULTS = ("success", "error", "requeue", "requeue_after")
+
+
+class Tally:
+    """A counter that goes up and down, for events that happen thousands of times per second.
+
+    prometheus_client's counters take a lock for each change, since any thread may make it. This is
+    for one event loop, and becomes a metric only on a scrape.
+    """
+
+    __slots__ = ("value",)
+
+    def __init__(self) -> None:
+        self.value = 0
+
+    def inc(self) -> None:
+        """Add one."""
+        self.value += 1
+
+    def dec(self) -> None:
+        """Subtract one."""
+        self.value -= 1
+
+
+class Distribution:
+    """A histogram, made like :class:`Tally`: how many values fell into each bucket, and the sum of all values."""
+
+    __slots__ = ("_bounds", "_counts", "sum")
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds = tuple(bounds)
+        self._counts = [0] * (len(self._bounds) + 1)
+        self.sum = 0.0
+
+    def observe(self, value: float) -> None:
+        """Count a value in the first bucket whose bound is not less."""
+        self._counts[bisect_left(self._bounds, value)] += 1
+        self.sum += value
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """How many values are at most each bound, in Prometheus' form, infinity last."""
+        total = 0
+        found: list[tuple[str, float]] = []
+        for bound, count in zip((*map(str, self._bounds), "+Inf"), self._counts, strict=True):
+            total += count
+            found.append((bound, total))
+        return found
 
 
 class Metrics:

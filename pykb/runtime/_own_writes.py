@@ -17,7 +17,7 @@ from pykb.runtime._logging import current_reconcile
 from pykb.runtime.clock import Clock
 
 if TYPE_CHECKING:
-    from pykb.runtime.client._cache_reader import CacheReader
+    from pykb.runtime.client.connection import CacheReader
 
 LIMIT = timedelta(seconds=5)
 """How long a request waits. A watch that broke off takes longer to return, and must not stop the work."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.client.codec import AnyObject, gvk_of, key_of
-from pykb.runtime.events.recorder import EventKind, EventRecorder
+from pykb.runtime.events import EventKind, EventRecorder
 
 
 @dataclass(frozen=True, slots=True)

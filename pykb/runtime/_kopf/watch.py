@@ -22,11 +22,9 @@ import kopf
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._kopf.internals import APIForbiddenError, continuous_watch, references, watching
 from pykb.runtime.cache.reflector import Listed, ListWatch, RawEvent, WatchFailed, WatchTarget
+from pykb.runtime.client._pool import SocketSet
 from pykb.runtime.client.connection import Call
-from pykb.runtime.client.headers import environment_proxy, request_headers
-from pykb.runtime.client.server import host_of
-from pykb.runtime.client.sockets import SocketSet
-from pykb.runtime.client.tls import tls_context
+from pykb.runtime.client.server import environment_proxy, host_of, request_headers, tls_context
 from pykb.runtime.client.transport import RequestObserver, RequestRecord
 from pykb.runtime.election.fence import check_fence
 from pykb.runtime.login import Credentials, CredentialSource

@@ -1,109 +1,78 @@
-"""Informers. Each holds one mirror of a kind, shared by everyone who reads it or handles its changes."""
+"""Informers. Each holds one mirror of a kind, shared by everyone who reads it (by a lister) or handles its changes."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, TypeVar
 
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime.cache._lister import Lister
-from pykb.runtime.cache.reflector import PAGE_SIZE, SILENT, TURN, ListWatch, Reflector, WatchTarget
-from pykb.runtime.cache.store import Indexer, Store
+from pykb.runtime.cache._options import InformerOptions
+from pykb.runtime.cache.reflector import SILENT, TURN, ListWatch, Reflector, WatchTarget
+from pykb.runtime.cache.store import OWNER_INDEX, Store
+from pykb.runtime.client.codec import alone, readable
+from pykb.runtime.client.selectors import Labels, as_selector
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller.event import Event, EventType
-from pykb.runtime.controller.given import check_durations, check_function, check_names
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-Transform = Callable[[dict[str, Any]], dict[str, Any]]
-"""Changes an object before it is stored. It may change and return its argument."""
-
 EventSink = Callable[[Event[Any]], None]
 
 SYNC_TIMEOUT = timedelta(minutes=2)
-RESYNC_PERIOD = timedelta(hours=10)
+
+
+class Lister(Generic[T]):
+    """Reads objects of one kind from memory, without waiting. It returns copies, which the caller may change."""
+
+    def __init__(self, store: Store, parse: Callable[[dict[str, Any]], T]) -> None:
+        self._store = store
+        self._parse = parse
+
+    def get(self, name: str, *, namespace: str = "") -> T | None:
+        """Return one object, or ``None`` when it is not in the cache.
+
+        An object that is being deleted is read as far as it fits its class.
+
+        Raises:
+            UnreadableObject: The object does not fit its class and is not being deleted.
+        """
+        raw = self._store.get(NamespacedName(namespace, name))
+        return None if raw is None else alone(self._parse, raw)
+
+    def list(
+        self,
+        *,
+        namespace: str | None = None,
+        labels: Labels | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> list[T]:
+        """Return the matching objects, sorted by namespace and name. Objects that do not fit their class are left out.
+
+        Args:
+            namespace: Only objects in this namespace.
+            labels: A selector's text, exact labels, or a selector.
+            fields: The required value for each index name.
+
+        Raises:
+            KeyError: A field has no index.
+            ValueError: The text is not a label selector.
+        """
+        chosen = self._store.select(namespace=namespace, labels=as_selector(labels), fields=fields)
+        return readable(self._parse, chosen)[0]
+
+    def owned_by(self, uid: str, *, namespace: str | None = None) -> Sequence[T]:
+        """Return the objects that have an owner with this uid."""
+        return self.list(namespace=namespace, fields={OWNER_INDEX: uid})
 
 
 class CacheSyncTimeout(PykbError):  # noqa: N818 - says what happened, as `TimeoutError`s of others do
     """The first list of a kind did not arrive in time."""
-
-
-def strip_managed_fields(obj: dict[str, Any]) -> dict[str, Any]:
-    """Remove ``managedFields``, which is half of an object's size. This is the default transform.
-
-    The API server keeps its own ``managedFields`` when an update does not send them.
-    """
-    obj["metadata"].pop("managedFields", None)
-    return obj
-
-
-@dataclass(frozen=True, slots=True)
-class NamespaceSelection:
-    """Selects the objects of one namespace to mirror.
-
-    Attributes:
-        labels: A label selector that the server applies. Defaults to the kind's selector.
-        fields: A field selector that the server applies. Defaults to the kind's selector.
-    """
-
-    labels: str | None = None
-    fields: str | None = None
-
-
-ALL_NAMESPACES = ""
-"""Stands in place of a namespace's name for all namespaces that are not named."""
-
-
-@dataclass(frozen=True, slots=True)
-class InformerOptions:
-    """Options for the informer of one kind.
-
-    Attributes:
-        namespaces: The namespaces to mirror. Defaults to those of the cache's ``default``, else to
-            all. A mapping selects the objects of each namespace: ``{"team-a":
-            NamespaceSelection(labels="tier=web"), ALL_NAMESPACES: NamespaceSelection()}``.
-        labels: A label selector that the server applies.
-        fields: A field selector that the server applies.
-        transform: Changes every object before it is stored or handled.
-        resync: How often every object is reported again as an update without a change. ``None``
-            means never.
-        indexers: Indexes by name.
-        page_size: How many objects a list requests at most at a time; 0 for all at once. Larger
-            pages need fewer requests. While it is parsed, a page takes ten times its size in
-            memory. Therefore, the first page has at most 100 objects, and the size of these decides
-            how many fit into a later page of 1 MiB.
-    """
-
-    namespaces: tuple[str, ...] | Mapping[str, NamespaceSelection] = ()
-    labels: str = ""
-    fields: str = ""
-    transform: Transform | None = strip_managed_fields
-    resync: timedelta | None = RESYNC_PERIOD
-    indexers: Mapping[str, Indexer] = field(default_factory=dict)
-    page_size: int = PAGE_SIZE
-
-    @property
-    def selects(self) -> bool:
-        """Whether some objects of the mirrored namespaces are left out."""
-        named = self.namespaces.values() if isinstance(self.namespaces, Mapping) else ()
-        return any((self.labels, self.fields, *(each.labels or each.fields for each in named)))
-
-    def __post_init__(self) -> None:
-        if self.page_size < 0:
-            raise ValueError(f"`page_size` is a number of objects, or 0 for all at once; found {self.page_size}")
-        check_names("namespaces", self.namespaces)
-        check_durations(resync=self.resync)
-        if self.transform is not None:
-            check_function("`transform`", self.transform, "the object", plain=True)
-        for name, indexer in self.indexers.items():
-            check_function(f"the indexer of `{name}`", indexer, "the object", plain=True)
 
 
 class Registration:

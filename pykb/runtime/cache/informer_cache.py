@@ -16,14 +16,12 @@ from pykb.api.resource_info import ResourceInfo
 from pykb.api.unstructured import Unstructured
 from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime.cache._extension import guarded, guarded_indexer
-from pykb.runtime.cache._lister import Lister
-from pykb.runtime.cache.informer import ALL_NAMESPACES, SYNC_TIMEOUT, Informer, InformerOptions, NamespaceSelection
+from pykb.runtime.cache._options import ALL_NAMESPACES, InformerOptions, NamespaceSelection, guarded, guarded_indexer
+from pykb.runtime.cache.informer import SYNC_TIMEOUT, Informer, Lister
 from pykb.runtime.cache.reflector import LONGEST_PAUSE, ListWatch, WatchTarget
-from pykb.runtime.client.codec import Kind, gvk_of, resource_of
-from pykb.runtime.client.label_selector import LabelSelector
+from pykb.runtime.client.codec import Kind, UnreadableObjects, gvk_of, resource_of
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
-from pykb.runtime.client.unreadable import UnreadableObjects
+from pykb.runtime.client.selectors import LabelSelector
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller.given import check_durations, check_function
 from pykb.runtime.errors import NoKindMatch

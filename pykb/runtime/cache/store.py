@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from pykb.meta.gvk import NamespacedName
-from pykb.runtime.client.label_selector import LabelSelector
+from pykb.runtime.client.selectors import LabelSelector
 
 Indexer = Callable[[dict[str, Any]], Iterable[str]]
 """Returns the values under which an object is indexed. It must not change the object."""

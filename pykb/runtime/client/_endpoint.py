@@ -12,15 +12,14 @@ import orjson
 
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime._own_writes import note_write
-from pykb.runtime.client.codec import AnyObject, Kind, gvk_of, resource_of
+from pykb.runtime.client.codec import AnyObject, Kind, UnreadableObjects, gvk_of, resource_of
 from pykb.runtime.client.connection import Call, Connection, Method
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.client.options import ClientOptions
-from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.errors import NotFound
 
 if TYPE_CHECKING:
-    from pykb.runtime.client._cache_reader import CacheReader
+    from pykb.runtime.client.connection import CacheReader
 
 Query = tuple[tuple[str, str], ...]
 

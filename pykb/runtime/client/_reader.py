@@ -9,15 +9,13 @@ from pykb.api.object import Object, ObjectList
 from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client._endpoint import Exchange
-from pykb.runtime.client._selection import Fields, Labels, field_query, label_query, query_pairs
 from pykb.runtime.client._watch import Watch
-from pykb.runtime.client.codec import Key, Kind, alone, complete, gvk_of, key_of
-from pykb.runtime.client.field_selector import FieldSelector
-from pykb.runtime.client.unreadable import readable
+from pykb.runtime.client.codec import Key, Kind, alone, complete, gvk_of, key_of, readable
+from pykb.runtime.client.selectors import Fields, FieldSelector, Labels, field_query, label_query, query_pairs
 from pykb.runtime.errors import NotFound, StatusDetails
 
 if TYPE_CHECKING:
-    from pykb.runtime.client._cache_reader import CacheReader
+    from pykb.runtime.client.connection import CacheReader
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 

@@ -12,10 +12,10 @@ from pykb.api.unstructured import Unstructured
 from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime._bridge import await_in_thread
 from pykb.runtime.client._reader import Reader
-from pykb.runtime.client._selection import Fields, Labels
 from pykb.runtime.client._subresource import ScaleClient, StatusWriter, SubresourceClient
 from pykb.runtime.client.codec import AnyObject, Key, Kind
 from pykb.runtime.client.options import Propagation
+from pykb.runtime.client.selectors import Fields, Labels
 from pykb.runtime.client.writer import Writer
 
 if TYPE_CHECKING:

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import asyncio
+import weakref
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from pykb.runtime.client._endpoint import Exchange
 from pykb.runtime.client._reader import Reader
 from pykb.runtime.client._subresource import ScaleClient, StatusWriter, SubresourceClient
 from pykb.runtime.client._sync import SyncClient
+from pykb.runtime.client.codec import UnreadableObjects
 from pykb.runtime.client.connection import Connection
 from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.client.options import ClientOptions, OptionChanges
-from pykb.runtime.client.pending import settle
 from pykb.runtime.client.transport import Transport, TransportOptions
-from pykb.runtime.client.unreadable import UnreadableObjects
 from pykb.runtime.client.writer import Writer
 from pykb.runtime.login import Credentials, CredentialSource, Impersonation, KubeconfigSource, discover_credentials
 from pykb.runtime.login.credentials import StaticCredentials
 
 if TYPE_CHECKING:
-    from pykb.runtime.client._cache_reader import CacheReader
+    from pykb.runtime.client.connection import CacheReader
+
+CLOSING_LIMIT = timedelta(seconds=2)
+"""How long closing a client waits for its background tasks."""
+
+_tasks: weakref.WeakKeyDictionary[Connection, set[asyncio.Task[Any]]] = weakref.WeakKeyDictionary()
 
 
 class Client(Reader, Writer):
@@ -120,7 +127,7 @@ class Client(Reader, Writer):
         """Close its connections. Recorded events get a short time to be sent."""
         connection = self._exchange.connection
         try:
-            await settle(connection)
+            await _settle(connection)
         finally:
             await connection.close()
 
@@ -181,3 +188,22 @@ class Client(Reader, Writer):
         return type(self)(
             self.connection, options=options, mapper=self.mapper, cache=cache, unreadable=self._exchange.unreadable
         )
+
+
+def finish_before_closing(connection: Connection, task: asyncio.Task[Any]) -> None:
+    """Let a task finish before the connection is closed."""
+    tasks = _tasks.setdefault(connection, set())
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
+
+
+async def _settle(connection: Connection) -> None:
+    """Wait for the tasks of a connection, at most for :data:`CLOSING_LIMIT`, then cancel the rest."""
+    tasks = {task for task in _tasks.get(connection, ()) if task.get_loop() is asyncio.get_running_loop()}
+    if not tasks:
+        return
+    _, late = await asyncio.wait(tasks, timeout=CLOSING_LIMIT.total_seconds())
+    for task in late:
+        task.cancel()
+    if late:
+        await asyncio.wait(late)

@@ -1,17 +1,20 @@
-"""The interface to the network: a request and a stream. :mod:`~pykb.runtime.client.transport` implements it.
+"""The interfaces that a client needs: a connection to an API server, and reads from a cache.
 
-The in-memory API server of :mod:`pykb.runtime.fake` implements it too. All code above this
-interface is the same in production and in tests.
+:mod:`~pykb.runtime.client.transport` implements the connection with requests and streams. The
+in-memory API server of :mod:`pykb.runtime.fake` implements it too. All code above this interface is
+the same in production and in tests.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+import asyncio
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime.login.credentials import Impersonation
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -69,4 +72,50 @@ class Connection(Protocol):
 
     async def close(self) -> None:
         """Close every connection."""
+        ...
+
+
+class CacheReader(Protocol):
+    """Reads objects of watched kinds without a request."""
+
+    def has(self, gvk: GroupVersionKind, namespace: str | None = None) -> bool:
+        """Whether this kind is watched (in this namespace). Its reads are then answered from memory."""
+        ...
+
+    async def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> dict[str, Any] | None:
+        """Return one object, or ``None``. Waits until the first list of the kind is complete.
+
+        Raises:
+            CacheSyncTimeout: The first list did not arrive in time.
+        """
+        ...
+
+    def when_seen(self, gvk: GroupVersionKind, key: NamespacedName, version: str) -> asyncio.Future[None] | None:
+        """Return a future that is done when the mirror has an object at this version or a later one.
+
+        ``None`` if it has it already, or if it may never have it.
+        """
+        ...
+
+    async def list(
+        self,
+        gvk: GroupVersionKind,
+        *,
+        namespace: str | None = None,
+        labels: str | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> list[dict[str, Any]]:
+        """Return the matching objects, sorted by namespace and name.
+
+        Args:
+            gvk: The kind.
+            namespace: Only objects in this namespace. ``None`` means all.
+            labels: A label selector in Kubernetes' syntax (``app=web,tier!=db``).
+            fields: Values by the name of an index (``add_index``) or ``metadata.name`` /
+                ``metadata.namespace``. All must match exactly.
+
+        Raises:
+            CacheSyncTimeout: The first list did not arrive in time.
+            KeyError: A field has no index.
+        """
         ...

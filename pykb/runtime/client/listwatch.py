@@ -11,10 +11,10 @@ import orjson
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.cache.reflector import LISTED, Listed, RawEvent, WatchFailed, WatchTarget
-from pykb.runtime.client._selection import query_pairs
 from pykb.runtime.client._watch import Interrupted, RawWatch
 from pykb.runtime.client.codec import complete
 from pykb.runtime.client.connection import Call
+from pykb.runtime.client.selectors import query_pairs
 from pykb.runtime.errors import ApiError, Gone, ServerUnreachable, with_rule
 
 if TYPE_CHECKING:

@@ -1,19 +1,25 @@
-"""Derives TLS, proxy and headers from credentials, once for all requests."""
+"""Derives TLS, proxy and headers from credentials, once for all requests. kopf's session uses them too."""
 
 from __future__ import annotations
 
+import base64
 import re
 import ssl
+import urllib.request
 from functools import lru_cache
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
-from pykb.runtime.client._pool import Peer
-from pykb.runtime.client._proxy import Proxy
+from multidict import CIMultiDict
+
+from pykb import __version__
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.cluster import KUBECONFIG
+from pykb.runtime.client._pool import Peer, Proxy
 from pykb.runtime.client.connection import Call
-from pykb.runtime.client.headers import environment_proxy, request_headers
-from pykb.runtime.client.tls import tls_context
 from pykb.runtime.login.credentials import Credentials, Impersonation
+from pykb.runtime.serving.secret_file import secret_file
 
+USER_AGENT = f"pykb/{__version__}"
 _TARGET = re.compile(r"/[!-~]*")
 _HEADS = 64
 
@@ -87,7 +93,7 @@ class Server:
 
 
 def host_of(server: str) -> str:
-    """Host and port of a server's URL, as used in metrics of requests."""
+    """Host and port of a server's URL, as used in metrics of requests. kopf's session uses them too."""
     return urlsplit(server).netloc.rpartition("@")[2]
 
 
@@ -109,3 +115,70 @@ def _same_tls(left: Credentials, right: Credentials) -> bool:
         and left.client_certificate == right.client_certificate
         and left.client_key == right.client_key
     )
+
+
+def tls_context(credentials: Credentials) -> ssl.SSLContext:
+    """Make a context that trusts the server's authority and sends the client's certificate.
+
+    Raises:
+        EnvironmentProblem: The certificates or the key are not valid PEM, or do not match.
+    """
+    authority = credentials.ca_data.decode("ascii", "replace") if credentials.ca_data else None
+    try:
+        context = ssl.create_default_context(cadata=authority)
+        if credentials.insecure:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if credentials.client_certificate and credentials.client_key:
+            _load_client(context, credentials.client_certificate, credentials.client_key)
+    except (ssl.SSLError, ValueError) as error:
+        message = f"the certificates of {credentials.origin or credentials.server} cannot be used: {error}"
+        help_text = ("check `certificate-authority`, `client-certificate` and `client-key`: PEM, with a matching key",)
+        raise EnvironmentProblem(KUBECONFIG.at(None, message, help=help_text)) from error
+    return context
+
+
+def _load_client(context: ssl.SSLContext, certificate: bytes, key: bytes) -> None:
+    # The ssl module reads key pairs from files only.
+    with secret_file(certificate.rstrip() + b"\n" + key) as name:
+        context.load_cert_chain(name)
+
+
+def environment_proxy(server: str) -> str | None:
+    """The proxy that the environment (``HTTPS_PROXY``, ``NO_PROXY``) sets for a server."""
+    # Not aiohttp's trust_env: it would also send the passwords of ~/.netrc.
+    parts = urlsplit(server)
+    proxies = urllib.request.getproxies_environment()
+    proxy = proxies.get(parts.scheme)
+    if not proxy or urllib.request.proxy_bypass(parts.netloc):
+        return None
+    return proxy
+
+
+def request_headers(call: Call, credentials: Credentials) -> CIMultiDict[str]:
+    """The headers of a request: credentials, media types and impersonation."""
+    headers = CIMultiDict({"User-Agent": USER_AGENT, "Accept": call.accept})
+    if call.body is not None:
+        headers["Content-Type"] = call.content_type
+    if credentials.token:
+        headers["Authorization"] = f"Bearer {credentials.token}"
+    elif credentials.username:
+        headers["Authorization"] = _basic(credentials.username, credentials.password or "")
+    if whom := call.impersonate or credentials.impersonate:
+        _impersonate(headers, whom)
+    return headers
+
+
+def _basic(username: str, password: str) -> str:
+    return "Basic " + base64.b64encode(f"{username}:{password}".encode()).decode()
+
+
+def _impersonate(headers: CIMultiDict[str], whom: Impersonation) -> None:
+    headers["Impersonate-User"] = whom.user
+    if whom.uid:
+        headers["Impersonate-Uid"] = whom.uid
+    for group in whom.groups:
+        headers.add("Impersonate-Group", group)
+    for key, values in whom.extra:
+        for value in values:
+            headers.add(f"Impersonate-Extra-{quote(key, safe='')}", value)

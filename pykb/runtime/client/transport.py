@@ -25,8 +25,7 @@ from pykb.runtime.client.server import Server
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.election.fence import check_fence
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
-from pykb.runtime.login.credentials import Credentials, CredentialSource
-from pykb.runtime.login.expiry import expired_part
+from pykb.runtime.login.credentials import Credentials, CredentialSource, expired_part
 
 logger = logging.getLogger(__name__)
 

@@ -19,8 +19,7 @@ from pykb.runtime.cache.reflector import LONGEST_PAUSE
 from pykb.runtime.client.codec import Kind
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.controller._handler import EnqueueRequestForOwner, EventHandler, Queue
-from pykb.runtime.controller._predicate import EventFilter, EventFilters
-from pykb.runtime.controller.event import Event, EventType
+from pykb.runtime.controller.event import Event, EventFilter, EventFilters, EventType
 from pykb.runtime.controller.given import checked_predicates
 from pykb.runtime.controller.reconcile import RequestT
 

@@ -18,9 +18,9 @@ from pykb.runtime.controller._handler import (
     EventHandler,
     MapFunction,
 )
-from pykb.runtime.controller._predicate import EventFilter, EventFilters
 from pykb.runtime.controller._source import KindSource, Source
 from pykb.runtime.controller.controller import Controller, ControllerChanges, ControllerOptions, Reconciles
+from pykb.runtime.controller.event import EventFilter, EventFilters
 from pykb.runtime.controller.given import check_function, check_kind, checked_predicates
 from pykb.runtime.controller.reconcile import Request, RequestT
 

@@ -18,7 +18,7 @@ from pykb.runtime.controller.given import check_durations
 
 if TYPE_CHECKING:
     from pykb.runtime.client import Client
-    from pykb.runtime.events.recorder import EventRecorder
+    from pykb.runtime.events import EventRecorder
 
 
 class Request(NamespacedName):
@@ -105,7 +105,7 @@ class Reconciler(ABC, Generic[RequestT]):
     def recorder(self) -> EventRecorder:
         """Writes Kubernetes events. Made from the client unless given."""
         if self._recorder is None:
-            from pykb.runtime.events.recorder import EventRecorder
+            from pykb.runtime.events import EventRecorder
 
             self._recorder = EventRecorder(self.client, type(self).__name__)
         return self._recorder

@@ -38,7 +38,7 @@ from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.election.fence import fenced
 from pykb.runtime.errors import ApiError, Conflict, ServerUnreachable
-from pykb.runtime.events.recorder import EventRecorder
+from pykb.runtime.events import EventRecorder
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
-from pykb.runtime.events.recorder import EventRecorder
+from pykb.runtime.events import EventRecorder
 from pykb.runtime.manager.ending import Ending
 from pykb.runtime.manager.options import ManagerOptions
 

@@ -12,7 +12,6 @@ selectors, pages, server-side apply with owners, watches and dry runs. It does n
 webhooks, access control or CEL rules. For those, and to confirm any behavior, use ``pykb.envtest``.
 """
 
-from pykb.runtime.fake._client import fake_client
-from pykb.runtime.fake._server import FakeApiServer
+from pykb.runtime.fake._server import FakeApiServer, fake_client
 
 __all__ = ["FakeApiServer", "fake_client"]

@@ -18,7 +18,7 @@ import orjson
 from pykb.api.time import format_time
 from pykb.runtime.errors import ApiError
 from pykb.runtime.fake import _builtin as builtin
-from pykb.runtime.fake._refusal import bad_request, cause, invalid, refuse
+from pykb.runtime.fake._http import bad_request, cause, invalid, refuse
 from pykb.runtime.fake._resources import Resource
 from pykb.runtime.fake._schema import fill_defaults, find_mistakes
 from pykb.runtime.objects.structure import prune

@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from pykb.runtime.fake._refusal import cause
+from pykb.runtime.fake._http import cause
 from pykb.runtime.fake._resources import Resource
 from pykb.runtime.objects.structure import Shape, Structure
 

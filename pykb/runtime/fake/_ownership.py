@@ -10,17 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pykb.runtime.errors import ApiError
-from pykb.runtime.fake._fields import (
-    FieldSet,
-    Path,
-    all_fields,
-    applied_fields,
-    display,
-    from_fields_v1,
-    to_fields_v1,
-)
+from pykb.runtime.fake._fields import FieldSet, Path, all_fields, applied_fields, display, from_fields_v1, to_fields_v1
+from pykb.runtime.fake._http import cause, refuse
 from pykb.runtime.fake._merge import merge_applied, remove_fields
-from pykb.runtime.fake._refusal import cause, refuse
 from pykb.runtime.objects.structure import Structure
 
 Owner = tuple[str, str, str, str]

@@ -11,21 +11,33 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from pykb.api.object import Object
 from pykb.meta.gvk import GroupVersion
+from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, gvk_of, namespace_of, to_wire
 from pykb.runtime.client.connection import Call
+from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.errors import ApiError
-from pykb.runtime.fake._listing import Listing
+from pykb.runtime.fake._http import (
+    CHANGED,
+    Parameters,
+    Route,
+    cause,
+    conflict,
+    invalid,
+    no_resource,
+    not_found,
+    parse_path,
+    refuse,
+)
 from pykb.runtime.fake._merge import json_patch, merge_patch
-from pykb.runtime.fake._refusal import CHANGED, cause, conflict, invalid, no_resource, not_found, refuse
 from pykb.runtime.fake._resources import CRD, Resource, Resources
-from pykb.runtime.fake._route import Parameters, Route, parse_path
-from pykb.runtime.fake._storage import Storage
+from pykb.runtime.fake._storage import Listing, Storage
 from pykb.runtime.fake._writing import Writing
 
 Reactor = Callable[[Call], None]
@@ -33,6 +45,7 @@ Reactor = Callable[[Call], None]
 _NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _VERSION = "meta.k8s.io/v1"
 _KIND = "PartialObjectMetadata"
+_REMEDY = "give the fake an object of it, its class in `kinds`, or its CRD in `crds`"
 
 
 class FakeApiServer:
@@ -297,3 +310,32 @@ def _at(obj: Mapping[str, Any], path: Sequence[str]) -> Any:
     for step in path:
         value = value.get(step) if isinstance(value, Mapping) else None
     return value
+
+
+def fake_client(
+    *objects: AnyObject,
+    kinds: Iterable[type[Object]] = (),
+    crds: Path | Iterable[Mapping[str, Any]] = (),
+) -> Client:
+    """Make a client of an API server in memory that has these objects.
+
+    Args:
+        *objects: The initial objects, with their status. Their namespaces and kinds are added, too.
+        kinds: Further classes to serve, without an initial object.
+        crds: CustomResourceDefinitions: manifests, or the directory of a project
+            (``config/crd/bases``). With them, defaults are set and values are validated as in a
+            cluster.
+    """
+    manifests = _read(crds) if isinstance(crds, Path) else crds
+    server = FakeApiServer(kinds=kinds, crds=manifests)
+    server.seed(*objects)
+    return Client(server, mapper=ResourceMapper(server, remedy=_REMEDY))
+
+
+def _read(directory: Path) -> list[Mapping[str, Any]]:
+    from pykb.reading import yaml_text
+
+    documents: list[Mapping[str, Any]] = []
+    for path in sorted(directory.glob("*.yaml")):
+        documents += [document for document in yaml_text.load_all(path.read_bytes()) if document]
+    return documents

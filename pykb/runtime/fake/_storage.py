@@ -1,14 +1,20 @@
-"""The objects and their history, with one version counter for all of them, and the changes for watches."""
+"""The objects and their history, with one version counter for all of them; lists, pages and watches."""
 
 from __future__ import annotations
 
 import asyncio
+import base64
 from collections import deque
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
+
+from pykb.runtime.client.selectors import FieldSelector, LabelSelector
+from pykb.runtime.fake._http import Parameters, bad_request, refuse, status_body
+from pykb.runtime.fake._resources import Resource, Resources
 
 StorageKey = tuple[str, str]
 """Group and plural."""
@@ -16,6 +22,9 @@ ObjectKey = tuple[str, str]
 """Namespace and name."""
 
 _REMEMBERED = 10_000
+Matches = Callable[[Mapping[str, Any]], bool]
+
+_TOO_OLD = "too old resource version"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +125,135 @@ class Storage:
         self._history.append(change)
         async with self._news:
             self._news.notify_all()
+
+
+class Listing:
+    """Reads collections."""
+
+    def __init__(self, resources: Resources, storage: Storage) -> None:
+        self._resources = resources
+        self._storage = storage
+
+    def select(
+        self, resource: Resource, namespace: str, parameters: Parameters, *, version: int | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Return the objects that match the selectors, now or at an earlier version."""
+        matches = _matcher(resource, parameters)
+        storage, key = self._storage, resource.storage_key
+        for obj in storage.all(key, namespace) if version is None else storage.all_at(key, namespace, version):
+            if matches(obj):
+                yield {**obj, "apiVersion": resource.gvk.api_version}
+
+    def list(self, resource: Resource, namespace: str, parameters: Parameters) -> dict[str, Any]:
+        """Return a list or a page of one."""
+        version, start = str(self._storage.version), None
+        token = parameters.get("continue")
+        wanted = _version(parameters)
+        if token:
+            if wanted:
+                raise bad_request("specifying resource version is not allowed when using continue")
+            version, start = self._read_token(token)
+        if wanted > self._storage.version:
+            raise refuse(504, "Timeout", "Too large resource version")
+        # All pages of a list show the same moment. Changes between the pages are not visible.
+        selected = self.select(resource, namespace, parameters, version=int(version) if token else None)
+        found = [obj for obj in selected if start is None or _place(obj) >= start]
+        metadata: dict[str, Any] = {"resourceVersion": version}
+        limit = int(parameters.get("limit") or 0)
+        if limit and len(found) > limit:
+            rest = found[limit]
+            metadata["continue"] = base64.b64encode(orjson.dumps([version, *_place(rest)])).decode()
+            if not parameters.get("labelSelector") and not parameters.get("fieldSelector"):
+                metadata["remainingItemCount"] = len(found) - limit
+            found = found[:limit]
+        kind = f"{resource.gvk.kind}List"
+        return {"kind": kind, "apiVersion": resource.gvk.api_version, "metadata": metadata, "items": found}
+
+    async def watch(self, resource: Resource, namespace: str, parameters: Parameters) -> AsyncGenerator[bytes]:
+        """Yield the lines of a watch."""
+        matches = _matcher(resource, parameters)
+        since = str(_version(parameters))
+        if since == "0":
+            since = str(self._storage.version)
+            for obj in self.select(resource, namespace, parameters):
+                yield _line("ADDED", obj)
+        seconds = float(parameters.get("timeoutSeconds") or 300)
+        try:
+            async with (
+                asyncio.timeout(seconds),
+                aclosing(self._storage.follow(resource.storage_key, int(since))) as news,
+            ):
+                async for change in news:
+                    if line := _event(change, resource, namespace, matches):
+                        yield line
+            yield _line("ERROR", status_body(410, "Expired", f"{_TOO_OLD}: {since} ({self._storage.version})"))
+        except TimeoutError:
+            if parameters.get("allowWatchBookmarks") == "true":
+                bookmark = {"metadata": {"resourceVersion": str(self._storage.version)}}
+                identity = {"kind": resource.gvk.kind, "apiVersion": resource.gvk.api_version}
+                yield _line("BOOKMARK", {**identity, **bookmark})
+
+    def _read_token(self, token: str) -> tuple[str, tuple[str, str]]:
+        try:
+            version, namespace, name = orjson.loads(base64.b64decode(token, validate=True))
+        except ValueError as error:
+            raise bad_request("continue key is not valid") from error
+        if self._storage.is_forgotten(int(version)):
+            message = "The provided continue parameter is too old to display a consistent list result."
+            raise refuse(410, "Expired", message)
+        return version, (namespace, name)
+
+
+def _place(obj: Mapping[str, Any]) -> tuple[str, str]:
+    return (obj["metadata"].get("namespace", ""), obj["metadata"]["name"])
+
+
+def _matcher(resource: Resource, parameters: Parameters) -> Matches:
+    try:
+        labels = LabelSelector.parse(parameters.get("labelSelector"))
+        fields = FieldSelector.parse(parameters.get("fieldSelector"))
+    except ValueError as error:
+        raise bad_request(f"unable to parse requirement: {error}") from error
+    known = ("metadata.name", "metadata.namespace", *resource.selectable)
+    for requirement in fields.requirements:
+        if requirement.path not in known:
+            raise bad_request(_unknown_field(resource, requirement.path))
+
+    def matches(obj: Mapping[str, Any]) -> bool:
+        return labels.matches(obj["metadata"].get("labels")) and fields.matches(obj)
+
+    return matches
+
+
+def _version(parameters: Parameters) -> int:
+    text = parameters.get("resourceVersion") or "0"
+    if not text.isdecimal():
+        why = f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        raise bad_request(f'invalid resource version: resourceVersion: Invalid value: "{text}": {why}')
+    return int(text)
+
+
+def _unknown_field(resource: Resource, path: str) -> str:
+    if resource.selectable:
+        return f"field label not supported: {path}"
+    return f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
+def _event(change: Change, resource: Resource, namespace: str, matches: Matches) -> bytes | None:
+    """The line for a change. An object that starts or stops matching is reported as added or deleted."""
+    before = orjson.loads(change.before) if change.before else None
+    after = orjson.loads(change.after) if change.after else None
+    either = after or before or {}
+    if namespace and either["metadata"].get("namespace", "") != namespace:
+        return None
+    was, is_now = before is not None and matches(before), after is not None and matches(after)
+    if is_now and after is not None:
+        return _line("MODIFIED" if was else "ADDED", {**after, "apiVersion": resource.gvk.api_version})
+    if was and before is not None:
+        before["metadata"]["resourceVersion"] = str(change.version)
+        return _line("DELETED", {**before, "apiVersion": resource.gvk.api_version})
+    return None
+
+
+def _line(kind: str, obj: Mapping[str, Any]) -> bytes:
+    return orjson.dumps({"type": kind, "object": obj})

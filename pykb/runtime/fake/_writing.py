@@ -7,8 +7,8 @@ from typing import Any
 
 from pykb.runtime.client.writer import APPLY_CONTENT_TYPE
 from pykb.runtime.fake import _builtin as builtin
+from pykb.runtime.fake import _http as refusal
 from pykb.runtime.fake import _ownership as ownership
-from pykb.runtime.fake import _refusal as refusal
 from pykb.runtime.fake._admission import (
     admit,
     carry_over,
@@ -18,12 +18,11 @@ from pykb.runtime.fake._admission import (
     refuse_new_finalizers,
     start_life,
 )
-from pykb.runtime.fake._merge import PatchRefused, json_patch, merge_patch
+from pykb.runtime.fake._http import Parameters, Route
+from pykb.runtime.fake._merge import PatchRefused, json_patch, merge_patch, strategic_merge
 from pykb.runtime.fake._resources import CRD, Resource, Resources
-from pykb.runtime.fake._route import Parameters, Route
+from pykb.runtime.fake._schema import check_applied, without_nulls
 from pykb.runtime.fake._storage import Storage
-from pykb.runtime.fake._strategic import strategic_merge
-from pykb.runtime.fake._typed import check_applied, without_nulls
 
 _MERGE = "application/merge-patch+json"
 _JSON = "application/json-patch+json"

@@ -17,8 +17,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.cluster import KUBECONFIG
 from pykb.runtime.login._config import Entry, Kubeconfig, ResolvedContext, read_kubeconfig, resolve_context
 from pykb.runtime.login._execplugin import ExecPlugin, read_plugin
-from pykb.runtime.login.credentials import Credentials, Impersonation
-from pykb.runtime.login.expiry import expired_part
+from pykb.runtime.login.credentials import Credentials, Impersonation, expired_part
 
 # The kubelet rotates projected tokens early. client-go also reads them once a minute.
 logger = logging.getLogger(__name__)

@@ -1,8 +1,9 @@
-"""Runs a manager as a program, with its own event loop and a guaranteed end."""
+"""Runs a manager as a program, with its own event loop and a garbage collection and a guaranteed end."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import sys
 from collections.abc import Callable, Coroutine
@@ -10,6 +11,24 @@ from collections.abc import Callable, Coroutine
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime.manager._signals import handlers_kept
 from pykb.runtime.manager.ending import Ending
+
+THRESHOLDS = (10_000, 20, 50)
+"""The thresholds for collecting the young, the middle and the old generation.
+
+Python's own (700, 10, 10) suit programs that make few objects. Parsing one page of a list makes a
+hundred thousand, and none is part of a cycle. Scanning them repeatedly takes a fifth of the CPU
+time of a first list.
+"""
+
+
+def settle() -> None:
+    """Make the program's own objects permanent, and raise the collector's thresholds.
+
+    Call it in the entry point of a program, when everything is imported. Modules and classes live
+    as long as the process, so they need not be scanned again.
+    """
+    gc.freeze()
+    gc.set_threshold(*THRESHOLDS)
 
 
 def run_program(main: Callable[[], Coroutine[None, None, None]], ending: Ending, logger: logging.Logger) -> None:
@@ -23,6 +42,7 @@ def run_program(main: Callable[[], Coroutine[None, None, None]], ending: Ending,
     Raises:
         SystemExit: With 1, after an error.
     """
+    settle()
     ending.start()
     try:
         with handlers_kept(), asyncio.Runner(loop_factory=_loop_factory()) as runner:

@@ -23,15 +23,13 @@ from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.login import CredentialSource, DiscoveredCredentials
-from pykb.runtime.manager._health import Check, Checks, ping
 from pykb.runtime.manager._program import run_program
 from pykb.runtime.manager._runnables import RunFunction, Runnable, RunnableGroup
-from pykb.runtime.manager._servers import Servers
+from pykb.runtime.manager._servers import Check, Checks, Servers, ping
 from pykb.runtime.manager._signals import StopSignals
 from pykb.runtime.manager._stall import StallWatch
 from pykb.runtime.manager.ending import MARGIN, Ending
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.manager.process_memory import settle
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
@@ -212,7 +210,6 @@ class Manager:
                 returns.
         """
         configure_logging(level=self.options.log_level.upper(), style=self.options.log_format)
-        settle()
         run_program(self._main, self._ending, logger)
         if self._late:
             raise SystemExit(1)
@@ -280,7 +277,7 @@ class Manager:
             self._lead()
 
     def _dump(self, loop: asyncio.AbstractEventLoop) -> None:
-        from pykb.runtime.debug.dump import dump_to_log
+        from pykb.runtime.debug.report import dump_to_log
 
         dump_to_log(loop, lambda: list(self._controllers.values()))
 

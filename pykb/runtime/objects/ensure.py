@@ -15,23 +15,13 @@ from typing import Any
 from pykb.api.meta.v1 import OwnerReference
 from pykb.api.object import Object
 from pykb.api.unstructured import Unstructured
-from pykb.runtime.client.apply_configuration import check_keys
+from pykb.runtime.client.apply_configuration import check_keys, holds_exactly, own_entry
 from pykb.runtime.client.client import Client
-from pykb.runtime.client.codec import (
-    AnyObject,
-    AnyObjectT,
-    replace_content,
-    resource_version_of,
-    to_wire,
-    uid_of,
-)
+from pykb.runtime.client.codec import AnyObject, AnyObjectT, replace_content, resource_version_of, to_wire, uid_of
 from pykb.runtime.client.patches import JsonPatch
 from pykb.runtime.errors import AlreadyExists, Conflict, NotFound
-from pykb.runtime.objects._apply_memory import contains, memory_of
-from pykb.runtime.objects._controlled import ATTEMPTS, check_controlled
-from pykb.runtime.objects._create_or_update import OperationResult, find_stored, result_of
-from pykb.runtime.objects.fieldset import holds_exactly, own_entry
-from pykb.runtime.objects.owner import controller_of, set_controller_reference
+from pykb.runtime.objects._create_or_update import OperationResult, contains, find_stored, memory_of, result_of
+from pykb.runtime.objects.owner import ATTEMPTS, check_controlled, controller_of, set_controller_reference
 from pykb.runtime.objects.structure import UNKNOWN, structure_of_class
 
 

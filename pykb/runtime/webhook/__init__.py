@@ -5,8 +5,16 @@ Most programs only need ``Defaulter``, ``Validator`` and ``WebhookBuilder`` from
 ``manager.webhook_server.register("/path", handler)``.
 """
 
-from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse, Operation, UserInfo
-from pykb.runtime.webhook._response import allowed, denied, errored, patched
+from pykb.runtime.webhook._admission import (
+    AdmissionRequest,
+    AdmissionResponse,
+    Operation,
+    UserInfo,
+    allowed,
+    denied,
+    errored,
+    patched,
+)
 
 __all__ = [
     "AdmissionRequest",

@@ -1,4 +1,6 @@
-"""Admission requests of the API server, and the responses to them.
+"""Admission requests of the API server, the responses to them, and who learns what when a webhook fails.
+
+The client gets the type of an error. The log gets everything except values.
 
 Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 (``AdmissionReview`` of ``admission.k8s.io/v1``).
@@ -6,19 +8,45 @@ Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admis
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from pydantic import ValidationError
+
+from pykb.api.unreadable import UnreadableObject, problems_of
+from pykb.diagnostics import PykbError
 from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
+from pykb.runtime._field_error import FieldError, FieldErrorType
 from pykb.runtime._logging import current_call
-from pykb.runtime.errors import StatusDetails
+from pykb.runtime.errors import ApiError, Invalid, StatusDetails
+from pykb.runtime.webhook._jsonpatch import operations
+
+if TYPE_CHECKING:
+    from pykb.runtime._metrics import Metrics
+
+logger = logging.getLogger(__name__)
 
 Warnings: TypeAlias = Sequence[str] | None
 """Warnings of a validator for the client, with an allowed request."""
+
+_REASONS = {
+    400: "BadRequest",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "NotFound",
+    409: "Conflict",
+    413: "RequestEntityTooLarge",
+    422: "Invalid",
+    429: "TooManyRequests",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
 
 
 class Operation(StrEnum):
@@ -148,3 +176,104 @@ def answering(request: AdmissionRequest, webhook: str = "") -> Iterator[None]:
     finally:
         current_call.reset(token_of_logs)
         _current.reset(token)
+
+
+class Denied(PykbError):  # noqa: N818 - says what the request is
+    """Raised by a webhook to refuse a request. The default code is 403."""
+
+    def __init__(self, message: str, *, code: int = 403, warnings: Sequence[str] = ()) -> None:
+        """Make the error.
+
+        Args:
+            message: The reason, for the client. The API server adds the webhook's name in front.
+            code: The HTTP code, 400 to 599.
+            warnings: Warnings for the client.
+
+        Raises:
+            ValueError: The code is not the code of an error.
+        """
+        if not 400 <= code <= 599:
+            raise ValueError(f"a refusal has a code from 400 to 599, got {code}")
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.warnings = tuple(warnings)
+
+
+def allowed(*warnings: str) -> AdmissionResponse:
+    """Allow the request."""
+    return AdmissionResponse(allowed=True, warnings=warnings)
+
+
+def denied(message: str, *, code: int = 403, warnings: Sequence[str] = ()) -> AdmissionResponse:
+    """Refuse the request."""
+    reason = _REASONS.get(code, "")
+    return AdmissionResponse(allowed=False, code=code, reason=reason, message=message, warnings=tuple(warnings))
+
+
+def errored(error: ApiError | str, code: int = 500) -> AdmissionResponse:
+    """Report a failure of the webhook: an error of the API, whose status is returned, or a message."""
+    if isinstance(error, str):
+        return denied(error, code=code)
+    return AdmissionResponse(
+        allowed=False,
+        code=error.status,
+        reason=error.reason or _REASONS.get(error.status, ""),
+        message=error.message,
+        details=error.details,
+    )
+
+
+def patched(request: AdmissionRequest, changed: Mapping[str, Any], *warnings: str) -> AdmissionResponse:
+    """Allow the request with a changed object. The patch is the difference from the request's object."""
+    return AdmissionResponse(allowed=True, patch=operations(request.object or {}, changed), warnings=warnings)
+
+
+class ValuesLeftOut(Exception):  # noqa: N818 - stands for another error
+    """Replaces Pydantic's error in the log. The text of that error contains values, which may be secrets."""
+
+
+def answer_to(error: BaseException, metrics: Metrics) -> AdmissionResponse:
+    """Make the response after a webhook raised an error."""
+    error = alone(error)
+    if isinstance(error, Denied):
+        return denied(error.message, code=error.code, warnings=error.warnings)
+    if isinstance(error, ApiError):
+        return errored(error)
+    metrics.webhook_panics.inc()
+    logger.error("webhook failed", extra={"error": type(error).__name__}, exc_info=without_values(error))
+    return errored("internal error")
+
+
+def alone(error: BaseException) -> BaseException:
+    """Return the error itself, because a task group wraps even a single one."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
+
+
+def unfit(error: UnreadableObject, name: str) -> Invalid:
+    """Make the error for an object that does not fit its class, in the API server's wording."""
+    causes = [
+        FieldError.required(problem.path)
+        if problem.is_missing
+        else FieldError(problem.path, problem.problem, type=FieldErrorType.TYPE_INVALID)
+        for problem in error.problems
+    ]
+    return Invalid.for_kind(error.gvk.group_kind, name, causes)
+
+
+def without_values(error: BaseException) -> BaseException:
+    """Return the error to log. Pydantic's errors in its chain are replaced by equal ones without values."""
+    made: BaseException = error
+    if isinstance(error, ValidationError):
+        told = "; ".join(map(str, problems_of(error)))
+        made = ValuesLeftOut(f"{error.title}: {told}").with_traceback(error.__traceback__)
+    if isinstance(error, BaseExceptionGroup):
+        made = error.derive([without_values(each) for each in error.exceptions]).with_traceback(error.__traceback__)
+    cause, context = error.__cause__, error.__context__
+    suppressed: Any = error.__suppress_context__
+    made.__cause__ = without_values(cause) if cause is not None else None
+    made.__context__ = without_values(context) if context is not None and context is not cause else None
+    made.__suppress_context__ = suppressed
+    return made

@@ -18,9 +18,15 @@ from pykb.meta.gvk import GroupVersionKind, GroupVersionResource
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.errors import StatusDetails
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
-from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse, Operation, UserInfo, answering
-from pykb.runtime.webhook._failure import answer_to
-from pykb.runtime.webhook._response import errored
+from pykb.runtime.webhook._admission import (
+    AdmissionRequest,
+    AdmissionResponse,
+    Operation,
+    UserInfo,
+    answer_to,
+    answering,
+    errored,
+)
 from pykb.runtime.webhook.steps import Steps, followed, following
 
 logger = logging.getLogger(__name__)

@@ -12,9 +12,7 @@ from pykb.diagnostics.codes.runtime import CONVERTER, INCOMPLETE_WEBHOOK, WEBHOO
 from pykb.meta.gvk import GroupVersionKind
 from pykb.meta.webhook_paths import mutate_path, validate_path
 from pykb.runtime.client.codec import Kind, gvk_of
-from pykb.runtime.webhook._defaulter import Defaulter, DefaulterHandler
-from pykb.runtime.webhook._typed import TypedWebhook
-from pykb.runtime.webhook._validator import Validator, ValidatorHandler
+from pykb.runtime.webhook._typed import Defaulter, DefaulterHandler, TypedWebhook, Validator, ValidatorHandler
 
 if TYPE_CHECKING:
     from pykb.runtime.manager.manager import Manager

@@ -23,7 +23,7 @@ from pykb.runtime._logging import current_call
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.client.codec import from_wire
 from pykb.runtime.serving import JSON, HttpRequest, HttpResponse
-from pykb.runtime.webhook._failure import without_values
+from pykb.runtime.webhook._admission import without_values
 from pykb.runtime.webhook.steps import CONVERSION, in_thread
 
 logger = logging.getLogger(__name__)

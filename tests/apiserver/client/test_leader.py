@@ -182,7 +182,7 @@ async def test_an_unreachable_server_ends_the_leader_after_the_deadline(client, 
 async def test_leadership_is_reported_as_events_of_the_lease(client, namespace):
     """`kubectl describe lease` tells who became leader and who stopped."""
     from pykb.api.events.v1 import Event
-    from pykb.runtime.events.recorder import EventRecorder
+    from pykb.runtime.events import EventRecorder
 
     recorder = EventRecorder(client, "manager")
     job = _Job()

@@ -11,7 +11,7 @@ from pykb.api.events.v1 import Event
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
 from pykb.runtime.errors import Conflict
-from pykb.runtime.events.recorder import EventRecorder
+from pykb.runtime.events import EventRecorder
 from pykb.runtime.objects._create_or_update import OperationResult, create_or_patch, create_or_update, patch_status
 from pykb.runtime.objects.ensure import ensure_applied
 from pykb.runtime.objects.finalizers import Finalizers, ensure_finalizer, finalizers, release_finalizer

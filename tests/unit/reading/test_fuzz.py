@@ -40,7 +40,7 @@ from pykb.project.names import check
 from pykb.project.resource import Resource
 from pykb.project.writer import with_resource
 from pykb.reading import read_json, read_python, yaml_text
-from pykb.runtime.client.label_selector import LabelSelector
+from pykb.runtime.client.selectors import LabelSelector
 from pykb.runtime.login._kubeconfig import KubeconfigSource
 from pykb.scaffold.insert import Fragment, FragmentKind, insert
 from pykb.scaffold.kustomization import Member, extend

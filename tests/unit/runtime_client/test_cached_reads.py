@@ -5,8 +5,7 @@ import pytest
 from pykb.api.core.v1 import ConfigMap, Namespace, Secret
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import Client
-from pykb.runtime.client.field_selector import FieldSelector
-from pykb.runtime.client.label_selector import LabelSelector
+from pykb.runtime.client.selectors import FieldSelector, LabelSelector
 from pykb.runtime.errors import NotFound
 from pykb.runtime.fake import FakeApiServer
 

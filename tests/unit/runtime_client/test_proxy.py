@@ -10,9 +10,8 @@ import uvloop
 
 from pykb.envtest.certificates import Authority
 from pykb.runtime.client import Call, Transport
-from pykb.runtime.client._proxy import Proxy
-from pykb.runtime.client.headers import environment_proxy
-from pykb.runtime.client.server import Server
+from pykb.runtime.client._pool import Proxy
+from pykb.runtime.client.server import Server, environment_proxy
 from pykb.runtime.errors import ServerUnreachable
 from pykb.runtime.login import Credentials, StaticCredentials
 from tests.unit.runtime_client.test_transport import InstantClock

@@ -341,7 +341,7 @@ async def test_warnings_of_the_server_are_logged_once(caplog):
 
 async def test_a_proxy_of_the_environment_is_used_but_not_for_what_it_excludes(monkeypatch):
     """HTTP(S)_PROXY and NO_PROXY count, a proxy of the kubeconfig counts more."""
-    from pykb.runtime.client.headers import environment_proxy
+    from pykb.runtime.client.server import environment_proxy
 
     monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
     monkeypatch.setenv("no_proxy", "10.0.0.1,.cluster.local")

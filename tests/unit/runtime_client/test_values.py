@@ -18,10 +18,9 @@ from pykb.meta.gvk import GroupVersionKind, NamespacedName
 from pykb.runtime import errors
 from pykb.runtime.client import JsonPatch, MergePatch, merge_from
 from pykb.runtime.client._endpoint import encode
-from pykb.runtime.client._selection import field_query, label_query
 from pykb.runtime.client.codec import gvk_of, key_of, member_to_wire, replace_content, to_wire
-from pykb.runtime.client.field_selector import FieldSelector
 from pykb.runtime.client.patches import merge_diff
+from pykb.runtime.client.selectors import FieldSelector, field_query, label_query
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from pykb.runtime._logging import configure_logging, log_levels
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.controller import Controller, ControllerOptions
 from pykb.runtime.controller.reconcile import Request
-from pykb.runtime.debug import _measure as measure
-from pykb.runtime.debug._report import bounded, groups_text
-from pykb.runtime.debug._stacks import Group, grouped, task_stack
+from pykb.runtime.debug import server as measure
+from pykb.runtime.debug.report import Group, bounded, grouped, groups_text, task_stack
 from pykb.runtime.debug.server import DebugEndpoints, only_from_here
 from pykb.runtime.serving import HttpServer
 from pykb.runtime.serving.bind import BindAddress

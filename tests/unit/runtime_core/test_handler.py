@@ -15,9 +15,8 @@ from pykb.runtime.controller._handler import (
     EnqueueRequestsFromMap,
     FuncHandler,
 )
-from pykb.runtime.controller._predicate import Where
 from pykb.runtime.controller._source import Channel, ChannelSource, Dispatcher, FuncSource
-from pykb.runtime.controller.event import Event, EventType
+from pykb.runtime.controller.event import Event, EventType, Where
 from pykb.runtime.controller.queue import LOW_PRIORITY, WorkQueue
 from pykb.runtime.controller.reconcile import Request
 

@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
-from pykb.runtime._tally import Distribution
-from pykb.runtime.manager.process_memory import THRESHOLDS, importing
+from pykb._lazy import importing
+from pykb.runtime._metrics import Distribution
+from pykb.runtime.manager._program import THRESHOLDS
 
 
 def test_nothing_is_collected_while_modules_are_imported():
@@ -27,7 +28,7 @@ def test_a_program_that_has_settled_looks_seldom():
     """What was there is permanent, and the thresholds are those for parsed JSON."""
     program = (
         "import gc\n"
-        "from pykb.runtime.manager.process_memory import settle\n"
+        "from pykb.runtime.manager._program import settle\n"
         "settle()\n"
         "assert gc.get_freeze_count() > 100\n"
         f"assert gc.get_threshold() == {THRESHOLDS}\n"

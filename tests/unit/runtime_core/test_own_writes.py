@@ -8,7 +8,8 @@ import pytest
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime._logging import ReconcileContext, current_reconcile
 from pykb.runtime._own_writes import LIMIT, note_write
-from pykb.runtime.cache.informer import Informer, InformerOptions, NamespaceSelection
+from pykb.runtime.cache._options import InformerOptions, NamespaceSelection
+from pykb.runtime.cache.informer import Informer
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.controller.controller import Controller
 from pykb.runtime.controller.reconcile import Reconciler, Request

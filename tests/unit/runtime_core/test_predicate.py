@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pykb.runtime.client.label_selector import LabelSelector
-from pykb.runtime.controller._predicate import (
+from pykb.runtime.client.selectors import LabelSelector
+from pykb.runtime.controller.event import (
     AnnotationChanged,
+    Event,
+    EventType,
     GenerationChanged,
     LabelChanged,
     LabelSelectorPredicate,
@@ -14,7 +16,6 @@ from pykb.runtime.controller._predicate import (
     ResourceVersionChanged,
     Where,
 )
-from pykb.runtime.controller.event import Event, EventType
 
 from .conftest import widget  # noqa: TID252 - shared by this folder only
 

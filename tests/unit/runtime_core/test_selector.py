@@ -2,7 +2,7 @@
 
 import pytest
 
-from pykb.runtime.client.label_selector import LabelSelector
+from pykb.runtime.client.selectors import LabelSelector
 
 LABELS = {"app": "web", "tier": "front", "example.com/team": "a"}
 

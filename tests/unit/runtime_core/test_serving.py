@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives import serialization
 from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import VirtualClock
-from pykb.runtime.manager._health import Checks, ping
-from pykb.runtime.manager._servers import health_routes, metrics_routes
+from pykb.runtime.manager._servers import Checks, health_routes, metrics_routes, ping
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import HttpServer
 from pykb.runtime.serving._self_signed import self_signed
@@ -318,7 +317,7 @@ def test_without_a_directory_a_certificate_is_made():
 
 async def test_a_check_that_hangs_fails_and_is_broken_off(serve, monkeypatch, caplog):
     """Probes come again and again: each would leave a task behind, and the kubelet an answer short."""
-    monkeypatch.setattr("pykb.runtime.manager._health.TIMEOUT", timedelta(milliseconds=50))
+    monkeypatch.setattr("pykb.runtime.manager._servers.CHECK_TIMEOUT", timedelta(milliseconds=50))
     ended = []
 
     async def hangs():

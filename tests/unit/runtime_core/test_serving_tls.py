@@ -17,8 +17,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.runtime import Manager, ManagerOptions
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.fake import fake_client
-from pykb.runtime.manager._health import Checks
-from pykb.runtime.manager._servers import health_routes
+from pykb.runtime.manager._servers import Checks, health_routes
 from pykb.runtime.manager.options import CertificateOptions, TlsOptions
 from pykb.runtime.serving import HttpServer, passing
 from pykb.runtime.serving.bind import BindAddress

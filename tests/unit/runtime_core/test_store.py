@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from pykb.meta.gvk import NamespacedName
 from pykb.runtime.cache.store import OWNER_INDEX, Store, key_of
-from pykb.runtime.client.label_selector import LabelSelector
+from pykb.runtime.client.selectors import LabelSelector
 
 
 def obj(name, namespace="default", *, version="1", labels=None, owners=(), colour=None):

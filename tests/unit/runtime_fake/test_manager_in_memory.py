@@ -619,7 +619,7 @@ async def test_events_that_were_just_recorded_are_sent_before_the_client_is_clos
 
 async def test_closing_a_client_waits_for_events_no_longer_than_a_moment(monkeypatch):
     """A server that does not answer holds nobody up."""
-    monkeypatch.setattr("pykb.runtime.client.pending.LIMIT", timedelta(milliseconds=50))
+    monkeypatch.setattr("pykb.runtime.client.client.CLOSING_LIMIT", timedelta(milliseconds=50))
 
     class Stuck(FakeApiServer):
         async def request(self, call):

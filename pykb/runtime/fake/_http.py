@@ -1,10 +1,71 @@
-"""The errors of an API server, with its messages."""
+"""Requests and errors of an API server: the path, the query, and the ``Status`` of a failure with its messages."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
+from pykb.meta.gvk import GroupVersion
+from pykb.runtime.client.connection import Call
 from pykb.runtime.errors import ApiError, error_from_status
+
+CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A resource path (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris)."""
+
+    group_version: GroupVersion
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The query of a request."""
+
+    values: dict[str, str]
+
+    @classmethod
+    def of(cls, call: Call) -> Parameters:
+        """Parse the query of a call."""
+        return cls(dict(call.query))
+
+    def get(self, name: str) -> str:
+        """Return a parameter. Empty if it is missing."""
+        return self.values.get(name, "")
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether the request must not store anything."""
+        return self.get("dryRun") == "All"
+
+
+def parse_path(path: str) -> Route | None:
+    """Parse a path. ``None`` if it is not the path of a resource."""
+    parts = [unquote(part) for part in path.strip("/").split("/")]
+    match parts:
+        case ["api", version, *rest]:
+            group_version = GroupVersion("", version)
+        case ["apis", group, version, *rest]:
+            group_version = GroupVersion(group, version)
+        case _:
+            return None
+    namespace = ""
+    if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in ("status", "finalize"):
+        namespace, rest = rest[1], rest[2:]
+    match rest:
+        case [plural]:
+            return Route(group_version, plural, namespace)
+        case [plural, name]:
+            return Route(group_version, plural, namespace, name)
+        case [plural, name, subresource]:
+            return Route(group_version, plural, namespace, name, subresource)
+    return None
 
 
 def status_body(code: int, reason: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -50,9 +111,6 @@ def conflict(resource: str, group: str, name: str, why: str) -> ApiError:
     full = f"{resource}.{group}" if group else resource
     details = {"name": name, "group": group, "kind": resource}
     return refuse(409, "Conflict", f'Operation cannot be fulfilled on {full} "{name}": {why}', details)
-
-
-CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
 def invalid(kind: str, group: str, name: str, causes: list[dict[str, str]]) -> ApiError:

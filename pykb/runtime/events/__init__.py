@@ -1,1 +1,0 @@
-"""Kubernetes events, aggregated and limited as in client-go."""
