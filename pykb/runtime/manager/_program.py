@@ -1,4 +1,4 @@
-"""Runs a manager as a program, with its own event loop and a garbage collection and a guaranteed end."""
+"""Runs a manager as a program, with its own event loop, its garbage collection and a guaranteed end."""
 
 from __future__ import annotations
 
