@@ -212,30 +212,57 @@ def _tokens(code: str) -> Iterator[tokenize.TokenInfo]:
 
 def _parsed(code: str) -> Nodes:
     """Parse a statement into text and brackets."""
-    levels: list[list[list[str | Brackets]]] = [[[]]]
-    heads: list[str] = []
+    tree = _Tree()
     begin = 0
     before, word = "", ""
     for token in _tokens(code):
-        sign = token.string
-        if sign in _SPLITTING or (sign == "," and len(levels) > 1):
-            part = levels[-1][-1]
-            text = code[begin : token.start[1]]
-            part.append(text if part and part[-1] not in _OPERATORS else text.lstrip())
+        if tree.is_sign(token.string):
+            tree.add(code[begin : token.start[1]])
+            tree.add_sign(token.string, "def" if before == "def" else word)
             begin = token.end[1]
-            if sign in "([{":
-                heads.append("def" if before == "def" else word)
-                levels.append([[]])
-            elif sign in ")]}":
-                parts = tuple(tuple(node for node in part if node) for part in levels.pop())
-                levels[-1][-1].append(_brackets(sign, parts, heads.pop()))
-            elif sign == ",":
-                levels[-1].append([])
-            else:
-                part[-1:] = [text.rstrip(), f" {sign} "]
         before, word = word, token.string
-    last = code[begin:].lstrip() if levels[0][0] and levels[0][0][-1] in _OPERATORS else code[begin:]
-    return tuple(node for node in (*levels[0][0], last) if node)
+    tree.add(code[begin:])
+    return tree.nodes()
+
+
+class _Tree:
+    """Builds the nodes of a statement, from left to right."""
+
+    def __init__(self) -> None:
+        # The parts between the commas: of the statement, which is one part, and of each bracket that is open.
+        self._open: list[list[list[str | Brackets]]] = [[[]]]
+        self._heads: list[str] = []
+
+    def is_sign(self, word: str) -> bool:
+        """Whether a token is not text: a bracket, an operator, or a comma between brackets."""
+        return word in _SPLITTING or (word == "," and len(self._open) > 1)
+
+    def add(self, text: str) -> None:
+        """Add text. Commas and operators bring the blanks around them."""
+        part = self._open[-1][-1]
+        part.append(text if part and part[-1] not in _OPERATORS else text.lstrip())
+
+    def add_sign(self, sign: str, head: str) -> None:
+        """Add a sign. The head is the word before it."""
+        part = self._open[-1][-1]
+        if sign in "([{":
+            self._heads.append(head)
+            self._open.append([[]])
+        elif sign in ")]}":
+            parts = tuple(map(_filled, self._open.pop()))
+            self._open[-1][-1].append(_brackets(sign, parts, self._heads.pop()))
+        elif sign == ",":
+            self._open[-1].append([])
+        else:
+            part[-1:] = [f"{part[-1]}".rstrip(), f" {sign} "]
+
+    def nodes(self) -> Nodes:
+        """The nodes so far."""
+        return _filled(self._open[0][0])
+
+
+def _filled(part: list[str | Brackets]) -> Nodes:
+    return tuple(node for node in part if node)
 
 
 def _brackets(closing: str, parts: tuple[Nodes, ...], head: str) -> Brackets:

@@ -124,3 +124,9 @@ def test_what_is_broken_already_or_cannot_be_stays() -> None:
     assert laid_out(text) == text
     assert laid_out(f"x = 1\x0c\r\nf({long})\r\n") == f"x = 1\x0c\r\nf(\r\n    {long}\r\n)\r\n"
     assert fitted(f"f({long})  # noqa: F401 {long}") == f"f(\n    {long}\n)  # noqa: F401 {long}"
+
+
+def test_each_operator_has_one_blank_on_both_sides() -> None:
+    """Also the second of a union, in a statement that does not fit."""
+    long = "x" * 120
+    assert fitted(f"f(a | b | c, {long})") == f"f(\n    a | b | c,\n    {long},\n)"
