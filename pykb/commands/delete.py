@@ -85,26 +85,34 @@ def plan_delete_webhook(options: OldWebhook, project: Project, root: Path) -> tu
     if resource is None:
         return None, found
     present = resource.webhooks or Webhooks()
-    is_all = not (options.defaulting or options.validation or options.conversion or options.spoke)
-    if is_all:
-        options = replace(
-            options, defaulting=present.defaulting, validation=present.validation, conversion=present.conversion
-        )
+    options = _with_every_type(options, present)
     delete_checks.check_webhooks(options, resource, project, found)
     if found.has_errors():
         return None, found
-    spoke = [version for version in present.spoke if options.spoke and version not in options.spoke]
+    left = _webhooks_kept(options, present)
+    after = _with(project, replace(resource, webhooks=left if left != Webhooks() else None))
+    return _plan(options, project, after, root, found)
+
+
+def _with_every_type(options: OldWebhook, present: Webhooks) -> OldWebhook:
+    """The options with the types that they mean if they name none."""
+    if options.defaulting or options.validation or options.conversion or options.spoke:
+        return options
+    return replace(options, defaulting=present.defaulting, validation=present.validation, conversion=present.conversion)
+
+
+def _webhooks_kept(options: OldWebhook, present: Webhooks) -> Webhooks:
+    """The webhooks that stay. Without a spoke, conversion goes as well."""
+    spoke = tuple(version for version in present.spoke if version not in options.spoke) if options.spoke else ()
     conversion = present.conversion and (bool(spoke) or not (options.conversion or options.spoke))
-    left = Webhooks(
+    return Webhooks(
         defaulting=present.defaulting and not options.defaulting,
         validation=present.validation and not options.validation,
         conversion=conversion,
-        spoke=tuple(spoke) if options.spoke else present.spoke * conversion,
+        spoke=spoke if options.spoke else present.spoke * conversion,
         defaulting_path="" if options.defaulting else present.defaulting_path,
         validation_path="" if options.validation else present.validation_path,
     )
-    after = _with(project, replace(resource, webhooks=left if left != Webhooks() else None))
-    return _plan(options, project, after, root, found)
 
 
 def _controllers_kept(options: OldApi, resource: Resource) -> Resource:

@@ -63,17 +63,35 @@ def other_versions(resource: Resource, project: Project) -> list[Resource]:
 
 def check_controller(options: OldApi, resource: Resource, project: Project, found: Diagnostics) -> None:
     """Check that the controllers to delete exist, and that it is clear whether they go with the version."""
+    if not _agree(options, found):
+        return
+    names = [resource.singular] * resource.controller + list(resource.controllers)
+    _check_is_there(options, names, resource, project, found)
+    others = other_versions(resource, project)
+    if options.resource and resource.api and names and others and options.controller is None:
+        message = f"`{resource}` has the controller of `{resource.kind}`, which also serves {others[-1].version}"
+        helps = ("to keep it: `--no-controller`", "to delete it as well: `--controller`")
+        found.add(CONTROLLER_SHARED.at(project.span(resource, "controller"), message, notes=_NOTHING, help=helps))
+
+
+def _agree(options: OldApi, found: Diagnostics) -> bool:
+    """Whether the options name something to delete, and do not contradict each other."""
     if not options.resource and options.controller is False:
         message = "with `--no-resource` and `--no-controller` there is nothing to delete"
         found.add(NOTHING_TO_DO.at(None, message, help=("leave out one of the two",)))
-        return
+        return False
     if options.controller_name and (options.resource or options.controller is False):
         message = "`--controller-name` deletes one controller and keeps the API"
-        found.add(
-            FLAG_CONFLICT.at(None, message, help=(f"`--no-resource --controller-name {options.controller_name}`",))
-        )
-        return
-    names = [resource.singular] * resource.controller + list(resource.controllers)
+        helps = (f"`--no-resource --controller-name {options.controller_name}`",)
+        found.add(FLAG_CONFLICT.at(None, message, help=helps))
+        return False
+    return True
+
+
+def _check_is_there(
+    options: OldApi, names: Sequence[str], resource: Resource, project: Project, found: Diagnostics
+) -> None:
+    """Check that an API has the controller that the options name, or any."""
     if options.controller_name and options.controller_name not in names:
         message = f"`{resource}` has no controller `{options.controller_name}`"
         near = closest(options.controller_name, names)
@@ -83,11 +101,6 @@ def check_controller(options: OldApi, resource: Resource, project: Project, foun
     elif not options.resource and not names:
         message = f"`{resource}` has no controller"
         found.add(CONTROLLER_MISSING.at(project.span(resource), message, notes=_NOTHING))
-    others = other_versions(resource, project)
-    if options.resource and resource.api and names and others and options.controller is None:
-        message = f"`{resource}` has the controller of `{resource.kind}`, which also serves {others[-1].version}"
-        helps = ("to keep it: `--no-controller`", "to delete it as well: `--controller`")
-        found.add(CONTROLLER_SHARED.at(project.span(resource, "controller"), message, notes=_NOTHING, help=helps))
 
 
 def check_webhooks(options: OldWebhook, resource: Resource, project: Project, found: Diagnostics) -> None:

@@ -26,27 +26,39 @@ _KUSTOMIZATION = "kustomization.yaml"
 
 def remaining_uses(plan: PlanBuilder, gone: Scaffold) -> Iterator[tuple[Span, str]]:
     """The uses, with the places in the files on disk."""
+    removed = _removed(plan, gone)
+    for path in python_files(plan.root):
+        source = _source(plan.current(path))
+        if source is None:
+            continue
+        found = _by_line(source, path, removed)
+        before = (plan.before(path) or b"").decode("utf-8", "replace")
+        if source.text != before:
+            found = {**dict(_unbound(Source.parse(before), source)), **found}
+        for line, name in sorted(found.items()):
+            text = source.lines[line - 1]
+            yield Span(path, on_disk(plan, path, source.text, line), len(text) - len(text.lstrip()) + 1), name
+    yield from _kustomizations(plan, {path for path in gone.files if plan.current(path) is None})
+
+
+def _removed(plan: PlanBuilder, gone: Scaffold) -> set[str]:
+    """The modules that are removed, and the names that packages no longer export."""
     removed = {module_of(path) for path in gone.files if path.endswith(".py") and plan.current(path) is None}
     for path, fragment in gone.fragments:
         if fragment.kind is FragmentKind.IMPORT and path.endswith("/__init__.py"):
             wanted = imports.parse(fragment.text)
             removed |= {f"{module_of(path)}.{name.rpartition(' as ')[2]}" for name in wanted.names}
-    for path in python_files(plan.root):
-        source = _source(plan.current(path))
-        if source is None:
-            continue
-        found: dict[int, str] = {}
-        for use in uses(source, module_of(path), is_package=path.endswith("__init__.py")):
-            name = next((name for name in (use.target, use.module) if name in removed), "")
-            if len(name) > len(found.get(use.line, "")):
-                found[use.line] = name
-        before = (plan.before(path) or b"").decode("utf-8", "replace")
-        if source.text != before:
-            found |= {line: name for line, name in _unbound(Source.parse(before), source) if line not in found}
-        for line, name in sorted(found.items()):
-            text = source.lines[line - 1]
-            yield Span(path, on_disk(plan, path, source.text, line), len(text) - len(text.lstrip()) + 1), name
-    yield from _kustomizations(plan, {path for path in gone.files if plan.current(path) is None})
+    return removed
+
+
+def _by_line(source: Source, path: str, removed: set[str]) -> dict[int, str]:
+    """The lines that use what is removed, each with the longest name of it."""
+    found: dict[int, str] = {}
+    for use in uses(source, module_of(path), is_package=path.endswith("__init__.py")):
+        name = next((name for name in (use.target, use.module) if name in removed), "")
+        if len(name) > len(found.get(use.line, "")):
+            found[use.line] = name
+    return found
 
 
 def _kustomizations(plan: PlanBuilder, removed: set[str]) -> Iterator[tuple[Span, str]]:

@@ -94,23 +94,37 @@ def _unnamed(key: PluginKey, layout: Sequence[str]) -> Diagnostic:
 
 def _resolve(key: str, found: Diagnostics) -> Plugin | None:
     """The built-in plugin with a key, else that of a package, else an executable."""
-    candidates: list[Plugin] = [plugin for plugin in built_in() if plugin.key.answers_to(key)]
-    points = () if candidates else entry_points(group=ENTRY_POINTS)
-    registered = [point for point in points if PluginKey.parse(point.name).answers_to(key)]
-    candidates += [plugin for point in registered if (plugin := _load(point, found)) is not None]
-    programs = {} if candidates or registered else find.installed()
-    answering = {each: program for each, program in programs.items() if each.answers_to(key)}
-    usable = {each: program for each, program in answering.items() if find.usable(each, program, found)}
-    candidates += [Guarded(ExternalPlugin(each, program)) for each, program in usable.items()]
-    if len(candidates) == 1:
-        return candidates[0]
-    if candidates:
-        names = ", ".join(f"`{plugin.key}`" for plugin in candidates)
+    answering = _of_pykb(key) or _of_packages(key, found) or _of_programs(key, found)
+    usable = [plugin for plugin in answering if plugin is not None]
+    if len(usable) == 1:
+        return usable[0]
+    if usable:
+        names = ", ".join(f"`{plugin.key}`" for plugin in usable)
         message = f"`{key}` matches more than one plugin: {names}"
         found.add(PLUGIN_UNKNOWN.at(None, message, help=("write the whole key",)))
-    elif not registered and not answering:  # else they cannot be used, which is reported
+    elif not answering:
         found.add(_unknown(key))
     return None
+
+
+def _of_pykb(key: str) -> Sequence[Plugin | None]:
+    """The built-in plugins that answer to a key."""
+    return [plugin for plugin in built_in() if plugin.key.answers_to(key)]
+
+
+def _of_packages(key: str, found: Diagnostics) -> Sequence[Plugin | None]:
+    """The plugins of other packages that answer to a key. `None` for each that cannot be used, which is reported."""
+    points = entry_points(group=ENTRY_POINTS)
+    return [_load(point, found) for point in points if PluginKey.parse(point.name).answers_to(key)]
+
+
+def _of_programs(key: str, found: Diagnostics) -> Sequence[Plugin | None]:
+    """The executables that answer to a key. `None` for each that cannot be used, which is reported."""
+    programs = {each: program for each, program in find.installed().items() if each.answers_to(key)}
+    return [
+        Guarded(ExternalPlugin(each, program)) if find.usable(each, program, found) else None
+        for each, program in programs.items()
+    ]
 
 
 def _unknown(key: str) -> Diagnostic:
