@@ -28,12 +28,6 @@ def run(sample: str, *command: str, **environment: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache for all samples, outside of them: most of what mypy reads is the same."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_a_sample_is_formatted_and_clean(sample: str) -> None:
     """By the configuration that it was scaffolded with."""
@@ -42,9 +36,9 @@ def test_a_sample_is_formatted_and_clean(sample: str) -> None:
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_a_sample_is_typed(sample: str, cache: Path) -> None:
+def test_a_sample_is_typed(sample: str, mypy_cache: Path) -> None:
     """Its own mypy settings are strict."""
-    run(sample, "mypy", "--cache-dir", str(cache), ".")
+    run(sample, "mypy", "--cache-dir", str(mypy_cache), ".")
 
 
 @pytest.mark.apiserver
