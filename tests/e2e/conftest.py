@@ -186,9 +186,9 @@ def deployed(shell: Shell, cluster: ControlPlane, project: str) -> Iterator[Proc
     assert refusals(shell) > before, "what is forbidden is counted"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[ControlPlane]:
-    """A control plane of these tests' own: they install and delete what they like."""
+    """A control plane of the module's own: its tests install and delete what they like. Idle, it would take CPU."""
     with ControlPlane(assets=get_assets(kubectl=True)) as running:
         yield running
 
@@ -203,14 +203,13 @@ def shell(cluster: ControlPlane, tmp_path_factory: pytest.TempPathFactory, reque
     directory.mkdir()
     kubectl = cluster.assets.kubectl
     assert kubectl is not None
-    hidden = ("PYTHON", "VIRTUAL_ENV", "MAKE")
+    hidden = ("PYTHON", "VIRTUAL_ENV", "MAKE")  # so a project's commands write bytecode, as its user's do
     environment = {
         **{key: value for key, value in os.environ.items() if not key.startswith(hidden)},
         "KUBECONFIG": str(cluster.kubeconfig),
         "KUBEBUILDER_ASSETS": str(cluster.assets.folder),
         "KUBECTL": str(kubectl),
         "PYTHON": sys.executable,
-        "PYTHONDONTWRITEBYTECODE": "1",
         "NO_COLOR": "1",
     }
     return Shell(directory, kubectl, environment)

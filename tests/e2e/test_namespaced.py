@@ -1,6 +1,13 @@
-"""A project with everything else: bound to its namespace, several groups, kopf handlers, a built-in kind, a named controller."""
+"""A project with everything else, from a fresh clone in a folder with a blank, with only Python and make.
+
+It is bound to its namespace, and has several groups, kopf handlers, a built-in kind and a named controller.
+
+The tests of this file are one story: each goes on where the one before it stopped.
+"""
 
 from __future__ import annotations
+
+import shutil
 
 import pytest
 
@@ -9,18 +16,56 @@ from tests.e2e.conftest import Shell, deployed, eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
 
-PROJECT = "harbour"
-NAMESPACE = "--namespace=harbour-system"
+PROJECT = "dry dock"
+NAME = "harbour"
+NAMESPACE = f"--namespace={NAME}-system"
 MADE = ("--resource", "--controller", "--no-make")
+DEPENDENCIES = 'dependencies = ["pykubebuilder=='
+
+
+def has(shell: Shell, package: str) -> bool:
+    """Whether the environment has a package."""
+    return any((shell.directory / ".venv").glob(f"lib/python3*/site-packages/{package}-*.dist-info"))
 
 
 def test_scaffold(shell: Shell) -> None:
-    """Each command adds to what the others made; the manifests are generated once, at the end."""
-    shell.pykb("init", "--domain", "example.com", "--namespaced", "--multigroup")
+    """Each command adds to what the others made. In a clone, files have any times."""
+    shell.pykb("init", "--domain", "example.com", "--project-name", NAME, "--namespaced", "--multigroup")
     shell.pykb("create", "api", "--group", "fleet", "--version", "v1beta1", "--kind", "Ship", *MADE)
     shell.pykb("create", "api", "--group", "cargo", "--version", "v1", "--kind", "Box", "--style", "handlers", *MADE)
     builtin = ("--group", "apps", "--version", "v1", "--kind", "Deployment", "--no-resource", "--controller")
     shell.pykb("create", "api", *builtin, "--controller-name", "cranes", "--no-make")
+    shell.run("git", "init", "--quiet")
+    shell.run("git", "add", "--all")
+    shell.run("git", "-c", "user.name=me", "-c", "user.email=me@example.com", "commit", "--quiet", "--message=first")
+    original = shell.directory.rename(shell.directory.with_name("original"))
+    shell.directory.mkdir()
+    shell.run("git", "clone", "--quiet", str(original), ".")
+
+
+def test_two_makes_at_once_make_one_environment(shell: Shell) -> None:
+    """Linters and test tools come later."""
+    with shell.running("make", ".venv/.made") as other:
+        shell.run("make", ".venv/.made")
+        assert other.handle.wait(300) == 0, other.log
+    shell.run("make", "manifests")
+    assert (shell.directory / "config/crd/bases/fleet.example.com_ships.yaml").exists()
+    assert has(shell, "typer")
+    assert not has(shell, "pytest")
+
+
+def test_changed_requirements_are_installed_and_removed(shell: Shell) -> None:
+    """By the next target, which does nothing where nothing of them has changed."""
+    text = (shell.directory / "pyproject.toml").read_text(encoding="utf-8")
+    shell.edit("pyproject.toml", (DEPENDENCIES, DEPENDENCIES.replace("[", '["tomli-w>=1", ')))
+    shell.run("make", "manifests")
+    assert has(shell, "tomli_w")
+    (shell.directory / "pyproject.toml").write_text(text, encoding="utf-8")
+    shell.run("make", "manifests")
+    assert not has(shell, "tomli_w")
+    shell.edit("pyproject.toml", ("line-length = 120", "line-length = 100"))
+    assert "install" not in shell.run("make", "manifests", both=True)
+    (shell.directory / "pyproject.toml").write_text(text, encoding="utf-8")
 
 
 def test_passes_its_own_checks(shell: Shell) -> None:
@@ -31,7 +76,7 @@ def test_passes_its_own_checks(shell: Shell) -> None:
 
 def test_deployed_manager_needs_its_namespace_only(shell: Shell, cluster: ControlPlane) -> None:
     """Reconcilers and handlers work with a Role in the operator's namespace: nothing forbidden, nothing seen outside."""
-    with deployed(shell, cluster, PROJECT) as manager:
+    with deployed(shell, cluster, NAME) as manager:
         shell.ctl(NAMESPACE, "apply", "--kustomize", "config/samples")
         manager.prints("harbour-system/ship-sample")
         manager.prints("box-sample")
@@ -47,3 +92,14 @@ def test_deployed_manager_needs_its_namespace_only(shell: Shell, cluster: Contro
         shell.ctl(NAMESPACE, "delete", "--kustomize", "config/samples", "--timeout=60s")
         assert "default/ship-sample" not in manager.log
         shell.ctl("delete", "--kustomize", "config/samples", "--timeout=60s")
+
+
+def test_a_project_that_was_moved_keeps_its_environment(shell: Shell) -> None:
+    """All programs of the environment run from the new place."""
+    moved = shell.directory.with_name("a new place")
+    shutil.move(shell.directory, moved)
+    here = Shell(moved, shell.kubectl, shell.environment)
+    printed = here.run("make", both=True)
+    assert "install" not in printed
+    assert "Creating" not in printed
+    assert "Success: no issues found" in printed
