@@ -6,13 +6,11 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from pykb.envtest import ControlPlane
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,15 +28,6 @@ settings.load_profile("pykb")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option that accepts what is generated now."""
     parser.addoption("--update-golden", action="store_true", help="write the expected files of golden tests anew")
-
-
-@pytest.fixture(scope="session")
-def full_control_plane() -> Iterator[ControlPlane]:
-    """A control plane with kube-controller-manager: for tests of garbage collection, workloads, namespaces."""
-    with ControlPlane(controller_manager=True) as running:
-        if not running.has_controller_manager:
-            pytest.fail("kube-controller-manager cannot be obtained: `pykb envtest use`", pytrace=False)
-        yield running
 
 
 @pytest.fixture(scope="session")

@@ -40,6 +40,15 @@ def own() -> Iterator[ControlPlane]:
         yield running
 
 
+@pytest.fixture
+def full_control_plane() -> Iterator[ControlPlane]:
+    """A control plane with kube-controller-manager."""
+    with ControlPlane(controller_manager=True) as running:
+        if not running.has_controller_manager:
+            pytest.fail("kube-controller-manager cannot be obtained: `pykb envtest use`", pytrace=False)
+        yield running
+
+
 def is_alive(pid: int) -> bool:
     """Whether a process exists and is no zombie."""
     try:
