@@ -7,7 +7,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,8 +37,17 @@ class Output:
     stderr: bytes
 
 
-def run(argv: Sequence[str | Path], *, cwd: Path, stdin: bytes, limits: Limits) -> Output:
+def run(
+    argv: Sequence[str | Path], *, cwd: Path, stdin: bytes, limits: Limits, env: Mapping[str, str] | None = None
+) -> Output:
     """Run a program until it ends and its output is closed. Processes that it leaves behind are killed.
+
+    Args:
+        argv: The program and its arguments.
+        cwd: The folder to run it in.
+        stdin: Its input.
+        limits: When to end it.
+        env: All of its variables. The default are those of this process.
 
     Raises:
         LimitError: It exceeded a limit.
@@ -50,7 +59,9 @@ def run(argv: Sequence[str | Path], *, cwd: Path, stdin: bytes, limits: Limits) 
         given.seek(0)
         words = [os.fspath(word) for word in argv]
         pipe = subprocess.PIPE
-        process = subprocess.Popen(words, cwd=cwd, stdin=given, stdout=pipe, stderr=pipe, start_new_session=True)
+        process = subprocess.Popen(
+            words, cwd=cwd, env=env, stdin=given, stdout=pipe, stderr=pipe, start_new_session=True
+        )
     with process:
         try:
             stdout, stderr = _read(process, limits, deadline)
