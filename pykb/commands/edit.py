@@ -28,7 +28,6 @@ from pykb.scaffold.plan import PlanBuilder
 
 _RBAC = re.compile(r"\s*#\s*\+kubebuilder:rbac:(?!.*\bnamespace=)")
 _APACHE = "Apache License, Version 2.0"
-_COPYRIGHT = re.compile(r"# Copyright (.+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +109,7 @@ def _wanted(options: Edits, before: Options, year: str, found: Diagnostics) -> O
     if not options.license and not options.license_file and before.license == "none":
         message = "`--owner` is written into a licence header, but the project has none that pykb knows"
         found.add(FLAG_REQUIRED.at(None, message, help=("`--license apache2`, or `--license-file FILE`",)))
-    known = _COPYRIGHT.search(before.header)
-    owner = options.owner or (known[1] if known else "")
+    owner = options.owner or license.owner(before.header)
     name = options.license or before.license
     header = license.header(name, owner=owner, file=options.license_file, year=year, found=found)
     return Options(project, header.strip(), "" if options.license_file else name)

@@ -86,10 +86,31 @@ def reconciler_name(kind: str, controller_name: str) -> str:
 
 
 def _api(resource: Resource, project: Project, root: Path, header: str) -> Iterator[Variant]:
-    plain = replace(resource, controller=False, controllers=(), webhooks=None)
-    request = ApiRequest(
+    request = _request(resource, project, header)
+    if resource.api:
+        yield (request,)
+        others = (r for r in project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version)
+        yield from ((replace(request, source=other),) for other in others)
+    # A controller of an API was made with the API or later.
+    alone = replace(request, resource=replace(request.resource, api=False), make_resource=False)
+    for name, style in controllers(resource, project, root):
+        names = ["", name] if name == resource.singular else [name]  # the first of several gets its name later
+        # The controller of a kind that deploys an image may have been made later, as any other.
+        made = [request, alone, *(_plain(each) for each in (request, alone) if resource.operand)]
+        yield from ((with_controller(each, n, style),) for n in names for each in made)
+
+
+def controllers(resource: Resource, project: Project, root: Path) -> Iterator[tuple[str, Style]]:
+    """The controllers of an entry of PROJECT by name, with their styles. The unnamed one comes first."""
+    request = _request(resource, project, "")
+    for name in [*([""] if resource.controller else []), *resource.controllers]:
+        yield name, _style(request, name, root)
+
+
+def _request(resource: Resource, project: Project, header: str) -> ApiRequest:
+    return ApiRequest(
         project=project,
-        resource=plain,
+        resource=replace(resource, controller=False, controllers=(), webhooks=None),
         boilerplate=header,
         force=True,
         known=None,
@@ -97,18 +118,6 @@ def _api(resource: Resource, project: Project, root: Path, header: str) -> Itera
         make_resource=resource.api,
         controller=None,
     )
-    if resource.api:
-        yield (request,)
-        others = (r for r in project.resources if r.api and r.is_same_kind(resource) and r.version != resource.version)
-        yield from ((replace(request, source=other),) for other in others)
-    # A controller of an API was made with the API or later.
-    alone = replace(request, resource=replace(plain, api=False), make_resource=False)
-    for name in [*([""] if resource.controller else []), *resource.controllers]:
-        names = ["", name] if name == resource.singular else [name]  # the first of several gets its name later
-        style = _style(request, name, root)
-        # The controller of a kind that deploys an image may have been made later, as any other.
-        made = [request, alone, *(_plain(each) for each in (request, alone) if resource.operand)]
-        yield from ((with_controller(each, n, style),) for n in names for each in made)
 
 
 def _plain(request: ApiRequest) -> ApiRequest:

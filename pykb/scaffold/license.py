@@ -31,6 +31,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 """
+_COPYRIGHT = re.compile(r"# Copyright (.+)")
 
 
 def header(license_name: str, *, owner: str, file: Path | None, year: str, found: Diagnostics) -> str:
@@ -50,6 +51,12 @@ def header(license_name: str, *, owner: str, file: Path | None, year: str, found
         return ""
     copyright_line = f"Copyright {owner}\n\n" if owner else ""
     return _commented(copyright_line + _APACHE2)
+
+
+def owner(header: str) -> str:
+    """The owner in a header; empty when it has none."""
+    found = _COPYRIGHT.search(header)
+    return found[1] if found else ""
 
 
 def _from_file(file: Path, year: str, found: Diagnostics) -> str:
