@@ -27,6 +27,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
             "create webhook", "pykb.cli.create_webhook:webhook", "add defaulting, validation, conversion to a kind"
         ),
         Command("edit", "pykb.cli.edit:edit", "change options of `init`, add plugins (a Helm chart)"),
+        Command("update", "pykb.cli.update:update", "bring a project to what this version scaffolds"),
         Command("delete api", "pykb.cli.delete:api", "delete what `create api` made"),
         Command("delete webhook", "pykb.cli.delete:webhook", "delete what `create webhook` made"),
     ),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import KUBECONFIG_UNUSABLE
 from pykb.diagnostics.codes.project import PROJECT_CLI_VERSION, PROJECT_MISSING, PROJECT_OWNER
 from pykb.project import FILE_NAME
+from pykb.project.cli_version import numbers
 
 if TYPE_CHECKING:
     from pykb.project.file import Project
@@ -63,11 +63,11 @@ def settle(root: Path, *, writes: bool) -> None:
         finish([note])
 
 
-def require_project(*, writes: bool) -> tuple[Path, Project]:
+def require_project(*, writes: bool, updates: bool = False) -> tuple[Path, Project]:
     """Read the project. If there is none or PROJECT is invalid, end the command with a finding.
 
     ``writes`` says whether the command changes files. If so, the pykb that the project pins runs
-    the command. See also :func:`settle`.
+    the command, unless it ``updates`` the project to this pykb. See also :func:`settle`.
     """
     from pykb.cli.environment import hand_over
     from pykb.project.file import read
@@ -82,13 +82,14 @@ def require_project(*, writes: bool) -> tuple[Path, Project]:
         )
         finish([finding], code=EXIT_USAGE)
         raise typer.Exit(EXIT_USAGE)
-    if writes:
+    if writes and not updates:
         hand_over(root)
     settle(root, writes=writes)
     project, found = read(root)
     finish(found)
     finish(check(project))
-    _compare_versions(project)
+    if not updates:
+        _compare_versions(project)
     return root, project
 
 
@@ -105,12 +106,12 @@ def existing_kubeconfig(given: Path | None) -> Path | None:
 
 def _compare_versions(project: Project) -> None:
     """Report that another version of pykb made the project. The user decides what to do."""
-    made, here = _numbers(project.cli_version), _numbers(__version__)
+    made, here = numbers(project.cli_version), numbers(__version__)
     if not made or made == here:
         return
     older = made < here
     helps = (
-        f"to move it: pin `pykubebuilder=={__version__}` in pyproject.toml, write `cliVersion: {__version__}`"
+        "to bring it to this version: `pykb update`"
         if older
         else f"to get it: `pip install 'pykubebuilder[cli]=={project.cli_version}'`",
         "to use the project's own: `.venv/bin/pykb`",
@@ -119,9 +120,3 @@ def _compare_versions(project: Project) -> None:
         f"the project was made by pykb {project.cli_version}, this is the {'newer' if older else 'older'} {__version__}"
     )
     report([PROJECT_CLI_VERSION.at(project.place("cliVersion"), message, help=helps)])
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version, for comparisons. Empty if PROJECT contains something else."""
-    found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9}){0,3})[0-9A-Za-z.+]{0,20}", version)
-    return tuple(map(int, found[1].split("."))) if found else ()

@@ -92,7 +92,7 @@ def plan_project(options: NewProject, root: Path, *, year: str) -> tuple[Plan | 
     plan = PlanBuilder(root)
     _run(chain, InitRequest(file, files, CommandLine(options.args, keys(chain))), plan)
     plan.create(FILE_NAME, file.text.encode())
-    _pin(plan, found)
+    pin(plan, found)
     _explain_taken(plan.diagnostics, found)
     return (None if found.has_errors() else plan.build()), found
 
@@ -143,7 +143,7 @@ def _run(chain: Sequence[Plugin], request: InitRequest, plan: PlanBuilder) -> No
         plugin.init(request, plan)
 
 
-def _pin(plan: PlanBuilder, found: Diagnostics) -> None:
+def pin(plan: PlanBuilder, found: Diagnostics) -> None:
     """Add the wheel of this pykb to the project if it is not on a package index, so that clones have it."""
     if is_from_index():
         return

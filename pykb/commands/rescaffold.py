@@ -23,7 +23,7 @@ from pykb.scaffold import tree
 from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.record import Recorder
 
-_GENERATED = "config/rbac/role.yaml"
+GENERATED = "config/rbac/role.yaml"
 """`pykb generate` writes it after the first permission."""
 
 
@@ -48,7 +48,7 @@ def rescaffold(plan: PlanBuilder, before: Options, after: Options, chain: Sequen
         exact = next((new for old, new in pairs if old == content), None)
         if exact is not None:
             plan.update(path, exact)
-        elif path != _GENERATED:
+        elif path != GENERATED:
             plan.update(path, merged(path, content, pairs, found))
     if before.header != after.header:
         _rehead(plan, before.header, after.header, set(fresh))

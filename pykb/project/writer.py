@@ -88,6 +88,15 @@ def with_flag(project: Project, key: str, *, value: bool) -> Project:
     return _changed(project, change)
 
 
+def with_cli_version(project: Project, version: str) -> Project:
+    """The file with another version of pykb.
+
+    Raises:
+        EnvironmentProblem: The file has something that can be read but not written back unchanged.
+    """
+    return _changed(project, lambda document: _put(document, "cliVersion", version))
+
+
 def with_certificates(project: Project, certificates: Certificates | None) -> Project:
     """The file with the issuer of the certificates, where kubebuilder keeps the settings of plugins.
 

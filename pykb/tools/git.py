@@ -1,7 +1,8 @@
-"""Reads the files of a commit with git."""
+"""Asks git about a repository: the files of a commit, and what is not committed."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -9,11 +10,32 @@ from pathlib import Path, PurePosixPath
 from pykb.tools.process import find_program, run
 
 NAME = "git"
+_QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "--no-optional-locks")
+"""A repository can name programs in its own settings. They are not run."""
 
 
 def has_repository(folder: Path) -> bool:
     """Whether a folder is in the work tree of a repository. False without git."""
     return _answer(folder, "rev-parse", "--is-inside-work-tree") == "true\n"
+
+
+def uncommitted(folder: Path) -> list[str]:
+    """The tracked files below a folder that differ from the last commit. Runs no filters of the repository."""
+    quiet: list[str] = []
+    found = _answer(folder, "config", "-z", "--show-scope", "--name-only", "--get-regexp", r"^filter\.") or ""
+    scopes = found.split("\0")
+    for scope, name in zip(scopes[::2], scopes[1::2], strict=False):
+        if scope in {"local", "worktree"}:
+            quiet += ["-c", f"{name}={'false' if name.endswith('.required') else ''}"]
+    about = ("--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
+    lines = (_answer(folder, *quiet, "status", *about, "--", ".") or "").split("\0")
+    prefix = (_answer(folder, "rev-parse", "--show-prefix") or "").rstrip("\n")
+    return [line[3:].removeprefix(prefix) for line in lines if line]
+
+
+def tracked(folder: Path) -> frozenset[str]:
+    """The files below a folder that git tracks."""
+    return frozenset((_answer(folder, "ls-files", "-z") or "").split("\0"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,5 +74,7 @@ def _answer(folder: Path, *words: str) -> str | None:
     program = find_program(NAME)
     if program is None:
         return None
-    done = run((program, *words), cwd=folder, env={"GIT_TERMINAL_PROMPT": "0"})  # a partial clone may ask its origin
+    done = run(
+        (program, *_QUIET, *words), cwd=folder, env={"GIT_TERMINAL_PROMPT": "0"}
+    )  # a partial clone may ask its origin
     return done.stdout if done.ok else None

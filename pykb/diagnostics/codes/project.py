@@ -48,8 +48,8 @@ PROJECT_CLI_VERSION = Code(
     "project-cli-version",
     "the project was made by another version of pykb",
     "`cliVersion` in PROJECT is the version of pykb that created the project. What another version adds may need "
-    "another runtime than the project pins. Use the project's own pykb, or update pyproject.toml and `cliVersion` to "
-    "the version that you use. The changelog lists the changes between the two.",
+    "another runtime than the project pins. Use the project's own pykb, or bring the project to the version that you "
+    "use: `pykb update`. The changelog lists the changes between the two.",
     Severity.WARNING,
 )
 

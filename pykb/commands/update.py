@@ -1,0 +1,279 @@
+"""Plans `update`: merges what changed in the scaffold since the pykb that made the project.
+
+Three states are merged: the project as that pykb scaffolds it, as this one does, and as it is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pykb
+from pykb.commands.boilerplate import boilerplate
+from pykb.commands.init import pin
+from pykb.commands.recipe import recipe
+from pykb.commands.remaining_uses import project_files
+from pykb.commands.rescaffold import GENERATED
+from pykb.diagnostics import Diagnostics, Span
+from pykb.diagnostics.codes.project import UNCHANGED
+from pykb.diagnostics.codes.update import (
+    RELEASE_UNKNOWN,
+    UPDATE_CONFLICT,
+    UPDATE_DELETED,
+    UPDATE_KEPT,
+    UPDATE_NO_REPOSITORY,
+    UPDATE_UNCOMMITTED,
+)
+from pykb.diagnostics.model import Severity
+from pykb.files.plan import Plan
+from pykb.project import FILE_NAME
+from pykb.project.cli_version import numbers
+from pykb.project.file import Project
+from pykb.project.writer import with_cli_version
+from pykb.scaffold import release as releases
+from pykb.scaffold.locate import WHEEL, is_from_index
+from pykb.scaffold.merge import merge as merge_lines
+from pykb.scaffold.plan import PlanBuilder, check
+from pykb.scaffold.release import Release
+from pykb.tools import git
+from pykb.tools.three_way import File, Tree, merge
+
+_NOTHING = ("nothing was written",)
+_LARGE = 1_000_000
+"""Larger files of the user are not searched for renamed ones, in bytes."""
+_SHOWN = 5
+"""How many files a message lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Updates:
+    """The options of ``update``.
+
+    Attributes:
+        origin: The version of the pykb that made the project, a wheel or a checkout; empty for that of PROJECT.
+        markers: Whether conflicts are written into the files. Else they stop the command.
+        writes: Whether the plan is to be applied. Else the project need not be committed.
+    """
+
+    origin: str = ""
+    markers: bool = False
+    writes: bool = True
+
+
+@dataclass(slots=True)
+class Update:
+    """The merged files.
+
+    Attributes:
+        files: All files after the update.
+        conflicts: The files with conflicts that are left.
+        deleted: The files that the user deleted and the scaffold changed.
+        kept: The files that the user edited and the scaffold no longer has.
+    """
+
+    files: dict[str, File]
+    conflicts: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | None, Diagnostics]:
+    """Plan the update. Without errors among the findings the plan may be applied."""
+    found = Diagnostics()
+    plan = PlanBuilder(root)
+    header = boilerplate(plan, found)
+    if options.writes:
+        _check_committed(root, found)
+    if found.has_errors():
+        return None, found
+    with _origin(options, project, found) as then, releases.running() as now:
+        if then is None:
+            return (None if found.has_errors() else plan.build()), found
+        steps = recipe(project, root, header)
+        before = releases.render(then, steps, found)
+        after = releases.render(now, steps, found) if before else {}
+        version = then.version
+    if found.has_errors():
+        return None, found
+    mine = dict(_files(plan, {*before, *after}))
+    update = combine(before, mine, after)
+    _change(plan, mine, update)
+    _report(update, mine, found, is_error=options.writes and not options.markers)
+    plan.update(FILE_NAME, with_cli_version(project, pykb.__version__).text.encode())
+    _pin(plan, version, found)
+    if options.writes:
+        _check_tracked(plan, found)
+    found.extend(plan.diagnostics)
+    if not plan.build().changes and not found:
+        found.add(UNCHANGED.at(None, "nothing was changed: the project is up to date"))
+    return (None if found.has_errors() else plan.build()), found
+
+
+def combine(before: Tree, mine: Tree, after: Tree) -> Update:
+    """Merge what changed from ``before`` to ``after`` into the files of the user."""
+    before, after = ({path: file for path, file in tree.items() if path != GENERATED} for tree in (before, after))
+    before, after = _with_line_ends(before, mine), _with_line_ends(after, mine)
+    merged = merge(before, mine, after, label=f"pykb-{pykb.__version__}")
+    update = Update(dict(merged.files))
+    for path, states in merged.conflicts.items():
+        if states == {"base", "theirs"}:
+            update.files.pop(path, None)
+            update.deleted.append(path)
+        elif states == {"base", "mine"}:
+            update.kept.append(path)
+        elif states != {"base"} and not _is_resolved(path, before, mine, after, update):
+            update.conflicts.append(path)
+    update.conflicts += [path for path in sorted(update.files) if _is_broken(path, mine, update)]
+    return update
+
+
+def _is_resolved(path: str, before: Tree, mine: Tree, after: Tree, update: Update) -> bool:
+    """Merge a file line by line: unlike git, also where an edit is beside a change, as in a list of dependencies."""
+    if not all(path in tree for tree in (before, mine, after)):
+        return False
+    merged = merge_lines(mine[path].content, before[path].content, after[path].content)
+    if merged.left_out:
+        return False
+    update.files[path] = File(merged.content, mine[path].executable)
+    return True
+
+
+def _is_broken(path: str, mine: Tree, update: Update) -> bool:
+    """Whether a merge without conflicts broke a file, such as with a table that a TOML file has twice now."""
+    content = update.files[path].content
+    if path not in mine or mine[path].content == content or path in update.conflicts:
+        return False
+    return check(path, content) is not None and check(path, mine[path].content) is None
+
+
+def _with_line_ends(tree: Tree, mine: Tree) -> Tree:
+    """The files with the line ends of the user's."""
+    found = dict(tree)
+    for path, file in tree.items():
+        own = mine[path].content if path in mine else b""
+        if b"\r\n" in own and own.count(b"\n") == own.count(b"\r\n"):
+            found[path] = File(file.content.replace(b"\n", b"\r\n"), file.executable)
+    return found
+
+
+def _origin(options: Updates, project: Project, found: Diagnostics) -> AbstractContextManager[Release | None]:
+    """The pykb that made the project. ``None``, with a finding, if it is this one or is not known."""
+    named = options.origin or project.cli_version
+    here = pykb.__version__
+    if options.origin and (os.sep in named or named.endswith(".whl") or Path(named).is_dir()):
+        return releases.given(Path(named), found)
+    if not numbers(named):
+        what = f"`--from {named}` is neither a version nor a wheel or a checkout" if options.origin else ""
+        message = what or f"`cliVersion` in PROJECT does not say which pykb made the project: `{named}`"
+        helps = () if what else ("name its version: `pykb update --from 0.1.0`",)
+        span = None if what else project.place("cliVersion")
+        found.add(RELEASE_UNKNOWN.at(span, message, notes=_NOTHING, help=helps))
+    elif named == here:
+        helps = () if is_from_index() else (f"an earlier build of this version made it: `--from {WHEEL}`",)
+        found.add(UNCHANGED.at(None, f"nothing was changed: pykb {here} made the project", help=helps))
+    elif numbers(named) > numbers(here):
+        message = f"the project was made by pykb {named}, this is the older {here}"
+        helps = (f"to get it: `pip install 'pykubebuilder[cli]=={named}'`",)
+        found.add(RELEASE_UNKNOWN.at(None, message, notes=_NOTHING, help=helps))
+    else:
+        return releases.archived(named, found)
+    return nullcontext(None)
+
+
+def _files(plan: PlanBuilder, scaffolded: set[str]) -> Iterator[tuple[str, File]]:
+    """The files of the user: those that the scaffold has, and those that may be renamed ones."""
+    for path in sorted(scaffolded):
+        snapshot = plan.read(path)
+        if snapshot is not None and snapshot.content is not None:
+            yield path, File(snapshot.content, bool((snapshot.mode or 0) & 0o100))
+    for path in project_files(plan.root):
+        place = plan.root / path
+        is_own = path not in scaffolded and place.name != ".git" and path != FILE_NAME and not place.is_symlink()
+        if is_own and place.is_file() and place.stat().st_size < _LARGE:
+            yield path, File(place.read_bytes(), bool(place.stat().st_mode & 0o100))
+
+
+def _change(plan: PlanBuilder, mine: Tree, update: Update) -> None:
+    for path in sorted({*mine, *update.files}):
+        before, after = mine.get(path), update.files.get(path)
+        if after is None:
+            plan.update(path, None)
+        elif before is None:
+            plan.create(path, after.content, mode=0o755 if after.executable else 0o644)
+        elif before.content != after.content:
+            plan.update(path, after.content)
+
+
+def _report(update: Update, mine: Mapping[str, File], found: Diagnostics, *, is_error: bool) -> None:
+    for path in update.conflicts:
+        content = update.files[path].content if path in update.files else b""
+        message = f"your edits of `{path}` and the new scaffold change the same lines"
+        line = _conflict(content, mine[path].content) if path in mine else 0
+        if not line:
+            message = f"`{path}` has edits that do not go together with the new scaffold"
+        helps = (
+            "`pykb update --diff` shows it",
+            "`pykb update --conflicts markers` writes all files, and git's conflict markers into those with conflicts",
+        )
+        severity = Severity.ERROR if is_error else Severity.WARNING
+        span = Span(path, line or 1, 1) if path in mine else None
+        found.add(
+            UPDATE_CONFLICT.at(
+                span, message, notes=_NOTHING * is_error, help=helps if is_error else (), severity=severity
+            )
+        )
+    for path in update.kept:
+        message = f"the scaffold no longer has `{path}`; it has edits and stays"
+        found.add(UPDATE_KEPT.at(Span(path, 1, 1), message))
+    for path in update.deleted:
+        found.add(UPDATE_DELETED.at(None, f"the scaffold changed `{path}`, which you deleted; it stays deleted"))
+
+
+def _conflict(merged: bytes, mine: bytes) -> int:
+    """The line of the user's file where the first conflict is; 0 without markers."""
+    lines, own = merged.splitlines(), mine.splitlines()
+    start = next((index for index, line in enumerate(lines) if line.startswith(b"<<<<<<< ")), None)
+    if start is None:
+        return 0
+    wanted = next((line for line in lines[start + 1 :] if line and not line.startswith(b"=======")), b"")
+    return own.index(wanted, 0) + 1 if wanted in own else min(start, len(own) - 1) + 1
+
+
+def _pin(plan: PlanBuilder, version: str, found: Diagnostics) -> None:
+    """Replace the wheel of a pykb that is on no index."""
+    old = WHEEL.replace(f"-{pykb.__version__}-", f"-{version}-")
+    if old != WHEEL and plan.current(old) is not None:
+        plan.update(old, None)
+    pin(plan, found)
+
+
+def _check_committed(root: Path, found: Diagnostics) -> None:
+    if not git.has_repository(root):
+        message = "the project is not in a git repository, so the update could not be taken back"
+        helps = ("`git init && git add --all && git commit`", "`--diff` shows what would be written")
+        found.add(UPDATE_NO_REPOSITORY.at(None, message, notes=_NOTHING, help=helps))
+        return
+    changed = git.uncommitted(root)
+    if changed:
+        message = f"the project has changes that are not committed: {_listed(changed)}"
+        helps = ("commit them, or put them aside: `git stash`", "`--diff` shows what would be written")
+        found.add(UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=helps))
+
+
+def _check_tracked(plan: PlanBuilder, found: Diagnostics) -> None:
+    """Report files that would change and that git does not have."""
+    known = git.tracked(plan.root)
+    lost = [
+        path for path in sorted(plan.changed) if path not in known and path != WHEEL and plan.before(path) is not None
+    ]
+    if lost:
+        message = f"the update would change files that are not committed: {_listed(lost)}"
+        found.add(UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=("commit them, or move them away",)))
+
+
+def _listed(paths: list[str]) -> str:
+    shown = ", ".join(f"`{path}`" for path in paths[:_SHOWN])
+    return shown + (", ..." if len(paths) > _SHOWN else "")

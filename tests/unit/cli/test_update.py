@@ -1,0 +1,208 @@
+"""`pykb update` in repositories: what is written, what stops it, and what of the repository it does not trust."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import pykb
+from pykb.cli import app
+from pykb.commands.rescaffold import GENERATED
+from pykb.files import apply as applying
+from pykb.scaffold import release
+from tests.unit.plugins.older import ARCHIVE, TODAY, scaffold, text_of
+
+EDIT = ("IMG ?= controller:latest", "IMG ?= mine:latest")
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project of an earlier release, committed; the working directory."""
+    root = tmp_path / "fleet"
+    for path, file in scaffold("0.0.2", "plain").items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(file.content)
+    (root / "PROJECT").write_text(text_of("0.0.2", "plain"))
+    git(root, "init", "--quiet")
+    commit(root)
+    monkeypatch.chdir(root)
+    monkeypatch.setattr(release, "ARCHIVE", ARCHIVE)
+    monkeypatch.setattr("pykb.commands.init.is_from_index", lambda: True)  # no wheel in the project
+    return root
+
+
+def git(root: Path, *words: str) -> str:
+    """Run git in the project."""
+    author = ("-c", "user.name=fanux", "-c", "user.email=fanux@example.com")
+    return subprocess.run(["git", *author, *words], cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+def commit(root: Path) -> None:
+    """Commit everything."""
+    git(root, "add", "--all")
+    git(root, "commit", "--quiet", "--message=Edit")
+
+
+def files(root: Path) -> dict[str, bytes]:
+    """The files of the project."""
+    found = (path for path in sorted(root.rglob("*")) if path.is_file() and ".git" not in path.parts)
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found if ".pykb" not in path.parts}
+
+
+def edit(root: Path, old: str, new: str, path: str = "Makefile") -> None:
+    """Replace a text."""
+    text = (root / path).read_text()
+    assert old in text
+    (root / path).write_text(text.replace(old, new))
+
+
+def conflict(root: Path) -> None:
+    """Edit a line that the scaffold changes, and others."""
+    edit(root, "The manager's certificate is self-signed", "written by hand", "config/prometheus/monitor.yaml")
+    (root / "notes.md").write_text("mine\n")
+    commit(root)
+
+
+def test_the_result_is_a_project_of_this_version(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """To the byte. The same command again changes nothing."""
+    assert app.run(["update"]) == 0
+
+    expected = {path: file.content for path, file in scaffold(TODAY, "plain").items()}
+    expected["PROJECT"] = text_of(pykb.__version__, "plain").encode()
+    expected[GENERATED] = scaffold("0.0.2", "plain")[GENERATED].content
+    assert files(root) == expected
+    assert f"pykubebuilder[cli]=={pykb.__version__}".encode() in expected["pyproject.toml"]
+
+    commit(root)
+    capfd.readouterr()
+    assert app.run(["update"]) == 0
+    assert "note[unchanged]" in capfd.readouterr().err
+    assert files(root) == expected
+
+
+def test_a_conflict_stops_it_or_is_written(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """As the user wants. `--diff` shows it in any case."""
+    conflict(root)
+    before = files(root)
+
+    assert app.run(["update"]) == 1
+    assert "error[update-conflict]" in capfd.readouterr().err
+    assert files(root) == before
+
+    assert app.run(["update", "--diff"]) == 1
+    assert "+<<<<<<< HEAD" in capfd.readouterr().out
+    assert files(root) == before
+
+    assert app.run(["update", "--conflicts", "markers"]) == 1
+    monitor = (root / "config/prometheus/monitor.yaml").read_text()
+    assert "<<<<<<< HEAD\n      # written by hand" in monitor
+    assert f">>>>>>> pykb-{pykb.__version__}\n" in monitor
+    assert f"cliVersion: {pykb.__version__}" in (root / "PROJECT").read_text()
+    assert (root / "notes.md").read_text() == "mine\n"
+
+
+def test_what_is_not_committed_is_not_changed(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Tracked files that were edited, and others where the scaffold has a file. Unrelated ones do not matter."""
+    (root / "notes.md").write_text("mine\n")
+    edit(root, *EDIT)
+    assert app.run(["update"]) == 1
+    assert "not committed: `Makefile`" in capfd.readouterr().err
+    git(root, "checkout", "--quiet", "Makefile")
+
+    own = root / "config/availability/kustomization.yaml"
+    assert "config/availability/kustomization.yaml" not in scaffold("0.0.2", "plain")
+    own.parent.mkdir()
+    own.write_text("kind: Component\n")
+    before = files(root)
+    assert app.run(["update", "--conflicts", "markers"]) == 1
+    assert "not committed: `config/availability/kustomization.yaml`" in capfd.readouterr().err
+    assert files(root) == before
+
+    own.unlink()
+    assert app.run(["update"]) == 0
+    assert (root / "notes.md").read_text() == "mine\n"
+
+
+def test_a_repository_runs_nothing(root: Path, tmp_path: Path) -> None:
+    """Neither hooks nor filters nor the monitor of files in its settings."""
+    evil = tmp_path / "evil.sh"
+    evil.write_text(f"#!/bin/sh\necho $0 $@ $GIT_DIR $PWD >>{tmp_path}/ran\ncat\n")
+    evil.chmod(0o755)
+    (root / ".gitattributes").write_text("* filter=evil merge=evil diff=evil\n")
+    commit(root)
+    for name in ("post-checkout", "post-index-change", "post-merge", "pre-commit", "reference-transaction"):
+        (root / ".git/hooks" / name).write_bytes(evil.read_bytes())
+        (root / ".git/hooks" / name).chmod(0o755)
+    settings = ("core.fsmonitor", "filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "merge.evil.driver")
+    for name in (*settings, "diff.evil.textconv", "diff.evil.command"):
+        git(root, "config", name, str(evil))
+    (tmp_path / "ran").unlink(missing_ok=True)
+    for path in root.rglob("*.py"):
+        path.touch()  # git would have to look into it
+
+    assert app.run(["update"]) == 0
+
+    assert not (tmp_path / "ran").exists(), (tmp_path / "ran").read_text()
+
+
+def test_a_link_out_of_the_project_is_not_followed(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written."""
+    outside = root.parent / "outside"
+    outside.write_bytes((root / "Makefile").read_bytes())
+    (root / "Makefile").unlink()
+    (root / "Makefile").symlink_to(outside)
+    commit(root)
+    before = outside.read_bytes()
+
+    assert app.run(["update"]) == 1
+
+    assert "error[path-outside]" in capfd.readouterr().err
+    assert outside.read_bytes() == before
+    assert f"cliVersion: {pykb.__version__}" not in (root / "PROJECT").read_text()
+
+
+@pytest.mark.parametrize("version", ["../0.0.2", "0.0.2; id", "0.0.2/../..", "--help", "9.9.9", "0.0.0", ""])
+def test_a_version_in_project_only_names_a_release(root: Path, version: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is neither a path nor words of a command."""
+    edit(root, "cliVersion: 0.0.2", f"cliVersion: '{version}'", "PROJECT")
+    commit(root)
+    before = files(root)
+
+    assert app.run(["update"]) == 1
+
+    assert "error[release-unknown]" in capfd.readouterr().err
+    assert files(root) == before
+
+
+def test_a_killed_update_is_completed_by_the_next_command(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All files or none."""
+    before = files(root)
+
+    class Killed(BaseException):
+        pass
+
+    def die(*_: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(applying, "_forward", die)
+        with pytest.raises(Killed):
+            app.run(["update"])
+    assert files(root) == before
+
+    app.run(["generate", "--no-prune"])
+    assert f"cliVersion: {pykb.__version__}" in (root / "PROJECT").read_text()
+    assert (root / "config/availability/kustomization.yaml").exists()
+
+
+def test_the_projects_own_pykb_does_not_run_it(root: Path) -> None:
+    """It would be the earlier one."""
+    (root / ".venv/bin").mkdir(parents=True)
+    (root / ".venv/bin/python").write_text("#!/bin/sh\nexit 99\n")
+    (root / ".venv/bin/python").chmod(0o755)
+    (root / ".venv/lib/python3.11/site-packages/pykubebuilder-0.0.2.dist-info").mkdir(parents=True)
+
+    assert app.run(["update"]) == 0
+    assert f"cliVersion: {pykb.__version__}" in (root / "PROJECT").read_text()

@@ -1,0 +1,248 @@
+"""`update` loses no line that somebody wrote: edits of all kinds, in projects of several options and versions."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from itertools import count, product
+
+import pytest
+
+from pykb.commands.rescaffold import GENERATED
+from pykb.commands.update import Update, combine
+from pykb.tools.three_way import File
+from tests.unit.plugins.older import NEXT, PROJECTS, TODAY, scaffold
+
+Files = dict[str, File]
+UPDATES = [("0.0.1", TODAY), ("0.0.2", TODAY), ("0.0.1", "0.0.2"), (TODAY, NEXT)]
+
+
+def lines(file: File) -> list[bytes]:
+    """The lines of a file, whatever ends them."""
+    return file.content.splitlines()
+
+
+class Author:
+    """Somebody who edits a project. Each line that they write is unlike all others."""
+
+    def __init__(self, files: Files, seed: str, *, again: bool = False) -> None:
+        self.files = dict(files)
+        self.again = again
+        self.random = random.Random(seed)
+        self._number = count()
+        self._untouched = sorted(path for path, file in files.items() if len(lines(file)) > 3 and path != GENERATED)
+
+    def text(self, path: str = "") -> bytes:
+        """A line of their own, as a comment where there are comments."""
+        start = b"" if path.endswith((".md", ".json")) else b"# "
+        return b"%swritten by hand %d\n" % (start, next(self._number))
+
+    def some(self) -> str:
+        """A file, not edited before unless they edit files again."""
+        if self.again:
+            return self.random.choice(sorted(path for path, file in self.files.items() if len(lines(file)) > 3))
+        return self._untouched.pop(self.random.randrange(len(self._untouched)))
+
+    def edit(self, path: str, change: Callable[[list[bytes]], None]) -> None:
+        """Change the lines of a file."""
+        content = self.files[path].content.splitlines(keepends=True)
+        change(content)
+        self.files[path] = File(b"".join(content), self.files[path].executable)
+
+    def place(self, content: list[bytes]) -> int:
+        """A line in a file."""
+        return self.random.randrange(len(content))
+
+
+def append(author: Author) -> None:
+    """Write at the end of a file."""
+    path = author.some()
+    author.edit(path, lambda content: content.append(author.text(path)))
+
+
+def prepend(author: Author) -> None:
+    """Write at its beginning."""
+    path = author.some()
+    author.edit(path, lambda content: content.insert(0, author.text(path)))
+
+
+def insert(author: Author) -> None:
+    """Write in several places."""
+    path = author.some()
+    for _ in range(4):
+        author.edit(path, lambda content: content.insert(author.place(content), author.text(path)))
+
+
+def change(author: Author) -> None:
+    """Write something else in place of lines."""
+    path = author.some()
+    for _ in range(4):
+        author.edit(path, lambda content: content.__setitem__(author.place(content), author.text(path)))
+
+
+def lengthen(author: Author) -> None:
+    """Add a comment to the end of lines."""
+    path = author.some()
+
+    def add(content: list[bytes]) -> None:
+        at = author.place(content)
+        content[at] = content[at].rstrip(b"\n") + b"  " + author.text(path)
+
+    for _ in range(3):
+        author.edit(path, add)
+
+
+def remove(author: Author) -> None:
+    """Delete lines, and write beside them."""
+    path = author.some()
+
+    def cut(content: list[bytes]) -> None:
+        at = author.place(content)
+        del content[at : at + 2]
+        content.insert(at, author.text(path))
+
+    author.edit(path, cut)
+
+
+def move(author: Author) -> None:
+    """Move the end of a file to its beginning."""
+    path = author.some()
+
+    def turn(content: list[bytes]) -> None:
+        at = len(content) * 2 // 3
+        content[:] = [*content[at:], author.text(path), *content[:at]]
+
+    author.edit(path, turn)
+
+
+def indent(author: Author) -> None:
+    """Indent everything, as in a new `if`."""
+    path = author.some()
+    author.edit(path, lambda content: content.__setitem__(slice(None), [b"    " + line for line in content]))
+    author.edit(path, lambda content: content.insert(0, author.text(path)))
+
+
+def rewrite(author: Author) -> None:
+    """Write a file anew."""
+    path = author.some()
+    author.files[path] = File(b"".join(author.text(path) for _ in range(20)))
+
+
+def rename(author: Author) -> None:
+    """Move a file elsewhere, and edit it there."""
+    path = author.some()
+    target = f"elsewhere/{path}"
+    author.files[target] = author.files.pop(path)
+    author.edit(target, lambda content: content.insert(author.place(content), author.text(path)))
+
+
+def move_folder(author: Author) -> None:
+    """Rename a folder, and write a new file there."""
+    for path in [path for path in author.files if path.startswith("config/rbac/")]:
+        author.files[f"config/permissions/{path.removeprefix('config/rbac/')}"] = author.files.pop(path)
+        if path in author._untouched:
+            author._untouched.remove(path)
+    author.files["config/permissions/own.yaml"] = File(author.text())
+
+
+def delete(author: Author) -> None:
+    """Delete a file."""
+    del author.files[author.some()]
+
+
+def add(author: Author) -> None:
+    """Write new files, also where later versions have some."""
+    for path in ("own.py", "TASKS.md", "config/availability/kustomization.yaml", "docs/own.md"):
+        if path not in author.files:
+            author.files[path] = File(author.text(path) + author.text(path))
+
+
+def add_dependency(author: Author) -> None:
+    """Require a package, beside the pin of pykb."""
+    at = next(number for number, line in enumerate(lines(author.files["pyproject.toml"])) if b"pykubebuilder" in line)
+    author.edit("pyproject.toml", lambda content: content.insert(at + 1, author.text()))
+    author._untouched = [path for path in author._untouched if path != "pyproject.toml"]
+
+
+def use_crlf(author: Author) -> None:
+    """Edit a file on Windows."""
+    path = author.some()
+    author.edit(path, lambda content: content.insert(author.place(content), author.text(path)))
+    author.edit(path, lambda content: content.__setitem__(slice(None), [x.rstrip(b"\n") + b"\r\n" for x in content]))
+
+
+def end_without_newline(author: Author) -> None:
+    """Leave out the last end of a line."""
+    path = author.some()
+    author.edit(path, lambda content: content.append(author.text(path).rstrip(b"\n")))
+
+
+KINDS = (
+    *(append, prepend, insert, change, lengthen, remove, move, indent, rewrite, rename, move_folder, delete, add),
+    *(add_dependency, use_crlf, end_without_newline),
+)
+
+
+def written(mine: Files, before: Files) -> Counter[bytes]:
+    """The lines that the author wrote."""
+    own = Counter(line for file in mine.values() for line in lines(file))
+    return own - Counter(line for file in before.values() for line in lines(file))
+
+
+def assert_nothing_is_lost(mine: Files, before: Files, update: Update) -> None:
+    """Each line that the author wrote is in the result as often."""
+    result = Counter(line for file in update.files.values() for line in lines(file))
+    assert written(mine, before) - result == Counter()
+    for path in before.keys() - mine.keys():
+        assert path not in update.files or path in update.conflicts, f"{path} is back"
+
+
+COMBINATIONS = [(kind.__name__, name, *versions) for kind, name, versions in product(KINDS, PROJECTS, UPDATES)]
+
+
+@pytest.mark.parametrize(("kind", "name", "then", "now"), COMBINATIONS)
+def test_no_edit_is_lost(kind: str, name: str, then: str, now: str) -> None:
+    """It is in the result, beside git's conflict markers or without them."""
+    before, after = scaffold(then, name), scaffold(now, name)
+    author = Author(before, f"{kind} {name} {then} {now}")
+    edit = next(each for each in KINDS if each.__name__ == kind)
+    for _ in range(1 if edit in {move_folder, add, add_dependency} else 3):
+        edit(author)
+
+    update = combine(before, author.files, after)
+
+    assert_nothing_is_lost(author.files, before, update)
+    for path in update.conflicts:
+        assert path in update.files
+    if kind in {"add_dependency", "delete", "append"} and now == TODAY:
+        assert "pyproject.toml" not in update.conflicts
+
+
+@pytest.mark.parametrize(("then", "now"), UPDATES)
+def test_two_hundred_edits_are_kept(then: str, now: str) -> None:
+    """In one project of several groups."""
+    before, after = scaffold(then, "groups"), scaffold(now, "groups")
+    author = Author(before, f"{then} {now}", again=True)
+    edits = [append, prepend, insert, change, lengthen, remove, move, indent, rename, delete, use_crlf]
+    for _ in range(200):
+        author.random.choice(edits)(author)
+
+    update = combine(before, author.files, after)
+
+    assert_nothing_is_lost(author.files, before, update)
+    assert sum(written(author.files, before).values()) > 200
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+@pytest.mark.parametrize(("then", "now"), UPDATES)
+def test_without_edits_the_result_is_a_new_scaffold(name: str, then: str, now: str) -> None:
+    """To the byte, but for the role that `pykb generate` writes."""
+    before, after = scaffold(then, name), scaffold(now, name)
+
+    update = combine(before, before, after)
+
+    assert {path: file for path, file in update.files.items() if path != GENERATED} == {
+        path: file for path, file in after.items() if path != GENERATED
+    }
+    assert (update.conflicts, update.deleted, update.kept) == ([], [], [])
