@@ -10,11 +10,25 @@ import pytest
 import pykb
 from pykb.cli import app
 from pykb.commands.rescaffold import GENERATED
+from pykb.diagnostics import Diagnostics
 from pykb.files import apply as applying
-from pykb.scaffold import release
+from pykb.scaffold import release as releases
+from pykb.scaffold.release import Recipe, Release
+from pykb.scaffold.release import render as real_render
+from pykb.tools.three_way import File
 from tests.unit.plugins.older import ARCHIVE, TODAY, scaffold, text_of
 
 EDIT = ("IMG ?= controller:latest", "IMG ?= mine:latest")
+
+
+RENDERED: dict[tuple[str, Recipe], dict[str, File]] = {}
+
+
+def render(release: Release, recipe: Recipe, found: Diagnostics) -> dict[str, File]:
+    """Render, but the same only once."""
+    return RENDERED.get((release.version, recipe)) or RENDERED.setdefault(
+        (release.version, recipe), real_render(release, recipe, found)
+    )
 
 
 @pytest.fixture
@@ -28,7 +42,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(root, "init", "--quiet")
     commit(root)
     monkeypatch.chdir(root)
-    monkeypatch.setattr(release, "ARCHIVE", ARCHIVE)
+    monkeypatch.setattr(releases, "ARCHIVE", ARCHIVE)
+    monkeypatch.setattr(releases, "render", render)
     monkeypatch.setattr("pykb.commands.init.is_from_index", lambda: True)  # no wheel in the project
     return root
 
