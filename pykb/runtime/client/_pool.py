@@ -9,7 +9,9 @@ import asyncio
 import base64
 import socket
 import ssl
+import sys
 import weakref
+from asyncio.sslproto import _SSLProtocolTransport
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
@@ -20,6 +22,9 @@ from pykb.runtime.client._http1 import Answer, Http1Connection, Http1Stream
 ProtocolT = TypeVar("ProtocolT", bound=asyncio.Protocol)
 
 _LONGEST_HEAD = 1 << 16
+_CLOSES_WRONGLY = sys.version_info < (3, 11, 8) or (3, 12) <= sys.version_info < (3, 12, 2)
+"""After an error of the TLS inside, asyncio closes the outer transport by a method that raises a TypeError in these
+versions of Python. The connection would stay open (python/cpython#113214)."""
 _TICK = 0.001
 _PATIENCE = 1.0
 """Seconds to wait for the last sockets when closing."""
@@ -246,6 +251,8 @@ class Tunnel(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Called when the connection to the proxy is made."""
         self._transport = cast("asyncio.Transport", transport)
+        if _CLOSES_WRONGLY and isinstance(transport, _SSLProtocolTransport):
+            transport._force_close = lambda _: transport.abort()  # type: ignore[attr-defined] # noqa: SLF001
 
     def data_received(self, data: bytes) -> None:
         """Called with a part of the proxy's answer. The server behind it sends nothing before a request."""

@@ -12,6 +12,7 @@ from pykb.envtest.certificates import Authority
 from pykb.runtime.client import Call, Transport
 from pykb.runtime.client._pool import Proxy
 from pykb.runtime.client.server import Server, environment_proxy
+from pykb.runtime.client.transport import TransportOptions
 from pykb.runtime.errors import ServerUnreachable
 from pykb.runtime.login import Credentials, StaticCredentials
 from tests.unit.runtime_client.test_transport import InstantClock
@@ -109,6 +110,50 @@ def test_requests_and_streams_go_through_a_proxy(loop, secure, tmp_path, monkeyp
                     assert [line async for line in lines] == [b'{"a":1}', b'{"b":2}']
             connect = [f"CONNECT 127.0.0.1:{api} HTTP/1.1", f"Host: 127.0.0.1:{api}"]
             assert gateway.asked == [[*connect, "Proxy-Authorization: Basic YW5uOnBAc3M="]] * 2
+
+    with asyncio.Runner(loop_factory=loop) as runner:
+        runner.run(scenario())
+
+
+async def _hang_up(reader, writer):
+    await reader.read(10)
+    writer.close()
+
+
+async def _no_tls(reader, writer):
+    await reader.read(10)
+    writer.write(b"x" * 100)
+    await reader.read()
+    writer.close()
+
+
+@pytest.mark.parametrize("loop", [asyncio.new_event_loop, uvloop.new_event_loop], ids=["asyncio", "uvloop"])
+@pytest.mark.parametrize("serve", [_hang_up, _no_tls], ids=["hangs up", "no TLS"])
+def test_an_error_inside_of_the_tls_to_a_proxy_closes_the_connection(loop, serve, tmp_path, monkeypatch):
+    """The handler of the proxy ends when the connection does."""
+    authority = Authority()
+    tls = _serving(authority, tmp_path)
+    (tmp_path / "ca.crt").write_bytes(authority.pair.certificate)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.crt"))
+    ended = asyncio.Event()
+
+    async def refuse(reader, writer):
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        with contextlib.suppress(OSError):
+            await serve(reader, writer)
+        ended.set()
+
+    async def scenario():
+        async with _listening(refuse, tls) as port:
+            credentials = Credentials(
+                "https://127.0.0.1:9", ca_data=authority.pair.certificate, proxy_url=f"https://127.0.0.1:{port}"
+            )
+            async with Transport(StaticCredentials(credentials), TransportOptions(attempts=1)) as transport:
+                with pytest.raises(ServerUnreachable):
+                    await transport.request(Call("GET", "/x"))
+                async with asyncio.timeout(10):
+                    await ended.wait()
 
     with asyncio.Runner(loop_factory=loop) as runner:
         runner.run(scenario())
