@@ -199,9 +199,7 @@ def _run(request: Request, root: Path) -> GenerateResult:
 
     options = request.options
     if options.builtin_descriptions == FROM_CLUSTER:
-        from pykb.cli.openapi import fetch_openapi
-
-        options = replace(options, builtin_descriptions=fetch_openapi(root))
+        options = replace(options, builtin_descriptions=_fetch_openapi(root))
     result = run(options)
     if result.diagnostics.has_errors():
         report(result.diagnostics)
@@ -267,3 +265,24 @@ def _plan(root: Path, request: Request, result: GenerateResult, *, writes: bool,
         gone = stale_files(root, request.options, request.rules, result, result.diagnostics)
         files |= {moved(path, root, below): text for path, text in gone.items()}
     return plan_of(below, files, result.diagnostics)
+
+
+_OPENAPI = "openapi.json"
+
+
+def _fetch_openapi(root: Path) -> str:
+    """Save the cluster's OpenAPI in the project's git-ignored folder.
+
+    Returns the file's absolute path.
+
+    Raises:
+        EnvironmentProblem: kubectl is not installed, or cannot reach the cluster.
+    """
+    from pykb.files import durable
+    from pykb.files.state import state_folder
+    from pykb.tools.kubectl import Kubectl
+
+    text = Kubectl.find()("get", "--raw", "/openapi/v2")
+    path = state_folder(root) / _OPENAPI
+    durable.put(path, text.encode(), mode=0o644)
+    return str(path)

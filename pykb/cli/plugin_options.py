@@ -14,7 +14,7 @@ from pykb.cli.options import listed
 from pykb.plugins.external import find
 
 if TYPE_CHECKING:
-    from pykb.plugins.external.answer import Answer, Flag
+    from pykb.plugins.external.protocol import Answer, Flag
     from pykb.plugins.key import PluginKey
 
 _TYPES = {"bool": click.BOOL, "int": click.INT, "float": click.FLOAT}
@@ -40,7 +40,7 @@ def _external(args: Sequence[str]) -> list[tuple[PluginKey, Path]]:
     """The external plugins that the command line names, else those of PROJECT that the user named before."""
     from pykb.cli.project import find_root
     from pykb.diagnostics import Diagnostics
-    from pykb.plugins.external.trust import trusted
+    from pykb.plugins.external.find import trusted
     from pykb.project.file import read
 
     words = _named(args)

@@ -21,8 +21,8 @@ from pykb.plugins.request import ApiRequest, KindRequest
 from pykb.project import FILE_NAME
 from pykb.project.file import Project
 from pykb.project.resource import Resource
-from pykb.python_source.renames import Module, Renames, rewrite
 from pykb.python_source.source import CodeStyle, Source
+from pykb.python_source.uses import Module, Renames, rewrite
 from pykb.scaffold.insert import FragmentKind
 from pykb.scaffold.kustomization import with_renamed_items
 from pykb.scaffold.merge import merge

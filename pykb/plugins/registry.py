@@ -11,8 +11,8 @@ from pykb.diagnostics.codes.plugin import PLUGIN_BROKEN, PLUGIN_UNKNOWN, PLUGIN_
 from pykb.diagnostics.suggest import closest
 from pykb.plugins.deploy_image_v1 import DeployImageV1
 from pykb.plugins.external import find
+from pykb.plugins.external.find import trusted
 from pykb.plugins.external.plugin import ExternalPlugin
-from pykb.plugins.external.trust import trusted
 from pykb.plugins.grafana_v1 import GrafanaV1
 from pykb.plugins.guard import Guarded
 from pykb.plugins.helm_v1 import HelmV1

@@ -7,14 +7,38 @@ from __future__ import annotations
 
 import ast
 import builtins
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from typing import Self
 
 from pykb.python_source import imports
 from pykb.python_source.imports import Import, section
 from pykb.python_source.layout import WIDTH, fitted, laid_out, lines_of
 from pykb.reading import read_python
+
+
+def is_same_code(one: str, other: str) -> bool:
+    r"""Whether two texts have the same syntax tree and comments.
+
+    >>> is_same_code("f(a, b)  # c\n", "f(\n    a,\n    b,\n)  # c\n"), is_same_code("f(a)", "f(a)  # c")
+    (True, False)
+    """
+    if one == other:
+        return True
+    found = _meaning(one)
+    return found is not None and found == _meaning(other)
+
+
+def _meaning(text: str) -> tuple[str, list[str]] | None:
+    """The syntax tree and the comments; ``None`` if the text cannot be parsed."""
+    try:
+        tree = ast.dump(read_python(text))
+        tokens = [*tokenize.generate_tokens(StringIO(text).readline)]
+    except (SyntaxError, tokenize.TokenError):
+        return None
+    return tree, [token.string for token in tokens if token.type == tokenize.COMMENT]
 
 
 @dataclass(frozen=True, slots=True)

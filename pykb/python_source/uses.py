@@ -1,12 +1,15 @@
-"""Finds where Python code uses a module or its names: imports, and attributes of imported modules."""
+"""Finds what uses a module, and rewrites the imports of modules that move."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
-from pykb.python_source.source import Source
+from pykb.python_source import imports
+from pykb.python_source.imports import Import
+from pykb.python_source.source import CodeStyle, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +74,180 @@ def origin(node: ast.ImportFrom, module: str, *, is_package: bool) -> str:
     parts = module.split(".")
     kept = parts[: len(parts) - node.level + is_package]
     return ".".join([*kept, *([node.module] if node.module else [])])
+
+
+_FROM = re.compile(rb"from\s*([\w.]+)\s+import\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A module of the code: its name before and after, and whether it is that of a package."""
+
+    old: str
+    new: str
+    is_package: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Renames:
+    """New names of modules. The name of a package stands for everything in it."""
+
+    modules: Mapping[str, str]
+
+    def new(self, name: str) -> str:
+        """The new name of a module, or of something in it."""
+        parts = name.split(".")
+        for length in range(len(parts), 0, -1):
+            renamed = self.modules.get(".".join(parts[:length]))
+            if renamed is not None:
+                return ".".join([renamed, *parts[length:]])
+        return name
+
+    def mentioned(self, text: str) -> str:
+        """The first renamed module that a text names."""
+        words = (word.strip(".") for word in re.findall(r"[\w.]+", text))
+        return next((word for word in words if self.new(word) != word), "")
+
+
+@dataclass(slots=True)
+class Rewritten:
+    """A module after the renames, and the places that cannot be rewritten: line and reason."""
+
+    text: str
+    problems: list[tuple[int, str]] = field(default_factory=list)
+
+
+_Edit = tuple[int, int, int, str]
+"""A line, the offsets in it, and the text to put there."""
+
+
+def rewrite(source: Source, module: Module, renames: Renames, style: CodeStyle) -> Rewritten:
+    """Rewrite the imports of a module and its qualified names. A sorted block of imports is sorted again."""
+    rewritten = Rewritten(source.text)
+    edits: list[_Edit] = []
+    whole: dict[int, tuple[int, list[Import]]] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ImportFrom):
+            _rewrite_from(source, node, module, renames, edits, whole, rewritten)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                new = renames.new(alias.name)
+                if new != alias.name:
+                    edits.append((alias.lineno, alias.col_offset, alias.col_offset + len(alias.name), new))
+    edits += _attributes(source, module, renames, rewritten)
+    rewritten.problems += _strings(source, renames)
+    rewritten.text = _applied(source, edits, whole, style)
+    if rewritten.text != source.text and not rewritten.problems:
+        rewritten.text = _sorted(source, Source.parse(rewritten.text), style)
+    return rewritten
+
+
+def _rewrite_from(
+    source: Source,
+    node: ast.ImportFrom,
+    module: Module,
+    renames: Renames,
+    edits: list[_Edit],
+    whole: dict[int, tuple[int, list[Import]]],
+    rewritten: Rewritten,
+) -> None:
+    before = origin(node, module.old, is_package=module.is_package)
+    parents: dict[str, list[str]] = {}
+    for alias in node.names:
+        full = before if alias.name == "*" else f"{before}.{alias.name}"
+        new = renames.new(full)
+        parent = new if alias.name == "*" else new.rpartition(".")[0]
+        parents.setdefault(parent, []).append(f"{alias.name} as {alias.asname}" if alias.asname else alias.name)
+    stays = origin(node, module.new, is_package=module.is_package) if node.level else before
+    if list(parents) == [stays]:
+        return
+    line = source.lines[node.lineno - 1].encode()
+    match = _FROM.match(line, node.col_offset)
+    if match is None or (len(parents) > 1 and not source.is_plain(node)):
+        rewritten.problems.append((node.lineno, "this import of a module that would move has an unusual form"))
+    elif len(parents) == 1:
+        edits.append((node.lineno, match.start(1), match.end(1), next(iter(parents))))
+    else:
+        whole[node.lineno] = node.col_offset, [Import(parent, tuple(names)) for parent, names in parents.items()]
+
+
+def _attributes(source: Source, module: Module, renames: Renames, rewritten: Rewritten) -> Iterator[_Edit]:
+    """Qualified names such as ``package.api.v1``."""
+    bound: dict[str, str] = {}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            bound |= {
+                a.asname or a.name.partition(".")[0]: a.name if a.asname else a.name.partition(".")[0]
+                for a in node.names
+            }
+        if isinstance(node, ast.ImportFrom):
+            before = origin(node, module.old, is_package=module.is_package)
+            bound |= {alias.asname or alias.name: f"{before}.{alias.name}" for alias in node.names}
+    for node in ast.walk(source.tree):
+        root, _, rest = dotted(node).partition(".") if isinstance(node, ast.Attribute) else ("", "", "")
+        full = f"{bound[root]}.{rest}" if root in bound else ""
+        new = renames.modules.get(full, full)
+        if not isinstance(node, ast.Attribute) or new == full:
+            continue
+        if node.lineno != node.end_lineno or not new.startswith(f"{bound[root]}."):
+            rewritten.problems.append(
+                (node.lineno, f"`{root}.{rest}` would become `{new}`, which this line cannot name")
+            )
+        else:
+            yield node.lineno, node.col_offset, node.end_col_offset or 0, root + new.removeprefix(bound[root])
+
+
+def _strings(source: Source, renames: Renames) -> Iterator[tuple[int, str]]:
+    """Texts that name a renamed module, or that may be completed to such a name. They are not rewritten."""
+    docs = {id(node.value) for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
+    parents = {f"{name.rpartition('.')[0]}." for name in renames.modules}
+    for node in ast.walk(source.tree):
+        if not isinstance(node, ast.Constant) or not isinstance(node.value, str) or id(node) in docs:
+            continue
+        name = renames.mentioned(node.value) or (node.value if node.value in parents else "")
+        if name:
+            yield node.lineno, f"this text names `{name}`, which would move"
+
+
+def _applied(
+    source: Source, edits: list[_Edit], whole: Mapping[int, tuple[int, list[Import]]], style: CodeStyle
+) -> str:
+    lines = [line.encode() for line in source.lines]
+    for number, start, end, text in sorted(edits, reverse=True):
+        line = lines[number - 1]
+        lines[number - 1] = line[:start] + text.encode() + line[end:]
+    for number, (column, statements) in whole.items():
+        node = next(n for n in ast.walk(source.tree) if isinstance(n, ast.ImportFrom) and n.lineno == number)
+        indent, end = " " * column, node.end_lineno or number
+        block = imports.block(statements, style.package, style.width - column).splitlines()
+        new = "".join(f"{indent}{line}{source.newline}" for line in block if line)
+        lines[number - 1 : end] = [new.encode(), *[b""] * (end - number)]
+    return b"".join(lines).decode()
+
+
+def _sorted(before: Source, after: Source, style: CodeStyle) -> str:
+    """Sort the block of imports if it was sorted before."""
+    if _head(before) != _block(before, style):
+        return after.text
+    found = [*after.imports()]
+    first, last = found[0][0].lineno - 1, found[-1][0].end_lineno
+    block = _block(after, style).replace("\n", after.newline)
+    return "".join([*after.lines[:first], block, *after.lines[last:]])
+
+
+def _head(source: Source) -> str:
+    found = [*source.imports()]
+    if not found:
+        return ""
+    return "".join(source.lines[found[0][0].lineno - 1 : found[-1][0].end_lineno]).replace("\r\n", "\n")
+
+
+def _block(source: Source, style: CodeStyle) -> str:
+    return imports.block(
+        [_with_remark(source, node, each) for node, each in source.imports()], style.package, style.width
+    )
+
+
+def _with_remark(source: Source, node: ast.stmt, each: Import) -> Import:
+    _, sign, remark = source.lines[node.lineno - 1].rstrip("\r\n").partition("  #")
+    return Import(each.module, each.names, f"#{remark}") if sign and node.end_lineno == node.lineno else each

@@ -1,18 +1,190 @@
-"""Plans to take scaffolded files and lines out of a project, and finds what users changed in them."""
+"""Takes scaffolded files and lines out of a project, and finds what users changed in them.
+
+The inverse of ``insert.py`` and ``kustomization.py``: places are found by structure, as for an insertion.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
+import yaml
+
+from pykb.python_source import imports
 from pykb.python_source.layout import lines_of
-from pykb.python_source.meaning import is_same_code
-from pykb.python_source.source import CodeStyle
-from pykb.reading import read_python
-from pykb.scaffold._removal import with_other_member, without_fragment, without_member
-from pykb.scaffold.kustomization import Member
+from pykb.python_source.source import CodeStyle, Source, is_same_code
+from pykb.reading import read_python, yaml_text
+from pykb.scaffold.insert import Fragment, FragmentKind
+from pykb.scaffold.kustomization import Member, covers, last_line, says
 from pykb.scaffold.plan import PlanBuilder
 from pykb.scaffold.record import Scaffold
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """A text without some lines.
+
+    Attributes:
+        text: The text.
+        edited: Those of the removed lines, by their number before, that are not as pykb wrote them.
+    """
+
+    text: str
+    edited: tuple[int, ...] = ()
+
+
+def without_fragment(text: str, fragment: Fragment, *, path: str, style: CodeStyle) -> Removal:
+    """Take a fragment out. A text that does not have it, or cannot be parsed, stays as it is."""
+    if PurePosixPath(path).suffix != ".py":
+        return Removal(_without_item(text, yaml_text.load(fragment.text), ()))
+    try:
+        source = Source.parse(text)
+    except SyntaxError:
+        return Removal(text)
+    if fragment.kind is FragmentKind.IMPORT:
+        return Removal(source.without_import(imports.parse(fragment.text), style).text)
+    return _without_statement(source, fragment)
+
+
+def _without_statement(source: Source, fragment: Fragment) -> Removal:
+    """Remove the statements that use the key. They may have been edited."""
+    written = ast.dump(ast.parse(fragment.text).body[0])
+    edited: list[int] = []
+    at, before = 0, source
+    while True:
+        found = [node for node in source.statements(fragment.key) if node.lineno > at]
+        if not found:
+            return Removal(source.text, tuple(edited))
+        is_edited = ast.dump(found[0]) != written
+        if is_edited:
+            edited.append(found[0].lineno + len(before.lines) - len(source.lines))
+        if is_edited and not isinstance(found[0], ast.Expr):
+            at = found[0].lineno  # other code uses its value
+            continue
+        source = source.without_statement(found[0])
+
+
+def without_member(text: str, member: Member) -> Removal:
+    """Take a member out of a kustomization. A list that it was alone in goes as well."""
+    if member.key != "replacements":
+        return Removal(_without_item(text, member.content, member.comment, key=member.key))
+    for target in member.content["targets"]:
+        text = _without_target(text, member, target)
+    return Removal(text)
+
+
+def with_other_member(text: str, old: Member, new: Member) -> str:
+    """Put a member in the place of another one, and its comment in the place of the other's.
+
+    An item that says the same stays as it is. So does a comment that was edited.
+    """
+    found = _items(text, old.key)
+    node = next((node for node, each in found if says(each, old.content)), None)
+    if node is None:
+        return text
+    lines = text.splitlines(keepends=True)
+    first, last = node.start_mark.line, last_line(node, lines)
+    dash = lines[first].find("- ")
+    ending = "\r\n" if lines[first].endswith("\r\n") else "\n"
+    comment, item = ([f"{' ' * dash}{line}{ending}" for line in part] for part in (new.heading, new.item))
+    if not says(old.content, new.content):
+        lines[first : last + 1] = item
+    if old.comment and _is_above(lines, first, old.comment):
+        lines[first - len(old.comment) : first] = comment
+    return "".join(lines)
+
+
+def _without_target(text: str, member: Member, wanted: Any) -> str:
+    """Remove a target of a replacement, and the replacement with the last one."""
+    for number, (node, each) in enumerate(_items(text, member.key)):
+        if not isinstance(each, dict) or each.get("source") != member.content["source"]:
+            continue
+        targets = each.get("targets") or []
+        places = [index for index, target in enumerate(targets) if covers(target, wanted)]
+        inner = next((value for key, value in node.value if key.value == "targets"), None)
+        if not places or not isinstance(inner, yaml.SequenceNode) or inner.flow_style:
+            continue
+        if len(targets) > 1:
+            return _cut(text, inner, places[0], ())
+        outer = _list(text, member.key)
+        return text if outer is None else _cut(text, outer, number, member.comment, key=member.key)
+    return text
+
+
+def _without_item(text: str, wanted: Any, comment: tuple[str, ...], *, key: str = "") -> str:
+    """Remove an item of the list under a key, or of any list."""
+    try:
+        root, content = yaml_text.compose(text), yaml_text.load(text)
+    except yaml.MarkedYAMLError:  # the generator reports it
+        return text
+    for node, present in _lists(root, content):
+        if key and node is not _list_of(root, key):
+            continue
+        index = next((index for index, each in enumerate(present) if says(each, wanted)), None)
+        if index is not None and not node.flow_style:
+            return _cut(text, node, index, comment, key=key)
+    return text
+
+
+def _lists(node: yaml.Node | None, content: Any) -> Iterator[tuple[yaml.SequenceNode, list[Any]]]:
+    """The lists in a document, as nodes and as data."""
+    if isinstance(node, yaml.SequenceNode) and isinstance(content, list):
+        yield node, content
+        for child, value in zip(node.value, content, strict=True):
+            yield from _lists(child, value)
+    if isinstance(node, yaml.MappingNode) and isinstance(content, dict):
+        for name, child in node.value:
+            yield from _lists(child, content.get(name.value))
+
+
+def _list(text: str, key: str) -> yaml.SequenceNode | None:
+    return _list_of(yaml_text.compose(text), key)
+
+
+def _list_of(root: yaml.Node | None, key: str) -> yaml.SequenceNode | None:
+    pairs = root.value if isinstance(root, yaml.MappingNode) else ()
+    return next((v for name, v in pairs if name.value == key and isinstance(v, yaml.SequenceNode)), None)
+
+
+def _items(text: str, key: str) -> list[tuple[yaml.Node, Any]]:
+    try:
+        node, content = _list(text, key), yaml_text.load(text)
+    except yaml.MarkedYAMLError:
+        return []
+    if node is None or node.flow_style:
+        return []
+    return list(zip(node.value, content[key], strict=True))
+
+
+def _cut(text: str, node: yaml.SequenceNode, index: int, comment: tuple[str, ...], *, key: str = "") -> str:
+    """Remove the lines of an item, and the comment that pykb put above it."""
+    lines = text.splitlines(keepends=True)
+    item = node.value[index]
+    first, last = item.start_mark.line, last_line(item, lines)
+    if comment and _is_above(lines, first, comment):
+        first -= len(comment)
+    del lines[first : last + 1]
+    if key and len(node.value) == 1:
+        _cut_key(lines, key, first)
+    return "".join(lines)
+
+
+def _is_above(lines: list[str], first: int, comment: tuple[str, ...]) -> bool:
+    """Whether the comment that pykb wrote is above a line."""
+    return [line.strip() for line in lines[max(0, first - len(comment)) : first]] == [f"# {line}" for line in comment]
+
+
+def _cut_key(lines: list[str], key: str, at: int) -> None:
+    """Remove the key of an empty list, and the blank line above it, unless the list has comments."""
+    is_alone = at > 0 and lines[at - 1].strip() == f"{key}:"
+    if not is_alone or (at < len(lines) and lines[at].strip()):
+        return
+    del lines[at - 1]
+    if at > 1 and not lines[at - 2].strip():
+        del lines[at - 2]
 
 
 def withdraw(plan: PlanBuilder, gone: Scaffold, style: CodeStyle) -> None:

@@ -1,11 +1,14 @@
-"""Finds the executables of external plugins where kubebuilder finds them."""
+"""Finds the executables of external plugins where kubebuilder finds them, and remembers which ones the user named.
+
+PROJECT alone does not make pykb run a program.
+"""
 
 from __future__ import annotations
 
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pykb.diagnostics import Diagnostics
@@ -50,3 +53,23 @@ def _installed(top: Path) -> Iterator[tuple[PluginKey, Path]]:
         name, version = program.parts[-3:-1]
         if name in {program.name, program.stem} and program.is_file():
             yield PluginKey(name, version), program.resolve()
+
+
+_FILE = "plugins"
+
+
+def trust(root: Path, named: Iterable[str]) -> None:
+    """Remember the external plugins that a command line named."""
+    from pykb.files.state import remember
+
+    words = list(named)
+    keys = [str(key) for key in installed() if any(key.answers_to(word) for word in words)] if words else []
+    if set(keys) - trusted(root):
+        remember(root, _FILE, keys)
+
+
+def trusted(root: Path) -> frozenset[str]:
+    """The keys of the plugins that this user named in this copy."""
+    from pykb.files.state import remembered
+
+    return remembered(root, _FILE)

@@ -6,16 +6,66 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from pykb.diagnostics import Diagnostic, Diagnostics
 from pykb.diagnostics.codes.plugin import PLUGIN_ERROR, PLUGIN_FAULT, PLUGIN_NOTE
-from pykb.plugins.external.answer import API_VERSION, Answer
 from pykb.plugins.key import PluginKey
 from pykb.tools import bounded
 from pykb.tools.process import describe_exit, quote
+
+API_VERSION = "v1alpha1"
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_go_reads_it(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {str(name).lower(): each for name, each in value.items() if each is not None}
+
+
+class Flag(_Message):
+    """An option that a plugin adds to a command. Like kubebuilder, takes an unknown type for a text."""
+
+    name: str = Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]*$")
+    type: str = "string"
+    default: str = ""
+    usage: str = ""
+
+
+class Metadata(_Message):
+    """A plugin's part of the help of a command."""
+
+    description: str = ""
+    examples: str = ""
+
+
+class Answer(_Message):
+    """One answer. ``universe`` has the texts of files by path."""
+
+    apiversion: Literal["v1alpha1", ""] = ""
+    universe: dict[str, str] = {}
+    error: bool = False
+    errormsgs: list[str] = []
+    flags: list[Flag] = []
+    metadata: Metadata = Metadata()
+
+    @field_validator("universe")
+    @classmethod
+    def _is_encodable(cls, texts: dict[str, str]) -> dict[str, str]:
+        for path, text in texts.items():
+            try:
+                (path + text).encode()
+            except UnicodeEncodeError as error:
+                raise ValueError(f"the text of {path!r} is not Unicode") from error
+        return texts
+
 
 LIMITS = bounded.Limits(seconds=60, size=64 * 1024**2)
 QUICK = bounded.Limits(seconds=10, size=1024**2)

@@ -8,9 +8,8 @@ from typing import Any
 
 from pykb.deployment.manifests import CRD, Object
 from pykb.plugins.helm_v1._deployment import is_manager, with_values
-from pykb.plugins.helm_v1._names import Names
 from pykb.plugins.helm_v1._parts import WEBHOOK_KINDS, Parts, place
-from pykb.plugins.helm_v1._template import Template
+from pykb.plugins.helm_v1._template import Names, Template
 
 _INJECT = "cert-manager.io/inject-ca-from"
 _NAME = "app.kubernetes.io/name"

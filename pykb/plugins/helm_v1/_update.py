@@ -5,18 +5,55 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from io import StringIO
 from typing import Any
 
 import yaml
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap
 from ruamel.yaml.error import YAMLError
 
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.plugin import CHART_EDITED
 from pykb.files.plan import digest
-from pykb.plugins.helm_v1._merge import merged
 from pykb.plugins.helm_v1.chart import ONCE
 from pykb.reading import read_json, yaml_text
 from pykb.scaffold.plan import OnExists, PlanBuilder
+
+
+def merged(text: str, before: Mapping[str, Any], after: str) -> str:
+    """The user's values with new keys, and with new defaults where the user kept the old ones.
+
+    Args:
+        text: The values as they are.
+        before: The values that pykb wrote last.
+        after: The values that pykb would write now.
+    """
+    yaml = YAML()
+    yaml.width = 4096
+    yaml.preserve_quotes = True
+    current = yaml.load(text)
+    if not isinstance(current, CommentedMap):
+        return text
+    _merge(current, before, yaml.load(after))
+    stream = StringIO()
+    yaml.dump(current, stream)
+    return stream.getvalue()
+
+
+def _merge(current: CommentedMap, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    for key in [key for key in before if key not in after and current.get(key) == before[key]]:
+        del current[key]
+    for key, value in after.items():
+        was = before.get(key)
+        if key not in current:
+            if key not in before:
+                current[key] = value
+        elif isinstance(value, dict) and isinstance(current[key], dict) and isinstance(was, dict) and value:
+            _merge(current[key], was, value)
+        elif current[key] == was and value != was:
+            current[key] = value
+
 
 RECORD = ".pykb.json"
 VALUES = "values.yaml"

@@ -8,11 +8,10 @@ from typing import Any
 
 from pykb.deployment.manifests import CRD, Object
 from pykb.plugins.helm_v1._deployment import SCHEDULING, Image, container_of, pod_of
-from pykb.plugins.helm_v1._names import Names
 from pykb.plugins.helm_v1._objects import Writer
 from pykb.plugins.helm_v1._parts import Parts, place
 from pykb.plugins.helm_v1._render import Rendered
-from pykb.plugins.helm_v1._template import Template
+from pykb.plugins.helm_v1._template import Names, Template
 from pykb.scaffold.template import render
 
 ONCE = frozenset({"Chart.yaml"})

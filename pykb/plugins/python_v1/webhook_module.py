@@ -15,8 +15,7 @@ from pykb.diagnostics.codes.commands import WEBHOOK_MODULE
 from pykb.diagnostics.codes.scaffold import FILE_BROKEN
 from pykb.python_source.imports import Import, block
 from pykb.python_source.layout import fitted
-from pykb.python_source.meaning import is_same_code
-from pykb.python_source.source import CodeStyle, Source
+from pykb.python_source.source import CodeStyle, Source, is_same_code
 
 
 @dataclass(frozen=True, slots=True)

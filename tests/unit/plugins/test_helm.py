@@ -9,10 +9,9 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.files.apply import apply
-from pykb.plugins.helm_v1._merge import merged
 from pykb.plugins.helm_v1._render import Rendered
 from pykb.plugins.helm_v1._template import Template
-from pykb.plugins.helm_v1._update import ChartFiles
+from pykb.plugins.helm_v1._update import ChartFiles, merged
 from pykb.plugins.helm_v1.chart import chart, values
 from pykb.scaffold.plan import PlanBuilder
 
