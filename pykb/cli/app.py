@@ -5,16 +5,15 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
-from pykb.cli.commands import GROUPS, Command, overview, print_overview, tree
+from pykb.cli.commands import print_overview
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -136,25 +135,3 @@ def root() -> Any:
 
 def _root_options() -> None:
     """The options of ``pykb`` itself. They do nothing."""
-
-
-def load(command: Command, name: str) -> Any:
-    """Import the module of a command and make its click command."""
-    import typer
-
-    from pykb.cli.parsing import PykbCommand, help_text
-
-    module, _, attribute = command.target.partition(":")
-    function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
-    app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(
-        name,
-        cls=PykbCommand,
-        help=help_text(function),
-        short_help=command.summary,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    )(function)
-    return typer.main.get_command(app)
-
-
-__all__ = ["GROUPS", "load", "main", "overview", "root", "run", "tree"]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
 import typer
 import typer.core
 
-from pykb.cli.app import load
 from pykb.cli.commands import GROUPS, Command, commands, longer, overview, tree
 from pykb.cli.errors import EXIT_USAGE, report, unknown_command
-from pykb.cli.parsing import shared_options
+from pykb.cli.parsing import PykbCommand, help_text, shared_options
 
 
 class LazyGroup(typer.core.TyperGroup):
@@ -88,3 +89,18 @@ class LazyGroup(typer.core.TyperGroup):
         for name, entry in entries:
             formatter.write(f"  {name:<{width}}  {entry.summary}\n")
         formatter.write(f"\n`{ctx.command_path} COMMAND --help` shows the options of a command.\n")
+
+
+def load(command: Command, name: str) -> Any:
+    """Import the module of a command and make its click command."""
+    module, _, attribute = command.target.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.command(
+        name,
+        cls=PykbCommand,
+        help=help_text(function),
+        short_help=command.summary,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )(function)
+    return typer.main.get_command(app)

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import pykb as package
-from pykb.cli.app import load
 from pykb.cli.commands import SECTIONS, Command, commands, overview, tree
+from pykb.cli.groups import load
 
 HEAVY = ("kopf", "cookiecutter", "jinja2", "pydantic", "ruamel", "aiohttp", "rich", "yaml")
 

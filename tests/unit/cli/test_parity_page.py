@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pykb.cli import app
 from pykb.cli.commands import commands
+from pykb.cli.groups import load
 from pykb.cli.parsing import GO_OPTIONS, PykbCommand
 
 ROOT = Path(__file__).parents[3]
@@ -35,7 +35,7 @@ def named(title: str) -> list[str]:
 def options_of(words: str) -> set[str]:
     """The names of a command's options; of two opposite ones only the positive."""
     (command,) = [command for command in commands() if command.words == words]
-    found = app.load(command, words)
+    found = load(command, words)
     assert isinstance(found, PykbCommand)
     names = {name for parameter in found.params for name in (*parameter.opts, *parameter.secondary_opts)}
     return {name for name in names if name.startswith("--") and not name.startswith("--no-")}
