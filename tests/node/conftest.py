@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.node.audit import AuditLog
-from tests.node.operator import Node, Operator, deployed
+from tests.node.operator import Node, Operator, copied, deployed
 
 ROOT = Path(__file__).parents[2]
 BASE = "pykb-node-base"
@@ -68,5 +68,5 @@ def audit_log() -> AuditLog:
 @pytest.fixture(scope="module")
 def machines(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Operator]:
     """The sample with webhooks of its own certificates, deployed once for the tests of a module."""
-    with deployed(node, "virtulmachine", tmp_path_factory.mktemp("node")) as operator:
+    with deployed(node, copied("virtulmachine", tmp_path_factory.mktemp("node"))) as operator:
         yield operator

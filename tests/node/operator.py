@@ -123,18 +123,17 @@ def copied(sample: str, into: Path) -> Path:
 
 @contextmanager
 def deployed(
-    node: Node, sample: str, into: Path, *, tag: str = "v1", prepare: Callable[[Shell], None] = lambda _: None
+    node: Node, folder: Path, *, tag: str = "v1", prepare: Callable[[Shell], None] = lambda _: None
 ) -> Iterator[Operator]:
-    """Build, load and deploy a sample; at the end, undeploy it.
+    """Build, load and deploy a project; at the end, undeploy it.
 
     Args:
         node: Where it runs.
-        sample: Its folder.
-        into: A folder for its copy.
+        folder: The project.
         tag: The tag of the image.
-        prepare: Changes the copy.
+        prepare: Changes the project before.
     """
-    operator = Operator(node, copied(sample, into))
+    operator = Operator(node, folder)
     prepare(operator.shell)
     operator.shell.pykb("generate")
     operator.build(tag)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
+from hack.samples.build import PROJECTS
+from hack.samples.recipes import multigroup
+from hack.samples.steps import Step
+from tests.e2e.conftest import Shell
 from tests.node.audit import AuditLog, Grant, granted
-from tests.node.operator import Node, Operator, deployed, objects
+from tests.node.operator import Node, Operator, copied, deployed, objects
 
 SAMPLES = "config/samples"
 
@@ -22,17 +27,44 @@ class Sample:
         made: Objects that the manager makes for its sample, for `kubectl get`.
         logged: What the manager writes about it.
         later: Permissions that it needs when its sample is changed, which this test does not do.
+        steps: The recipe to build it by, if the committed project needs what the node does not have.
+        foreign: The manifest of a kind that others define.
     """
 
     name: str
     made: tuple[str, ...] = ()
     logged: str = ""
     later: frozenset[str] = frozenset()
+    steps: tuple[Step, ...] = ()
+    foreign: str = ""
+
+    def project(self, into: Path) -> Path:
+        """Make the project in a folder."""
+        if not self.steps:
+            return copied(self.name, into)
+        folder = into / self.name
+        folder.mkdir()
+        for step in self.steps:
+            step(folder)
+        return folder
 
 
 def _all(verbs: str, *resources: str) -> frozenset[str]:
     return frozenset(f"{verb} {resource}" for verb in verbs.split() for resource in resources)
 
+
+ISSUERS = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: issuers.certs.example.org}
+spec:
+  group: certs.example.org
+  scope: Namespaced
+  names: {kind: Issuer, listKind: IssuerList, plural: issuers, singular: issuer}
+  versions:
+  - {name: v1, served: true, storage: true, subresources: {status: {}},
+     schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+"""
 
 SAMPLE = [
     Sample(
@@ -51,6 +83,19 @@ SAMPLE = [
         | _all("update", "units.custom.example.com"),
     ),
     Sample("pod-watcher", logged="is Running"),
+    Sample("memcached", made=("deployment/memcached-sample",), later=_all("patch", "deployments.apps")),
+    Sample(
+        "multigroup",
+        logged="reconciling kraken-sample",
+        later=_all(
+            "create delete patch update",
+            *("captains.crew.example.com", "deployments.apps", "issuers.certs.example.org"),
+            *("frigates.ship.example.com", "harbours.ship.example.com"),
+        )
+        | _all("create delete update", "kraken.sea-creatures.example.com"),
+        steps=tuple(multigroup.steps("built-in")),
+        foreign=ISSUERS,
+    ),
 ]
 
 
@@ -73,14 +118,22 @@ def needs_no_request(grant: Grant) -> bool:
 @pytest.mark.parametrize("sample", SAMPLE, ids=lambda sample: sample.name)
 def test_a_sample_is_reconciled_by_its_pod(sample: Sample, node: Node, audit_log: AuditLog, tmp_path: Path) -> None:
     """The API server forbids it nothing, it has no permission that it does not need, and nothing is left of it."""
+    folder = sample.project(tmp_path)
+    if sample.foreign:
+        Shell(folder, node.kubectl, dict(os.environ)).ctl("apply", "--filename=-", text=sample.foreign)
     before, start = objects(node), audit_log.size()
-    with deployed(node, sample.name, tmp_path) as operator:
+    with deployed(node, folder) as operator:
         _reconciled(operator, sample)
         permissions = granted(operator)
     operator.eventually(lambda: objects(node) <= before, "nothing is left")
     assert audit_log.forbidden(operator.account, start) == []
     unused = permissions - audit_log.used(operator.account, start)
     assert {str(grant) for grant in unused if not needs_no_request(grant)} == sample.later
+
+
+def test_every_sample_is_here() -> None:
+    """A sample that is added to testdata is deployed as well."""
+    assert {sample.name for sample in SAMPLE} == set(PROJECTS)
 
 
 def _reconciled(operator: Operator, sample: Sample) -> None:
@@ -93,4 +146,4 @@ def _reconciled(operator: Operator, sample: Sample) -> None:
         get = ("get", made, "--ignore-not-found", "--output=name")
         operator.eventually(lambda get=get: bool(operator.shell.ctl(*get)), f"the manager makes {made}")
     if has_samples:
-        operator.shell.ctl("delete", f"--kustomize={SAMPLES}", "--timeout=60s")
+        operator.shell.ctl("delete", f"--kustomize={SAMPLES}", "--ignore-not-found", "--timeout=60s")
