@@ -12,6 +12,7 @@ import tokenize
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from io import StringIO
 from itertools import pairwise
 from unicodedata import east_asian_width
@@ -52,6 +53,7 @@ class Brackets:
 Nodes = tuple["str | Brackets", ...]
 
 
+@lru_cache(maxsize=8)  # each file that a command makes asks for it
 def line_length(pyproject: bytes | None) -> int | None:
     r"""The line length set in a project's ``pyproject.toml``; ``None`` when it is not set.
 
@@ -141,6 +143,8 @@ def _opened(node: Brackets, indent: int, width: int) -> str:
 def laid_out(text: str, width: int = WIDTH) -> str:
     """Format a module or a part of one: break each single-line statement that is too long."""
     lines = lines_of(text)
+    if all(columns(line.rstrip("\r\n")) <= width for line in lines):
+        return text
     for first, last in _statements(text):
         line = lines[first].rstrip("\r\n")
         end = lines[first][len(line) :]
