@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,7 +13,11 @@ from pykb.cli.changes import carry_out
 from pykb.cli.create import exit_code, from_working_directory
 from pykb.cli.errors import EXIT_FINDINGS, report
 from pykb.cli.options import Diff, DryRun
+from pykb.diagnostics import Diagnostics
 from pykb.diagnostics.codes.update import UPDATE_CONFLICT
+
+if TYPE_CHECKING:
+    from pykb.project.file import Project
 
 
 class Conflicts(StrEnum):
@@ -65,9 +70,18 @@ def update(
     has_conflicts = any(each.code is UPDATE_CONFLICT for each in found)
     if not plan.is_empty and carry_out(plan, dry_run=dry_run, diff=diff):
         console.say(f"\nThe project is one of pykb {__version__}.")
-        if has_conflicts:
-            console.say("Next: resolve the conflicts, then `make all test`")
-        else:
-            console.say("Next: look at `git diff`, then `make all test`")
+        console.say(f"Next: {'resolve the conflicts' if has_conflicts else 'look at `git diff`'}, then `make all test`")
+        for key in _of_their_own(project):
+            console.say(f"  pykb edit --plugins {key}")
     if has_conflicts:
         raise typer.Exit(EXIT_FINDINGS)
+
+
+def _of_their_own(project: Project) -> Iterator[str]:
+    """The plugins of a project that bring their files up to date themselves."""
+    from pykb.plugins.plugin import EditPlugin
+    from pykb.plugins.registry import in_process
+
+    for plugin in in_process(project.layout, Diagnostics()):
+        if isinstance(plugin, EditPlugin):
+            yield plugin.key.name.partition(".")[0]

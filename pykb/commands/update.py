@@ -29,6 +29,7 @@ from pykb.diagnostics.codes.update import (
 )
 from pykb.diagnostics.model import Severity
 from pykb.files.plan import Plan
+from pykb.files.state import STATE
 from pykb.project import FILE_NAME
 from pykb.project.cli_version import numbers
 from pykb.project.file import Project
@@ -39,6 +40,7 @@ from pykb.scaffold.merge import merge as merge_lines
 from pykb.scaffold.plan import PlanBuilder, check
 from pykb.scaffold.release import Release
 from pykb.tools import git
+from pykb.tools.process import find_program
 from pykb.tools.three_way import File, Tree, merge
 
 _NOTHING = ("nothing was written",)
@@ -251,6 +253,8 @@ def _pin(plan: PlanBuilder, version: str, found: Diagnostics) -> None:
 
 
 def _check_committed(root: Path, found: Diagnostics) -> None:
+    if find_program(git.NAME) is None:
+        return  # the merge says so
     if not git.has_repository(root):
         message = "the project is not in a git repository, so the update could not be taken back"
         helps = ("`git init && git add --all && git commit`", "`--diff` shows what would be written")
@@ -266,9 +270,8 @@ def _check_committed(root: Path, found: Diagnostics) -> None:
 def _check_tracked(plan: PlanBuilder, found: Diagnostics) -> None:
     """Report files that would change and that git does not have."""
     known = git.tracked(plan.root)
-    lost = [
-        path for path in sorted(plan.changed) if path not in known and path != WHEEL and plan.before(path) is not None
-    ]
+    others = (path for path in sorted(plan.changed - known) if not path.startswith(f"{STATE}/"))
+    lost = [path for path in others if plan.before(path) is not None]
     if lost:
         message = f"the update would change files that are not committed: {_listed(lost)}"
         found.add(UPDATE_UNCOMMITTED.at(None, message, notes=_NOTHING, help=("commit them, or move them away",)))

@@ -25,6 +25,7 @@ _ATTRIBUTES = "* merge -text -ident -filter !eol !working-tree-encoding !conflic
 _SETTINGS = (
     "core.autocrlf=false",
     "core.fileMode=true",
+    "core.fsync=none",  # the repository is temporary
     "core.hooksPath=/dev/null",
     "core.protectHFS=false",  # these would refuse names that are fine here
     "core.protectNTFS=false",
@@ -79,8 +80,8 @@ def merge(base: Tree, mine: Tree, theirs: Tree, *, label: str) -> Merged:
     with tempfile.TemporaryDirectory(prefix="pykb-merge-") as folder:
         repository = _Repository(program, Path(folder))
         repository.fill(base, mine, theirs, label)
-        repository.merge(label)
-        return Merged(dict(repository.files()), repository.conflicts())
+        is_clean = repository.merge(label)
+        return Merged(dict(repository.files()), {} if is_clean else repository.conflicts())
 
 
 class _Repository:
@@ -106,8 +107,9 @@ class _Repository:
                 f"GIT_{who}_EMAIL": "pykb@localhost",
                 f"GIT_{who}_DATE": "@0 +0000",
             }
-        self._run("init", "--quiet", "--template=")
-        (self._git / "info").mkdir(exist_ok=True)
+        for name in ("objects", "refs", "info"):  # all that `git init` would make
+            (self._git / name).mkdir(parents=True)
+        (self._git / "HEAD").write_text("ref: refs/heads/mine\n", encoding="utf-8")
         (self._git / "info/attributes").write_text(_ATTRIBUTES, encoding="utf-8")
 
     def fill(self, base: Tree, mine: Tree, theirs: Tree, label: str) -> None:
@@ -120,12 +122,12 @@ class _Repository:
             )
         )
         self._run("fast-import", "--quiet", "--date-format=raw", stdin=stream)
-        self._run("checkout", "--quiet", "mine")
+        self._run("reset", "--quiet", "--hard")
 
-    def merge(self, label: str) -> None:
-        """Merge, without a commit."""
+    def merge(self, label: str) -> bool:
+        """Merge, without a commit. Returns whether there are no conflicts."""
         words = ("merge", "--quiet", "--no-commit", "--no-ff", "--allow-unrelated-histories", label)
-        self._run(*words, fine=(0, _CONFLICTS))
+        return self._run(*words, fine=(0, _CONFLICTS)).code == 0
 
     def files(self) -> Iterator[tuple[str, File]]:
         """The files after the merge."""
@@ -138,14 +140,14 @@ class _Repository:
         """The unmerged paths with their states."""
         found: dict[str, frozenset[str]] = {}
         names = {b"1": "base", b"2": "mine", b"3": "theirs"}
-        for entry in self._run("ls-files", "--unmerged", "-z").split(b"\0"):
+        for entry in self._run("ls-files", "--unmerged", "-z").stdout.split(b"\0"):
             about, _, name = entry.partition(b"\t")
             if name:
                 path = os.fsdecode(name)
                 found[path] = found.get(path, frozenset()) | {names[about.split()[2]]}
         return found
 
-    def _run(self, *words: str, stdin: bytes = b"", fine: tuple[int, ...] = (0,)) -> bytes:
+    def _run(self, *words: str, stdin: bytes = b"", fine: tuple[int, ...] = (0,)) -> bounded.Output:
         settings = [word for each in _SETTINGS for word in ("-c", each)]
         where = (f"--git-dir={self._git}", f"--work-tree={self._tree}")
         argv: tuple[str | Path, ...] = (self._program, *where, *settings, *words)
@@ -155,7 +157,7 @@ class _Repository:
             raise _failed(words[0], str(error)) from error
         if done.code not in fine:
             raise _failed(words[0], (done.stderr or done.stdout).decode("utf-8", "replace"))
-        return done.stdout
+        return done
 
 
 def _commit(name: str, tree: Tree, parent: str) -> Iterator[bytes]:

@@ -28,7 +28,7 @@ def commit(root: Path) -> None:
     """Commit everything."""
     subprocess.run(["git", "init", "--quiet"], cwd=root, check=True)
     subprocess.run(["git", "add", "--all"], cwd=root, check=True)
-    author = ("-c", "user.name=fanux", "-c", "user.email=fanux@example.com")
+    author = ("-c", "user.name=fanux", "-c", "user.email=fanux@example.com", "-c", "commit.gpgSign=false")
     subprocess.run(["git", *author, "commit", "--quiet", "--message=Edit"], cwd=root, check=True)
 
 

@@ -50,7 +50,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def git(root: Path, *words: str) -> str:
     """Run git in the project."""
-    author = ("-c", "user.name=fanux", "-c", "user.email=fanux@example.com")
+    author = ("-c", "user.name=fanux", "-c", "user.email=fanux@example.com", "-c", "commit.gpgSign=false")
     return subprocess.run(["git", *author, *words], cwd=root, check=True, capture_output=True, text=True).stdout
 
 
@@ -221,3 +221,36 @@ def test_the_projects_own_pykb_does_not_run_it(root: Path) -> None:
 
     assert app.run(["update"]) == 0
     assert f"cliVersion: {pykb.__version__}" in (root / "PROJECT").read_text()
+
+
+def test_a_chart_has_a_command_of_its_own(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is named at the end."""
+    edit(root, "layout: [python.pykb.dev/v1]", "layout: [python.pykb.dev/v1, helm.pykb.dev/v1]", "PROJECT")
+    commit(root)
+    assert app.run(["update"]) == 0
+    assert capfd.readouterr().err.endswith("then `make all test`\n  pykb edit --plugins helm\n")
+
+
+def test_git_is_needed(root: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing is written without it."""
+    before = files(root)
+    monkeypatch.setenv("PATH", str(root / "none"))
+    assert app.run(["update"]) == 1
+    assert "no `git` on PATH" in capfd.readouterr().err
+    assert files(root) == before
+
+
+def test_a_project_in_a_folder_of_a_repository(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what is below the project matters."""
+    inner = root / "operators/fleet"
+    inner.mkdir(parents=True)
+    for path, content in files(root).items():
+        (inner / path).parent.mkdir(parents=True, exist_ok=True)
+        (inner / path).write_bytes(content)
+    commit(root)
+    edit(root, *EDIT)
+    outer = (root / "PROJECT").read_bytes()
+    monkeypatch.chdir(inner)
+    assert app.run(["update"]) == 0
+    assert f"cliVersion: {pykb.__version__}" in (inner / "PROJECT").read_text()
+    assert (root / "PROJECT").read_bytes() == outer
