@@ -17,6 +17,7 @@ from pykb.plugins.grafana_v1 import GrafanaV1
 from pykb.plugins.guard import Guarded
 from pykb.plugins.helm_v1 import HelmV1
 from pykb.plugins.kustomize_v1 import KustomizeV1
+from pykb.plugins.olm_v1 import OlmV1
 from pykb.plugins.plugin import Bundle, Plugin, PluginKey
 from pykb.plugins.python_v1 import PythonV1
 
@@ -29,7 +30,7 @@ DEFAULT = Bundle(
 )
 """The default layout of a project."""
 
-ADDITIONS: tuple[Plugin, ...] = (DeployImageV1(), GrafanaV1(), HelmV1())
+ADDITIONS: tuple[Plugin, ...] = (DeployImageV1(), GrafanaV1(), HelmV1(), OlmV1())
 """Plugins that need another one, which makes the project."""
 
 

@@ -343,6 +343,17 @@ def test_a_template_of_the_chart_was_edited(root: Path, golden, capfd: pytest.Ca
     golden("chart-edited/template", stderr_of(capfd, "edit", "--plugins", "helm", code=0))
 
 
+@pytest.mark.apiserver
+def test_a_bundle_without_something(root: Path, golden, capfd: pytest.CaptureFixture[str]) -> None:
+    """OLM would not install it."""
+    get_assets(kubectl=True)
+    kustomization = root / "config/default/kustomization.yaml"
+    kustomization.write_text(kustomization.read_text().replace("- ../manager\n", "- ../manager\n- quota.yaml\n"))
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata:\n  name: quota\n"
+    (root / "config/default/quota.yaml").write_text(quota, encoding="utf-8")
+    golden("bundle-left-out/quota", stderr_of(capfd, "edit", "--plugins", "olm", code=0))
+
+
 def test_a_chart_without_kustomize(
     golden, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -51,10 +51,10 @@ PLUGIN_NOTE = Code(
 
 CHART_EDITED = Code(
     "chart-edited",
-    "a file of the chart was edited and is out of date",
-    "The chart is made of config/. pykb keeps what you edit in it. If config/ changes what such a file should have, "
-    "pykb says so and leaves the file as it is. `--force` writes the current version and keeps yours in "
-    "`.pykb/backup`. Values are different: your values.yaml gets new keys, and keeps your changes.",
+    "a file of a chart or bundle was edited and is out of date",
+    "A Helm chart or an OLM bundle is made of config/. pykb keeps what you edit in it. If config/ changes what such a "
+    "file should have, pykb says so and leaves the file as it is. `--force` writes the current version and keeps yours "
+    "in `.pykb/backup`. The values of a chart are different: your values.yaml gets new keys, and keeps your changes.",
     Severity.WARNING,
 )
 
@@ -63,4 +63,20 @@ CHART_LATER = Code(
     "the chart was not written yet",
     "A chart is made of what kustomize renders of config/default. That needs `kustomize` or `kubectl`.",
     Severity.NOTE,
+)
+
+BUNDLE_LEFT_OUT = Code(
+    "bundle-left-out",
+    "a bundle cannot have something that config/ has",
+    "OLM installs only the kinds of objects that it knows, and a ClusterServiceVersion has fewer fields for webhooks "
+    "than their configuration. pykb leaves out the rest and says so. Install it in another way.",
+    Severity.WARNING,
+)
+
+PLUGIN_KEPT = Code(
+    "plugin-kept",
+    "a plugin or its files cannot be removed",
+    "`pykb edit --remove-plugins` removes plugins that PROJECT lists in `layout`, with the files that they wrote. The "
+    "plugin that makes the project cannot be removed. The files of an external plugin stay, since PROJECT does not "
+    "record which they are.",
 )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.environment import TOOL_MISSING
 from pykb.diagnostics.codes.plugin import CHART_LATER
-from pykb.plugins.helm_v1._render import render
 from pykb.plugins.helm_v1._update import ChartFiles
-from pykb.plugins.helm_v1.chart import chart, values
+from pykb.plugins.helm_v1.chart import chart, described, values
 from pykb.plugins.key import PluginKey
+from pykb.plugins.rendered import render
 from pykb.plugins.request import ApiRequest, EditRequest, InitRequest
 from pykb.project.file import Project
 from pykb.scaffold.plan import PlanBuilder
@@ -37,8 +37,13 @@ class HelmV1:
         """Write the chart, or bring it up to date."""
         _write(request.project, plan, force=request.force)
 
+    def remove(self, request: EditRequest, plan: PlanBuilder) -> None:
+        """Remove the chart."""
+        name = request.project.project_name
+        ChartFiles(f"charts/{name}", plan, request.force).withdraw(described(name))
+
 
 def _write(project: Project, plan: PlanBuilder, *, force: bool) -> None:
     name = project.project_name
     rendered = render(plan)
-    ChartFiles(f"charts/{name}", plan, force).put(chart(name, rendered), values(rendered))
+    ChartFiles(f"charts/{name}", plan, force).put_chart(chart(name, rendered), values(rendered))

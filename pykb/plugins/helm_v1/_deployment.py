@@ -9,8 +9,8 @@ from typing import Any
 from pykb.deployment.manifests import Object
 from pykb.plugins.helm_v1._parts import Parts
 from pykb.plugins.helm_v1._template import Template
+from pykb.plugins.rendered import container_of, pod_of
 
-MANAGER = "manager"
 SCHEDULING: dict[str, Any] = {
     "imagePullSecrets": [],
     "nodeSelector": {},
@@ -41,23 +41,6 @@ class Image:
         if not colon or "/" in tag:  # a port of the registry
             repository, tag = name, ""
         return cls(repository, digest or tag or "latest", container.get("imagePullPolicy") or "IfNotPresent")
-
-
-def is_manager(obj: Object) -> bool:
-    """Whether a Deployment runs the manager."""
-    return obj["kind"] == "Deployment" and any(each["name"] == MANAGER for each in pod_of(obj)["containers"])
-
-
-def pod_of(deployment: Object) -> dict[str, Any]:
-    """The specification of the pods."""
-    pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
-    return pod
-
-
-def container_of(deployment: Object) -> dict[str, Any]:
-    """The container of the manager."""
-    found: dict[str, Any] = next(each for each in pod_of(deployment)["containers"] if each["name"] == MANAGER)
-    return found
 
 
 def with_values(deployment: Object, chart: str, parts: Parts, template: Template) -> None:

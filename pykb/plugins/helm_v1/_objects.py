@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from pykb.deployment.manifests import CRD, Object
-from pykb.plugins.helm_v1._deployment import is_manager, with_values
+from pykb.plugins.helm_v1._deployment import with_values
 from pykb.plugins.helm_v1._parts import WEBHOOK_KINDS, Parts, place
 from pykb.plugins.helm_v1._template import Names, Template
+from pykb.plugins.rendered import is_manager
 
 _INJECT = "cert-manager.io/inject-ca-from"
 _NAME = "app.kubernetes.io/name"

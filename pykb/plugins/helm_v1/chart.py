@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from pykb.deployment.manifests import CRD, Object
-from pykb.plugins.helm_v1._deployment import SCHEDULING, Image, container_of, pod_of
+from pykb.plugins.helm_v1._deployment import SCHEDULING, Image
 from pykb.plugins.helm_v1._objects import Writer
 from pykb.plugins.helm_v1._parts import Parts, place
-from pykb.plugins.helm_v1._render import Rendered
 from pykb.plugins.helm_v1._template import Names, Template
+from pykb.plugins.rendered import Rendered, container_of, pod_of
 from pykb.scaffold.template import render
 
 ONCE = frozenset({"Chart.yaml"})
@@ -28,7 +28,7 @@ def chart(name: str, rendered: Rendered) -> dict[str, str]:
     account = pod_of(rendered.manager).get("serviceAccountName") or ""
     writer = Writer(names, parts, account)
     files = {
-        "Chart.yaml": render("chart/Chart.yaml.j2", {"name": name}),
+        **described(name),
         ".helmignore": render("chart/helmignore.j2", {}),
         "templates/NOTES.txt": render("chart/NOTES.txt.j2", {"parts": parts}),
         "templates/_helpers.tpl": _filled("chart/_helpers.tpl.j2", names, parts, account, objects),
@@ -39,6 +39,11 @@ def chart(name: str, rendered: Rendered) -> dict[str, str]:
         path = _path(obj, names, parts, files)
         files[path] = writer.template(obj)
     return files
+
+
+def described(name: str) -> dict[str, str]:
+    """The files that are written once."""
+    return {"Chart.yaml": render("chart/Chart.yaml.j2", {"name": name})}
 
 
 def values(rendered: Rendered) -> str:

@@ -9,10 +9,10 @@ import yaml
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.files.apply import apply
-from pykb.plugins.helm_v1._render import Rendered
 from pykb.plugins.helm_v1._template import Template
 from pykb.plugins.helm_v1._update import ChartFiles, merged
 from pykb.plugins.helm_v1.chart import chart, values
+from pykb.plugins.rendered import Rendered
 from pykb.scaffold.plan import PlanBuilder
 
 _FILES = {"Chart.yaml": "name: fleet\n", "templates/a.yaml": "a: {{ 1 }}\n", "templates/b.yaml": "b: 1\n"}
@@ -23,7 +23,7 @@ _NEW = "# The values.\nreplicas: 2\nimage:\n  tag: v2  # the tag\nmetrics: true\
 def put(root: Path, files: dict[str, str], text: str = _VALUES, *, force: bool = False) -> list[str]:
     """Write a chart; gives the places of the warnings."""
     plan = PlanBuilder(root)
-    ChartFiles("charts/fleet", plan, force).put(files, text)
+    ChartFiles("charts/fleet", plan, force).put_chart(files, text)
     assert apply(plan.build()) is None
     return [str(finding.span.path) for finding in plan.diagnostics if finding.span]
 

@@ -1,6 +1,6 @@
 """Every template of a request: it sees what it names, and what it makes needs no formatter.
 
-Charts and dashboards are made of rendered manifests. `test_helm.py` and `test_grafana.py` render their templates.
+Charts, bundles and dashboards are made of other values. `test_helm.py`, `test_olm.py` and `test_grafana.py` render them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FILES = templates() / "files"
 ALL = sorted(
     path.relative_to(FILES).as_posix()
     for path in FILES.rglob("*.j2")
-    if path.relative_to(FILES).parts[0] not in ("chart", "grafana")
+    if path.relative_to(FILES).parts[0] not in ("chart", "grafana", "olm")
 )
 SEEN = {"project": Project, "resource": Resource, "controller": Controller, "spoke": Spoke, "has_sample": bool}
 OWN: dict[str, tuple[str, ...]] = {

@@ -1,4 +1,4 @@
-"""The objects that a chart is made of: what kustomize renders of config/."""
+"""The objects of a project: what kustomize renders of config/. Charts and bundles are made of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from pykb.deployment.cluster import program_folders
 from pykb.deployment.manifests import Object, objects_of
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.cluster import KUSTOMIZATION
-from pykb.plugins.helm_v1._deployment import MANAGER, is_manager
 from pykb.reading import yaml_text
 from pykb.scaffold.plan import PlanBuilder
 from pykb.tools import kustomize
+
+MANAGER = "manager"
+"""The name of the manager's container."""
 
 _DEFAULT = "config/default"
 _CONFIG = "config"
@@ -49,7 +51,7 @@ class Rendered:
         """
         found = next((each for each in self.objects if is_manager(each)), None)
         if found is None:
-            message = f"{_DEFAULT} has no Deployment with a container `{MANAGER}`, so no chart can be made of it"
+            message = f"{_DEFAULT} has no Deployment with a container `{MANAGER}`, so nothing can be made of it"
             raise EnvironmentProblem(KUSTOMIZATION.at(None, message, notes=("nothing was written",)))
         return found
 
@@ -73,6 +75,23 @@ def render(plan: PlanBuilder) -> Rendered:
     known = {_identity(each) for each in objects}
     optional = [each for each in optional if _identity(each) not in known]
     return Rendered(objects, optional, str(settings.get("namespace") or ""), str(settings.get("namePrefix") or ""))
+
+
+def is_manager(obj: Object) -> bool:
+    """Whether a Deployment runs the manager."""
+    return obj["kind"] == "Deployment" and any(each["name"] == MANAGER for each in pod_of(obj)["containers"])
+
+
+def pod_of(deployment: Object) -> dict[str, Any]:
+    """The specification of the pods."""
+    pod: dict[str, Any] = deployment["spec"]["template"]["spec"]
+    return pod
+
+
+def container_of(deployment: Object) -> dict[str, Any]:
+    """The container of the manager."""
+    found: dict[str, Any] = next(each for each in pod_of(deployment)["containers"] if each["name"] == MANAGER)
+    return found
 
 
 def _copy(plan: PlanBuilder, root: Path) -> None:
