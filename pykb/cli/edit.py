@@ -32,15 +32,16 @@ def edit(
     plugins: Annotated[
         str,
         typer.Option(
-            metavar="KEYS", help="Add plugins, or bring up to date what they wrote: helm, grafana, or your own."
+            metavar="KEYS", help="Add plugins, or bring up to date what they wrote: helm, grafana, olm, or your own."
         ),
     ] = "",
+    remove_plugins: Annotated[str, typer.Option(metavar="KEYS", help="Remove plugins, with what they wrote.")] = "",
     force: Annotated[
         bool,
         typer.Option(
             "--force",
-            help="Overwrite or remove files that you edited, with --certificates and --plugins. Keeps the old ones in "
-            ".pykb/backup.",
+            help="Overwrite or remove files that you edited, for --certificates, --plugins, --remove-plugins. Keeps "
+            "the old ones in .pykb/backup.",
         ),
     ] = False,
     make: Make = True,
@@ -56,7 +57,9 @@ def edit(
     `--certificates` replaces the manifests of the certificates. It stops at edits that it would lose.
 
     `--plugins helm` writes a Helm chart of config/, or brings it up to date. `--plugins grafana` writes a dashboard and
-    alerts. What you edited in them stays.
+    alerts, `--plugins olm` a bundle for OLM. What you edited in them stays.
+
+    `--remove-plugins` removes what a plugin wrote. Files that you edited stop the command.
 
     Examples:
       pykb edit --multigroup --diff
@@ -64,6 +67,7 @@ def edit(
       pykb edit --certificates cert-manager
       pykb edit --license apache2 --owner "The authors"
       pykb edit --plugins helm
+      pykb edit --remove-plugins grafana --diff
     """
     from pykb.cli.create_webhook import say_needed
     from pykb.cli.init import this_year
@@ -79,6 +83,7 @@ def edit(
         owner=owner,
         certificates=certificates,
         plugins=listed(plugins),
+        removed_plugins=listed(remove_plugins),
         force=force,
         args=plugin_args(console.settings.argv),
     )

@@ -12,6 +12,7 @@ from pykb.commands.boilerplate import boilerplate
 from pykb.commands.regroup import moved, regroup
 from pykb.commands.reissue import reissue, reissued
 from pykb.commands.remaining_uses import python_files
+from pykb.commands.remove_plugins import remove_plugins
 from pykb.commands.rescaffold import Options, rescaffold
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.commands import CLUSTER_WIDE, GROUPS_FIXED
@@ -41,6 +42,7 @@ class Edits:
     owner: str = ""
     certificates: Certificates | None = None
     plugins: Sequence[str] = ()
+    removed_plugins: Sequence[str] = ()
     force: bool = False
     args: tuple[str, ...] = ()
 
@@ -78,6 +80,8 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
     if options.certificates not in (None, project.issuer):
         present, changed = changed, reissued(changed, options.certificates)
         reissue(plan, present, changed, chain, after.header, found, force=options.force)
+    if options.removed_plugins:
+        changed = remove_plugins(options.removed_plugins, changed, plan, after.header, found, force=options.force)
     if options.plugins:
         changed = add_plugins(options.plugins, options.args, changed, plan, found, force=options.force)
     if changed is not project:
@@ -89,9 +93,9 @@ def plan_edit(options: Edits, project: Project, root: Path, *, year: str = "") -
 
 
 def _check(options: Edits, project: Project, found: Diagnostics) -> None:
-    if not options.is_about_init and not options.plugins:
+    if not (options.is_about_init or options.plugins or options.removed_plugins):
         flags = "`--multigroup`, `--namespaced`, `--certificates`, `--license`, `--license-file` or `--owner`"
-        helps = (flags, "`--plugins helm`")
+        helps = (flags, "`--plugins helm` or `--remove-plugins helm`")
         found.add(NOTHING_TO_DO.at(None, "no change was given", help=helps))
     if options.multigroup is False and project.multigroup:
         message = "the project has a folder for each API group; `pykb edit` cannot put them together again"

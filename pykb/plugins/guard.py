@@ -10,7 +10,7 @@ from typing import Any
 
 from pykb.diagnostics import Diagnostic, Diagnostics, EnvironmentProblem
 from pykb.diagnostics.codes.plugin import PLUGIN_FAULT
-from pykb.plugins.plugin import DeletePlugin, EditPlugin, Plugin, PluginKey, WebhookPlugin
+from pykb.plugins.plugin import DeletePlugin, EditPlugin, Plugin, PluginKey, RemovePlugin, WebhookPlugin
 from pykb.plugins.request import ApiRequest, DeleteRequest, EditRequest, InitRequest, WebhookRequest
 from pykb.scaffold.plan import PlanBuilder
 
@@ -48,6 +48,11 @@ class Guarded:
         """The plugin's part of an existing project, if it has one."""
         if isinstance(self.plugin, EditPlugin):
             self._call(self.plugin.edit, request, plan)
+
+    def remove(self, request: EditRequest, plan: PlanBuilder) -> None:
+        """Remove the plugin's files, if it does that itself."""
+        if isinstance(self.plugin, RemovePlugin):
+            self._call(self.plugin.remove, request, plan)
 
     def delete(self, request: DeleteRequest, plan: PlanBuilder) -> None:
         """The plugin's part of a deletion, if it has one."""

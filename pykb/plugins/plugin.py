@@ -46,6 +46,14 @@ class EditPlugin(Protocol):
 
 
 @runtime_checkable
+class RemovePlugin(Protocol):
+    """A plugin that removes its own files from a project. Of others, what they scaffold is removed."""
+
+    def remove(self, request: EditRequest, plan: PlanBuilder) -> None:
+        """Remove the files. Those that the user edited are passed to ``plan.lose``."""
+
+
+@runtime_checkable
 class DeletePlugin(Protocol):
     """A plugin that changes more than its files and lines when something is deleted. Others do not have this method."""
 
@@ -84,4 +92,4 @@ class Bundle:
                 part.delete(request, plan)
 
 
-__all__ = ["Bundle", "DeletePlugin", "EditPlugin", "Plugin", "PluginKey", "WebhookPlugin"]
+__all__ = ["Bundle", "DeletePlugin", "EditPlugin", "Plugin", "PluginKey", "RemovePlugin", "WebhookPlugin"]
