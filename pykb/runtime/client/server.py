@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import os
 import re
 import ssl
+import tempfile
 import urllib.request
+from collections.abc import Iterator
 from functools import lru_cache
+from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
 
 from multidict import CIMultiDict
@@ -17,11 +22,33 @@ from pykb.diagnostics.codes.cluster import KUBECONFIG
 from pykb.runtime.client._pool import Peer, Proxy
 from pykb.runtime.client.connection import Call
 from pykb.runtime.login.credentials import Credentials, Impersonation
-from pykb.runtime.serving.secret_file import secret_file
 
+_OWN_DESCRIPTORS = Path("/proc/self/fd")
 USER_AGENT = f"pykb/{__version__}"
 _TARGET = re.compile(r"/[!-~]*")
 _HEADS = 64
+
+
+@contextlib.contextmanager
+def secret_file(content: bytes) -> Iterator[str]:
+    """Yield the path of a file with this content. Only this process can read it, and it exists during the block.
+
+    On Linux it is a file in memory: the root file system of a pod may be read-only, without a
+    writable ``/tmp``. Elsewhere it is a temporary file with mode 0600.
+    """
+    if hasattr(os, "memfd_create") and _OWN_DESCRIPTORS.is_dir():
+        with os.fdopen(os.memfd_create("pykb-secret"), "wb") as file:
+            file.write(content)
+            file.flush()
+            yield str(_OWN_DESCRIPTORS / str(file.fileno()))
+        return
+    handle, name = tempfile.mkstemp(prefix="pykb-", suffix=".pem")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        yield name
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 class Server:

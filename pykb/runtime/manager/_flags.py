@@ -11,7 +11,7 @@ from typing import Any
 
 from pykb.runtime._logging import LOG_LEVELS, LogFormat
 from pykb.runtime.client.options import main_module
-from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving import BindAddress
 
 FALSE = ("0", "f", "F", "false", "FALSE", "False")
 # zap counts verbosity upwards from 0 = info. Other names are the same as ours.

@@ -21,8 +21,16 @@ from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock
 from pykb.runtime.manager._runnables import RunnableGroup
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.serving import Handler, HttpError, HttpRequest, HttpResponse, HttpServer, Middleware, Routes
-from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving import (
+    BindAddress,
+    Handler,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    HttpServer,
+    Middleware,
+    Routes,
+)
 
 if TYPE_CHECKING:
     from pykb.runtime.controller.controller import Controller

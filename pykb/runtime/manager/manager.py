@@ -23,10 +23,9 @@ from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.login import CredentialSource, DiscoveredCredentials
-from pykb.runtime.manager._program import run_program
+from pykb.runtime.manager._program import StopSignals, run_program
 from pykb.runtime.manager._runnables import RunFunction, Runnable, RunnableGroup
 from pykb.runtime.manager._servers import Check, Checks, Servers, ping
-from pykb.runtime.manager._signals import StopSignals
 from pykb.runtime.manager._stall import StallWatch
 from pykb.runtime.manager.ending import MARGIN, Ending
 from pykb.runtime.manager.options import ManagerOptions

@@ -6,12 +6,21 @@ the CPU time of a webhook.
 """
 
 from pykb.runtime.serving._connections import Limits
-from pykb.runtime.serving._message import JSON, Handler, HttpError, HttpRequest, HttpResponse
-from pykb.runtime.serving._routes import Middleware, Routes, passing
-from pykb.runtime.serving._server import HttpServer
+from pykb.runtime.serving._message import (
+    JSON,
+    Handler,
+    HttpError,
+    HttpRequest,
+    HttpResponse,
+    Middleware,
+    Routes,
+    passing,
+)
+from pykb.runtime.serving._server import BindAddress, HttpServer
 
 __all__ = [
     "JSON",
+    "BindAddress",
     "Handler",
     "HttpError",
     "HttpRequest",

@@ -1,4 +1,7 @@
-"""One server: it listens, does the TLS handshake, and passes each connection to its protocol."""
+"""One server: it listens, does the TLS handshake, and passes each connection to its protocol.
+
+Addresses to listen on are as Go writes them: ``:8081``, ``127.0.0.1:8081``, ``[::1]:8081``; ``0`` for nowhere.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,10 @@ import logging
 import socket
 import ssl
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from ipaddress import ip_address
 from typing import Any
 
 from pykb.diagnostics import EnvironmentProblem
@@ -19,7 +24,6 @@ from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.serving._connections import Connection, Connections, Limits
 from pykb.runtime.serving._message import Handler
 from pykb.runtime.serving._protocol import BODY, ServerProtocol
-from pykb.runtime.serving.bind import BindAddress
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +38,38 @@ AT_ONCE = 16
 
 PAUSE = timedelta(seconds=1)
 """The pause after the system had no file descriptor or memory for a connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class BindAddress:
+    """The address of a server. It listens on all interfaces if the host is ``None``."""
+
+    host: str | None
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return self.host is not None and ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @classmethod
+    def parse(cls, text: str) -> BindAddress | None:
+        """Parse an address. ``None`` means that the server is off (``0`` or empty).
+
+        Raises:
+            ValueError: The text is not an address.
+        """
+        if text in ("", "0"):
+            return None
+        host, colon, port = text.rpartition(":")
+        if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+            raise ValueError(
+                f"`{text}` is not an address to listen on; expected `:8081`, `127.0.0.1:8081` or `0` for none"
+            )
+        return cls(host.removeprefix("[").removesuffix("]") or None, int(port))
 
 
 class HttpServer:

@@ -6,17 +6,17 @@ import asyncio
 import logging
 import ssl
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CERTIFICATE
+from pykb.runtime.client.server import secret_file
 from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.manager.options import CertificateOptions, TlsOptions
-from pykb.runtime.serving._self_signed import self_signed
-from pykb.runtime.serving.secret_file import secret_file
+from pykb.runtime.serving._elsewhere import call
 from pykb.runtime.serving.tls import check_client_ca, demand_client_certificate, server_context
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ logger = logging.getLogger(__name__)
 
 POLL = timedelta(seconds=10)
 """How often files are checked. cert-manager renews days before a certificate expires."""
+
+VALIDITY = timedelta(days=365)
+"""Of a self-signed certificate."""
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 """The names in a self-signed certificate."""
@@ -203,3 +206,10 @@ async def make_certificate(
     certificate = await asyncio.to_thread(make, options, managed=await managed.pair())
     await managed.follow(certificate.take)
     return certificate
+
+
+def self_signed(hosts: tuple[str, ...]) -> tuple[bytes, bytes]:
+    """Make a self-signed certificate for these names and addresses, and its key, in PEM."""
+    given = {"hosts": hosts, "days": VALIDITY.days, "now": datetime.now(UTC).isoformat()}
+    made = call("pykb.runtime.serving._authority:self_signed_json", given)
+    return made["certificate"].encode(), made["key"].encode()

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import CLIENT_CA, TLS_OPTION
-from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse
-from pykb.runtime.serving._routes import Middleware
+from pykb.runtime.serving._message import Handler, HttpError, HttpRequest, HttpResponse, Middleware
 
 MIN_VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
 """Kubernetes clients support at least 1.2."""

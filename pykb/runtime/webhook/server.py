@@ -21,8 +21,7 @@ from pykb.meta.gvk import GroupKind, GroupVersionKind
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import Clock
 from pykb.runtime.manager.options import ManagerOptions
-from pykb.runtime.serving import JSON, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
-from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
 from pykb.runtime.serving.certificates import ServingCertificate, make_certificate
 from pykb.runtime.serving.tls import client_checks
 from pykb.runtime.webhook._admission import AdmissionRequest, AdmissionResponse

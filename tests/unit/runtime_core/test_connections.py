@@ -13,10 +13,9 @@ import pytest
 from benchmarks import flood
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.manager.options import CertificateOptions
-from pykb.runtime.serving import HttpResponse, HttpServer
+from pykb.runtime.serving import BindAddress, HttpResponse, HttpServer
 from pykb.runtime.serving._connections import AHEAD, IDLE, RECEIVE, SWEEP, TOLD, WAIT, Connections, Limits
 from pykb.runtime.serving._protocol import HEAD, HEADERS
-from pykb.runtime.serving.bind import BindAddress
 from pykb.runtime.serving.certificates import ServingCertificate
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
@@ -313,7 +312,7 @@ def test_memory_of_connections_that_were_cut_is_free_at_once():
     """Nothing waits for the garbage collector, which does not see how large the buffers of TLS are."""
     program = """
 import asyncio, gc, ssl, uvloop
-from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving import BindAddress
 from pykb.runtime.serving.certificates import ServingCertificate
 from pykb.runtime.manager.options import CertificateOptions
 from pykb.runtime.serving import HttpServer, Limits

@@ -7,10 +7,9 @@ from datetime import timedelta
 import pytest
 
 from pykb.runtime.clock import SystemClock
-from pykb.runtime.serving import HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
+from pykb.runtime.serving import BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, Routes
 from pykb.runtime.serving._connections import Connections
 from pykb.runtime.serving._protocol import ServerProtocol
-from pykb.runtime.serving.bind import BindAddress
 from pykb.testing import eventually
 
 LOOPBACK = BindAddress("127.0.0.1", 0)

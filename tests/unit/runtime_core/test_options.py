@@ -9,7 +9,7 @@ import pytest
 from pykb.runtime._logging import LogFormat
 from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.manager.options import CertificateOptions, ManagedCertificateOptions, ManagerOptions, TlsOptions
-from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving import BindAddress
 
 
 def parse(*argv, environ=None, **overrides):

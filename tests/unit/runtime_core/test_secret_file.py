@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pykb.runtime.serving._self_signed import self_signed
-from pykb.runtime.serving.certificates import load_pair
-from pykb.runtime.serving.secret_file import secret_file
+from pykb.runtime.client.server import secret_file
+from pykb.runtime.serving.certificates import load_pair, self_signed
 
 
 def test_it_can_be_read_as_long_as_the_block_lives():

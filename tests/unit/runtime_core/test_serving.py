@@ -20,12 +20,10 @@ from pykb.runtime._metrics import Metrics
 from pykb.runtime.clock import VirtualClock
 from pykb.runtime.manager._servers import Checks, health_routes, metrics_routes, ping
 from pykb.runtime.manager.options import CertificateOptions
-from pykb.runtime.serving import HttpServer
-from pykb.runtime.serving._self_signed import self_signed
-from pykb.runtime.serving._x509 import Validity, make
+from pykb.runtime.serving import BindAddress, HttpServer
+from pykb.runtime.serving._authority import Validity, make
 from pykb.runtime.serving.authorization import ASKED_AT_ONCE, ApiAuthorizer, User
-from pykb.runtime.serving.bind import BindAddress
-from pykb.runtime.serving.certificates import ServingCertificate
+from pykb.runtime.serving.certificates import ServingCertificate, self_signed
 
 from .conftest import turn  # noqa: TID252 - shared by this folder only
 

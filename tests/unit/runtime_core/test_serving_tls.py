@@ -19,8 +19,7 @@ from pykb.runtime.clock import VirtualClock
 from pykb.runtime.fake import fake_client
 from pykb.runtime.manager._servers import Checks, health_routes
 from pykb.runtime.manager.options import CertificateOptions, TlsOptions
-from pykb.runtime.serving import HttpServer, passing
-from pykb.runtime.serving.bind import BindAddress
+from pykb.runtime.serving import BindAddress, HttpServer, passing
 from pykb.runtime.serving.certificates import POLL, ServingCertificate
 from pykb.runtime.serving.tls import client_checks
 from pykb.runtime.webhook import allowed
