@@ -11,8 +11,8 @@ from pykb.runtime.client.client import Client
 from pykb.runtime.clock import Clock
 from pykb.runtime.election.elector import LeaderElectionOptions, LeaderElector
 from pykb.runtime.events import EventRecorder
-from pykb.runtime.manager.ending import Ending
 from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.manager.watchdog import Ending
 
 _LEASE = "the lease has expired, and another replica may work"
 

@@ -23,7 +23,7 @@ from datetime import timedelta
 from types import FrameType
 
 from pykb.diagnostics import EnvironmentProblem
-from pykb.runtime.manager.ending import MARGIN, Ending
+from pykb.runtime.manager.watchdog import MARGIN, Ending
 
 logger = logging.getLogger(__name__)
 

@@ -26,9 +26,8 @@ from pykb.runtime.login import CredentialSource, DiscoveredCredentials
 from pykb.runtime.manager._program import StopSignals, run_program
 from pykb.runtime.manager._runnables import RunFunction, Runnable, RunnableGroup
 from pykb.runtime.manager._servers import Check, Checks, Servers, ping
-from pykb.runtime.manager._stall import StallWatch
-from pykb.runtime.manager.ending import MARGIN, Ending
 from pykb.runtime.manager.options import ManagerOptions
+from pykb.runtime.manager.watchdog import MARGIN, Ending, StallWatch
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from pykb.runtime.manager import _stall as stall
+from pykb.runtime.manager import watchdog
 from pykb.testing import eventually
 
 SHORT = timedelta(milliseconds=50)
@@ -16,14 +16,14 @@ SHORT = timedelta(milliseconds=50)
 @pytest.fixture
 def impatient(monkeypatch):
     """Looks often."""
-    monkeypatch.setattr(stall, "_INTERVAL", timedelta(milliseconds=10))
-    monkeypatch.setattr(stall, "_SECOND_LOOK", timedelta(milliseconds=20))
+    monkeypatch.setattr(watchdog, "_STALL_INTERVAL", timedelta(milliseconds=10))
+    monkeypatch.setattr(watchdog, "_STALL_SECOND_LOOK", timedelta(milliseconds=20))
 
 
 async def test_a_coroutine_that_blocks_is_named_while_it_blocks(impatient, running, caplog):
     """The log has the line that holds up the loop before it goes on, and afterwards how long it took."""
     stood = []
-    running(stall.StallWatch(limit=SHORT, observer=stood.append).run())
+    running(watchdog.StallWatch(limit=SHORT, observer=stood.append).run())
     told = threading.Event()
 
     def blocks_the_loop():
@@ -49,7 +49,7 @@ async def test_a_coroutine_that_blocks_is_named_while_it_blocks(impatient, runni
 async def test_the_watch_ends_with_its_task(impatient):
     """No thread is left behind."""
     others = set(threading.enumerate())  # of tests before, which may still be ending
-    task = asyncio.create_task(stall.StallWatch(limit=SHORT).run())
+    task = asyncio.create_task(watchdog.StallWatch(limit=SHORT).run())
     await eventually(lambda: bool(set(threading.enumerate()) - others))
     (watcher,) = set(threading.enumerate()) - others
     assert watcher.name == "stall-watch"
