@@ -80,7 +80,7 @@ def _open_streams() -> None:
 def _restore_wheel(args: Sequence[str]) -> None:
     """Restore the wheel that a project pins in a copy without it.
 
-    Commands that only read write nothing.
+    Commands that only read write nothing. An update replaces the wheel.
     """
     from pykb.cli import console
     from pykb.cli.project import find_root
@@ -88,6 +88,8 @@ def _restore_wheel(args: Sequence[str]) -> None:
     from pykb.scaffold.locate import WHEEL, is_from_index
 
     if "_PYKB_COMPLETE" in os.environ or {"--check", "--diff", "--dry-run", "--help", "-h"}.intersection(args):
+        return
+    if args[:1] == ["update"]:
         return
     with suppress(EnvironmentProblem):  # the command that needs it reports the problem
         root = find_root()

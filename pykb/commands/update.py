@@ -35,7 +35,7 @@ from pykb.project.cli_version import numbers
 from pykb.project.file import Project
 from pykb.project.writer import with_cli_version
 from pykb.scaffold import release as releases
-from pykb.scaffold.locate import WHEEL, is_from_index
+from pykb.scaffold.locate import WHEEL
 from pykb.scaffold.merge import merge as merge_lines
 from pykb.scaffold.plan import PlanBuilder, check
 from pykb.scaffold.release import Release
@@ -91,7 +91,7 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
         _check_committed(root, found)
     if found.has_errors():
         return None, found
-    with _origin(options, project, found) as then, releases.running() as now:
+    with _origin(options, project, root, found) as then, releases.running() as now:
         if then is None:
             return (None if found.has_errors() else plan.build()), found
         steps = recipe(project, root, header)
@@ -161,7 +161,9 @@ def _with_line_ends(tree: Tree, mine: Tree) -> Tree:
     return found
 
 
-def _origin(options: Updates, project: Project, found: Diagnostics) -> AbstractContextManager[Release | None]:
+def _origin(
+    options: Updates, project: Project, root: Path, found: Diagnostics
+) -> AbstractContextManager[Release | None]:
     """The pykb that made the project. ``None``, with a finding, if it is this one or is not known."""
     named = options.origin or project.cli_version
     here = pykb.__version__
@@ -174,7 +176,8 @@ def _origin(options: Updates, project: Project, found: Diagnostics) -> AbstractC
         span = None if what else project.place("cliVersion")
         found.add(RELEASE_UNKNOWN.at(span, message, notes=_NOTHING, help=helps))
     elif named == here:
-        helps = () if is_from_index() else (f"an earlier build of this version made it: `--from {WHEEL}`",)
+        is_unreleased = (root / WHEEL).is_file()
+        helps = (f"if an earlier build of this version made it: `pykb update --from {WHEEL}`",) if is_unreleased else ()
         found.add(UNCHANGED.at(None, f"nothing was changed: pykb {here} made the project", help=helps))
     elif numbers(named) > numbers(here):
         message = f"the project was made by pykb {named}, this is the older {here}"
@@ -210,7 +213,7 @@ def _change(plan: PlanBuilder, mine: Tree, update: Update) -> None:
 
 
 def _report(update: Update, mine: Mapping[str, File], found: Diagnostics, *, is_error: bool) -> None:
-    for path in update.conflicts:
+    for number, path in enumerate(update.conflicts, 1):
         content = update.files[path].content if path in update.files else b""
         message = f"your edits of `{path}` and the new scaffold change the same lines"
         line = _conflict(content, mine[path].content) if path in mine else 0
@@ -220,13 +223,11 @@ def _report(update: Update, mine: Mapping[str, File], found: Diagnostics, *, is_
             "`pykb update --diff` shows it",
             "`pykb update --conflicts markers` writes all files, and git's conflict markers into those with conflicts",
         )
+        is_last = is_error and number == len(update.conflicts)
         severity = Severity.ERROR if is_error else Severity.WARNING
         span = Span(path, line or 1, 1) if path in mine else None
-        found.add(
-            UPDATE_CONFLICT.at(
-                span, message, notes=_NOTHING * is_error, help=helps if is_error else (), severity=severity
-            )
-        )
+        notes = _NOTHING * is_last
+        found.add(UPDATE_CONFLICT.at(span, message, notes=notes, help=helps * is_last, severity=severity))
     for path in update.kept:
         message = f"the scaffold no longer has `{path}`; it has edits and stays"
         found.add(UPDATE_KEPT.at(Span(path, 1, 1), message))

@@ -13,6 +13,7 @@ from pykb.commands.rescaffold import GENERATED
 from pykb.diagnostics import Diagnostics
 from pykb.files import apply as applying
 from pykb.scaffold import release as releases
+from pykb.scaffold.locate import WHEEL
 from pykb.scaffold.release import Recipe, Release
 from pykb.scaffold.release import render as real_render
 from pykb.tools.three_way import File
@@ -254,3 +255,18 @@ def test_a_project_in_a_folder_of_a_repository(root: Path, monkeypatch: pytest.M
     assert app.run(["update"]) == 0
     assert f"cliVersion: {pykb.__version__}" in (inner / "PROJECT").read_text()
     assert (root / "PROJECT").read_bytes() == outer
+
+
+def test_a_wheel_of_the_same_version_may_be_an_earlier_build(root: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is named, neither run nor replaced."""
+    edit(root, "cliVersion: 0.0.2", f"cliVersion: {pykb.__version__}", "PROJECT")
+    wheel = root / WHEEL
+    assert app.run(["update", "--dry-run"]) == 0
+    assert not wheel.exists()
+    assert "--from" not in capfd.readouterr().err
+    wheel.parent.mkdir(parents=True)
+    wheel.write_bytes(b"an earlier build")
+    commit(root)
+    assert app.run(["update"]) == 0
+    assert f"`pykb update --from {WHEEL}`" in capfd.readouterr().err
+    assert wheel.read_bytes() == b"an earlier build"
