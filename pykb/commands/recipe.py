@@ -49,7 +49,10 @@ def _api(resource: Resource, project: Project, root: Path) -> Iterator[Step]:
     if resource.api:
         of_types = (f"--plural={resource.plural}", "--resource", *_flags(namespaced=resource.namespaced))
         of_controller = ("--controller", f"--style={first[1]}") if first else ("--no-controller",)
-        yield Step(words, (*_names(resource), *of_types, *of_controller, *_image(resource.operand), "--no-make"))
+        yield Step(
+            words,
+            (*_names(resource), *of_types, *of_controller, *_image(resource.operand if first else None), "--no-make"),
+        )
     for name, style in named:
         own = (f"--controller-name={name}",) if name else ()
         options = ("--no-resource", "--controller", *own, f"--style={style}", *_external(resource))
