@@ -45,6 +45,7 @@ SECTIONS: dict[str, tuple[Command, ...]] = {
     "Run and try": (
         Command("environment", "pykb.cli.packages:environment", "install what pyproject.toml requires in .venv"),
         Command("dev", "pykb.cli.dev:dev", "run control plane, CRDs and manager, and follow code changes"),
+        Command("explore", "pykb.cli.explore:explore", "look for faults of the operator, without a cluster"),
         Command("run", "pykb.cli.deploy:run", "run the manager on this machine against a cluster"),
         Command("cluster up", "pykb.cli.cluster:up", "start a local control plane, no Docker needed"),
         Command("cluster status", "pykb.cli.cluster:status", "show whether it runs, and where"),

@@ -8,6 +8,7 @@ fixture             scope    value
 ``client``          test     a :class:`pykb.runtime.Client` as the administrator
 ``namespace``       test     the name of a new namespace; the test does not wait for its deletion
 ``run_manager``     test     runs reconcilers and webhooks: ``async with run_manager(register) as manager: ...``
+``explorer``        test     looks for faults in memory and virtual time: ``explorer.run(register).check()``
 ``virtual_clock``   test     a clock that stands still until ``advance`` is called
 ==================  =======  =====================================================================================
 

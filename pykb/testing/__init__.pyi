@@ -1,4 +1,5 @@
 from pykb.runtime.clock import VirtualClock as VirtualClock
+from pykb.testing._explorers import ProjectExplorer as ProjectExplorer
 from pykb.testing._managers import RunManager as RunManager
 from pykb.testing._managers import eventually as eventually
 from pykb.testing._managers import running as running

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pykb.envtest.reporter import Step
     from pykb.runtime import Client
     from pykb.runtime.clock import VirtualClock
+    from pykb.testing._explorers import ProjectExplorer
     from pykb.testing._managers import RunManager
 
 CRD_FOLDER = "config/crd/bases"
@@ -172,6 +173,14 @@ def run_manager(control_plane: ControlPlane | ExistingCluster, pytestconfig: pyt
     from pykb.testing._managers import RunManager
 
     return RunManager(control_plane.kubeconfig, pytestconfig.rootpath)
+
+
+@pytest.fixture
+def explorer(pytestconfig: pytest.Config) -> ProjectExplorer:
+    """Looks for faults of the operator in memory and in virtual time: ``explorer.run(register).check()``."""
+    from pykb.testing._explorers import ProjectExplorer
+
+    return ProjectExplorer(pytestconfig.rootpath)
 
 
 @pytest.fixture

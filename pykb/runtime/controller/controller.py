@@ -149,6 +149,8 @@ class Controller(Generic[RequestT]):
         self._sources: list[Source[RequestT]] = []
         self._running: dict[RequestT, Running[RequestT]] = {}
         self._pool: ThreadPoolExecutor | None = None
+        self.observer: Callable[[RequestT, BaseException | None], None] | None = None
+        """Called after each reconcile, with its error."""
 
     def watch(self, source: Source[RequestT]) -> None:
         """Add a source of requests. Call it before :meth:`run`."""
@@ -309,6 +311,8 @@ class Controller(Generic[RequestT]):
 
     def _succeeded(self, work: Work[RequestT], result: Result) -> None:
         self.queue.forget(work.key)
+        if self.observer is not None:
+            self.observer(work.key, None)
         if result.requeue_after is not None and result.requeue_after > timedelta():
             priority = work.priority if result.priority is None else result.priority
             self.queue.add(work.key, after=result.requeue_after, priority=priority)
@@ -317,6 +321,8 @@ class Controller(Generic[RequestT]):
         self._metrics.results["success"].inc()
 
     def _failed(self, work: Work[RequestT], error: BaseException) -> None:
+        if self.observer is not None:
+            self.observer(work.key, error)
         self._metrics.errors.inc()
         self._metrics.results["error"].inc()
         if isinstance(error, ReconcileTimeout):

@@ -45,6 +45,8 @@ class Storage:
 
     def __init__(self) -> None:
         self.version = 1
+        self.observers: list[Callable[[Change], None]] = []
+        """Called at each change, in the context of its request."""
         self._objects: dict[StorageKey, dict[ObjectKey, bytes]] = {}
         self._history: deque[Change] = deque(maxlen=_REMEMBERED)
         self._forgotten = 0
@@ -78,6 +80,11 @@ class Storage:
         for (inside, _), found in sorted(objects.items()):
             if not namespace or inside == namespace:
                 yield orjson.loads(found)
+
+    def everything(self) -> Iterator[dict[str, Any]]:
+        """Copies of all objects, sorted by group, plural, namespace and name."""
+        for storage in sorted(self._objects):
+            yield from self.all(storage, "")
 
     async def put(self, storage: StorageKey, obj: dict[str, Any]) -> dict[str, Any]:
         """Store an object with the next version. Return the stored object."""
@@ -123,6 +130,8 @@ class Storage:
 
     async def _tell(self, change: Change) -> None:
         self._history.append(change)
+        for observer in self.observers:
+            observer(change)
         async with self._news:
             self._news.notify_all()
 

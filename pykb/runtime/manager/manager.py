@@ -7,7 +7,7 @@ import contextlib
 import inspect
 import logging
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +153,11 @@ class Manager:
         self._controllers[controller.name] = controller
         self.add(controller)
 
+    @property
+    def controllers(self) -> Sequence[Controller[Any]]:
+        """The controllers, in the order in which they were added."""
+        return tuple(self._controllers.values())
+
     def add_kopf_handlers(self, registry: OperatorRegistry | None = None) -> None:
         """Run kopf handlers on the leader, next to the controllers.
 
@@ -261,7 +266,8 @@ class Manager:
             self._signals.release()
 
     def _start_groups(self) -> None:
-        self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
+        if isinstance(self.clock, SystemClock):  # a block has no length in virtual time
+            self._servers.add(StallWatch(observer=self.metrics.observe_stall).run, name="stall watch")
         self.servers.add_to(self._servers)
         if self._given is None:
             self._add_kopf_handlers()

@@ -1,0 +1,147 @@
+"""``pykb explore``: looks for faults of the operator in memory, without a cluster."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pykb.cli import candidates, console
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+
+if TYPE_CHECKING:
+    from pykb.explore import Explorer, Progress, Report
+
+SAVED = "explore"
+"""The folder in .pykb with the histories of the last findings."""
+
+
+def explore(
+    kind: Annotated[
+        str, typer.Argument(metavar="[KIND]", help="Only samples of this kind.", autocompletion=candidates.kinds)
+    ] = "",
+    seconds: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=1, help="Stop after this time.  [default: run everything]")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Selects the random values of the worlds.")] = 0,
+    only: Annotated[
+        str, typer.Option(metavar="CODE,...", help="Look only for these codes, such as `explore-crash`.")
+    ] = "",
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD", help="A field that may differ, such as `Deployment.spec.replicas`. Repeatable."),
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Run one history again, such as one in .pykb/explore.")
+    ] = None,
+) -> None:
+    """Look for faults of the operator: crashes, failed requests, stale caches, changed specs, and more.
+
+    Runs the project's own `register` on an API server in memory and in virtual time, with the samples in
+    config/samples. Needs no cluster. Each finding is told as the shortest history that shows it, and saved in
+    .pykb/explore to run it again. Ctrl-C shows what was found until then. Exits with 1 if there are findings.
+
+    Examples:
+      pykb explore
+      pykb explore Machine --seconds 60
+      pykb explore --only explore-crash,explore-leak
+      pykb explore --replay .pykb/explore/1-explore-crash.json
+    """
+    _fix_hashes()
+    from pykb.cli.progress import ProgressReporter
+    from pykb.cli.project import require_project
+    from pykb.explore import Explorer, subject_of
+
+    root, project = require_project(writes=False)
+    codes = _codes(only)
+    subject = subject_of(root, package=project.package, kind=kind)
+    with ProgressReporter() as reporter:
+        step = reporter.step("exploring")
+
+        def show(progress: Progress) -> None:
+            if progress.histories % 10 == 0:
+                found = f"{progress.findings} finding{'s' * (progress.findings != 1)}"
+                step.update(f"{progress.histories} histories, {found}, {progress.code}")
+
+        explorer = Explorer(subject, seconds=seconds, seed=seed, only=codes, ignore=tuple(ignore or ()), progress=show)
+        if replay is not None:
+            reporter.stop()
+            _replay(explorer, replay)
+            return
+        result = explorer.run()
+        step.done(f"{result.histories.total()} histories")
+    _tell(result, root)
+
+
+def _fix_hashes() -> None:
+    """Start again with fixed hashes: the order of sets in the user's code must be the same each time."""
+    if os.environ.get("PYTHONHASHSEED") != "0" and not sys.flags.interactive:
+        arguments = [sys.executable, "-P", "-m", "pykb", *console.settings.argv]
+        os.execve(sys.executable, arguments, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606 - this program
+
+
+def _codes(only: str) -> tuple[str, ...]:
+    from pykb.diagnostics.codes.cli import USAGE
+    from pykb.diagnostics.codes.explore import RBAC
+    from pykb.diagnostics.suggest import closest
+    from pykb.explore._plans import PLANS
+
+    known = (*PLANS, RBAC.slug)
+    asked = tuple(code.strip() for code in only.split(",") if code.strip())
+    for code in asked:
+        if code not in known:
+            near = closest(code, known)
+            helps = (f"did you mean `{near}`?",) if near else (f"the codes: {', '.join(known)}",)
+            finish([USAGE.at(None, f"`--only` does not know `{code}`", help=helps)], code=EXIT_USAGE)
+    return asked
+
+
+def _tell(result: Report, root: Path) -> None:
+    report([*result.diagnostics(), *result.notes()])
+    for path in _save(result, root):
+        console.say(f"to run it again: `pykb explore --replay {path.relative_to(root)}`")
+    histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
+    console.say(f"{result.histories.total()} histories ({histories})")
+    if result.left:
+        left = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.left.items())
+        console.say(f"not run: {left}")
+    if result.findings or result.problems:
+        raise typer.Exit(EXIT_FINDINGS)
+    console.say("no findings")
+
+
+def _save(result: Report, root: Path) -> list[Path]:
+    """Keep the histories of the findings, in place of the last ones."""
+    from pykb.files import durable
+    from pykb.files.state import private_folder
+
+    if not result.findings:
+        return []
+    folder = private_folder(root, SAVED)
+    for old in folder.glob("*.json"):
+        old.unlink()
+    paths = []
+    for number, finding in enumerate(result.findings, start=1):
+        paths.append(folder / f"{number}-{finding.code.slug}.json")
+        content = {"finding": finding.message, "history": finding.history.to_json()}
+        durable.write(paths[-1], json.dumps(content, indent=2).encode() + b"\n")
+    return paths
+
+
+def _replay(explorer: Explorer, path: Path) -> None:
+    from pykb.diagnostics.codes.cli import USAGE
+    from pykb.explore import History
+
+    try:
+        saved: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        history = History.from_json(saved["history"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        finish([USAGE.at(None, f"`{path}` holds no history: {error}")], code=EXIT_USAGE)
+        return
+    for line in explorer.replay(history):
+        console.out(line)

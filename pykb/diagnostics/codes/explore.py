@@ -1,0 +1,114 @@
+"""What the explorer finds in an operator."""
+
+from pykb.diagnostics.model import Code, Severity
+
+CRASH = Code(
+    "explore-crash",
+    "a crash between two writes has a lasting effect",
+    "A process can die at any moment: its node fails, it runs out of memory, it is replaced by a new version. The "
+    "explorer let it die before or after one write and started it again. In the end, the cluster must hold the same as "
+    "without the crash. If it does not, the reconciler relies on something that it did or knew before, often a field "
+    "in memory, or a status that says `created` before the object exists. Derive each step from the objects that "
+    "exist: get or apply every child in each reconcile, and write the status last.",
+)
+
+ERROR = Code(
+    "explore-error",
+    "a failed request has a lasting effect",
+    "Each request can fail once: by a conflict, by an overloaded server, or by a connection that ends before the "
+    "answer. The write may have had its effect even then. The explorer let one request fail. In the end, the cluster "
+    "must hold the same as without the failure. If it does not, an error is caught and forgotten, or a write is "
+    "assumed not to have happened. Let the error leave the reconciler, which is then called again, and make each "
+    "write repeatable: apply or `create_or_update` rather than create.",
+)
+
+STALE = Code(
+    "explore-stale",
+    "the operator acts wrongly when its caches lag",
+    "Reads come from a cache, which follows the API server by moments, or by minutes when the server is busy. The "
+    "explorer let the caches lag. The operator made or deleted something that it does not otherwise, or ended in "
+    "another state. Give children fixed names, so that a second creation is refused. Before a deletion, check with "
+    "the uid as precondition, or read with `manager.api_reader`.",
+)
+
+UNSEEN = Code(
+    "explore-unseen",
+    "the operator misses what it has not seen happen",
+    "A watch that breaks is followed by a list. What came and went in between is never seen. The explorer broke the "
+    "watches while somebody changed or deleted an object. A reconciler must look at what is there now, not at events: "
+    "compare the desired with the present state in each reconcile.",
+)
+
+HISTORY = Code(
+    "explore-history",
+    "the result depends on earlier specs",
+    "The explorer changed the spec to another one, and compared with an object that had this spec from the beginning. "
+    "They must lead to the same. If they do not, something of the old spec stays: a child of a former name, or a "
+    "field that nobody removes. Delete children that are no longer wanted (`prune`), and apply all fields of a child "
+    "in each reconcile, so that fields that were left out go away.",
+)
+
+DRIFT = Code(
+    "explore-drift",
+    "a child that somebody changed or deleted does not come back",
+    "Somebody deleted a child of the operator, or changed a field that the operator has set. The operator must bring "
+    "it back. If it does not, it is not woken by changes of the child (`.owns(...)` or `.watches(...)` in `setup`), "
+    "or it writes a child only when it creates it. If the field is left to others on purpose, such as replicas to an "
+    "autoscaler, name it in `ignore`.",
+)
+
+LEAK = Code(
+    "explore-leak",
+    "something is left over after the object was deleted",
+    "The explorer deleted the object, also in the middle of its first reconcile. In the end, nothing that the operator "
+    "made for it may remain, nor the object itself. Set an owner reference on each child in the same namespace "
+    "(`set_controller_reference`), which the cluster then deletes. Everything else needs a finalizer, which is set "
+    "before the first child is made and goes when the last one is gone.",
+)
+
+THEFT = Code(
+    "explore-theft",
+    "the operator takes an object that is somebody else's",
+    "An object with the name of a child was there before and had no owner reference of the operator. It must not be "
+    "changed or deleted, and the user must learn of it by a Warning event or in the status. `ensure_applied(..., "
+    "owner=...)` and `create_or_update` with `set_controller_reference` refuse such objects with `NotControlled`.",
+)
+
+LOOP = Code(
+    "explore-loop",
+    "the operator never comes to rest",
+    "Nobody changed anything, and yet the operator writes or reconciles again and again. Each write wakes it for the "
+    "next one. Common causes are a time in the status, a list in another order each time, a default that the API "
+    "server adds, or an unconditional update of the status. Compare before writing: `patch_status`, "
+    "`ensure_applied` and `set_condition` write only changes.",
+)
+
+BUG = Code(
+    "explore-bug",
+    "a valid spec leads to an error or to a state without a way back",
+    "The API server accepts this spec, but the reconciler raises an error of programming (`TypeError`, `KeyError` and "
+    "the like), or stays in a state that a good spec does not mend. Refuse such specs by a marker on the type "
+    "(`minimum`, `minLength`, `required`, a CEL rule), or handle them.",
+)
+
+RBAC = Code(
+    "explore-rbac",
+    "the operator's role does not allow a request",
+    "The operator sent a request that the rules in `config/rbac` do not allow. In a cluster it is answered with 403 "
+    "Forbidden. Add the marker to the reconciler and run `make manifests`.",
+)
+
+UNUSED_GRANT = Code(
+    "explore-unused-grant",
+    "the operator's role allows what no history needed",
+    "No history of the exploration used this permission. Each permission that is not needed is one that an attacker "
+    "can use. Not all code may have run: check before you remove its marker.",
+    Severity.NOTE,
+)
+
+NOT_EXPLORED = Code(
+    "explore-not-explored",
+    "a sample cannot be explored",
+    "The explorer needs a sample that the API server accepts and that the operator brings to rest without errors. "
+    "Everything is compared with this run.",
+)

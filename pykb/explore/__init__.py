@@ -1,0 +1,23 @@
+"""The explorer: looks for faults of an operator in thousands of histories, in memory and in virtual time.
+
+Research has found the same faults in most operators: what happens when the process dies between two
+writes, when a request fails, when caches lag, when the spec changes. The explorer tries them all on a
+project's own ``register``, without a cluster, and tells the shortest history that shows each fault.
+"""
+
+from pykb.explore._explorer import Explorer, Finding, Progress, Report
+from pykb.explore._history import Fault, FaultKind, History, Step, Verb
+from pykb.explore._project import subject_of
+
+__all__ = [
+    "Explorer",
+    "Fault",
+    "FaultKind",
+    "Finding",
+    "History",
+    "Progress",
+    "Report",
+    "Step",
+    "Verb",
+    "subject_of",
+]

@@ -1,0 +1,111 @@
+"""What the plans of all codes share: a sample, what the operator makes of it, and other specs of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from pykb.diagnostics import Code
+from pykb.explore._gate import Place
+from pykb.explore._history import History, Identity, Manifest, Step, Verb
+from pykb.explore._state import Difference, State, differences
+from pykb.explore._variants import schema_of, variants
+from pykb.explore._world import Outcome, Subject
+
+_MOST_VARIANTS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What did not hold in a history.
+
+    Attributes:
+        message: The headline.
+        place: The line of the user's code.
+        found: The differences of the states.
+        cause: Violations with the same cause are one finding.
+    """
+
+    message: str
+    place: Place | None = None
+    found: tuple[Difference, ...] = ()
+    cause: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A history, and its verdict."""
+
+    code: Code
+    history: History
+    judge: Callable[[Outcome], Iterable[Violation]]
+
+
+@dataclass(slots=True)
+class Context:
+    """What the cases of a sample are made from.
+
+    Attributes:
+        subject: What is explored.
+        sample: The object that the operator works on.
+        run: Runs a history.
+        ignore: Fields that may differ.
+    """
+
+    subject: Subject
+    sample: Manifest
+    run: Callable[[History], Outcome]
+    ignore: Sequence[str] = ()
+    known: dict[str, Outcome] = field(default_factory=dict)
+
+    def undisturbed(self, *steps: Step) -> Outcome:
+        """What comes of steps without a fault. It is run once."""
+        history = History(steps)
+        key = orjson.dumps(history.to_json()).decode()
+        if key not in self.known:
+            self.known[key] = self.run(history)
+        return self.known[key]
+
+    @property
+    def create(self) -> Step:
+        """Creates the sample."""
+        return Step(Verb.CREATE, self.sample)
+
+    @property
+    def delete(self) -> Step:
+        """Deletes the sample."""
+        return Step(Verb.DELETE, self.sample)
+
+    @property
+    def base(self) -> Outcome:
+        """The sample is created."""
+        return self.undisturbed(self.create)
+
+    def life(self) -> tuple[Step, ...]:
+        """The sample is created, changed and deleted."""
+        change = next(self.changed(edges=False), None)
+        replaced = () if change is None else (Step(Verb.REPLACE, change[1], note=change[0]),)
+        return (self.create, *replaced, self.delete)
+
+    def changed(self, *, edges: bool) -> Iterator[tuple[str, Manifest]]:
+        """Other specs of the sample, spread over its fields, each with a text about it."""
+        every = list(variants(schema_of(self.subject.crds, self.sample), self.sample, edges=edges))
+        step = max(1, -(-len(every) // _MOST_VARIANTS))
+        yield from every[::step]
+
+    def children(self) -> list[Identity]:
+        """The objects that the operator made for the sample."""
+        return [each for each in self.base.states[0] if each != Identity.of(self.sample) and self.base.maker_of(each)]
+
+    def created(self, identity: Identity) -> Manifest:
+        """An object as the operator last wrote it."""
+        written = (each.after for each in reversed(self.base.changes) if each.identity == identity and each.by)
+        manifest: Manifest = orjson.loads(next(each for each in written if each))
+        return manifest
+
+    def compare(self, expected: State, found: State) -> tuple[Difference, ...]:
+        """The differences that are not ignored."""
+        return differences(expected, found, self.ignore)

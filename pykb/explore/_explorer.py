@@ -1,0 +1,267 @@
+"""The explorer: runs histories of an operator until the time is up, and tells what did not hold."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from pykb.diagnostics import Code, Diagnostic, Span
+from pykb.diagnostics.codes import explore as codes
+from pykb.explore._access import Grant, allows, unused
+from pykb.explore._context import Case, Context, Violation
+from pykb.explore._gate import Sent
+from pykb.explore._history import History, Identity, Manifest
+from pykb.explore._plans import PLANS
+from pykb.explore._state import Difference
+from pykb.explore._story import story, transcript
+from pykb.explore._time import VirtualTime
+from pykb.explore._world import Outcome, Subject, play
+
+_now = time.monotonic
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What did not hold, with the shortest history that shows it.
+
+    Attributes:
+        code: The kind of finding.
+        message: The headline.
+        story: What happened, step by step.
+        differences: Fields that are not as expected.
+        span: The line of the user's code.
+        history: The history, to run it again.
+        sample: The sample that it belongs to.
+        times: How many histories show it.
+    """
+
+    code: Code
+    message: str
+    story: tuple[str, ...]
+    differences: tuple[Difference, ...]
+    span: Span | None
+    history: History
+    sample: str
+    times: int = 1
+
+    def to_diagnostic(self) -> Diagnostic:
+        """As a message for people."""
+        steps = [f"{number}. {text}" for number, text in enumerate(self.story, start=1)]
+        found = [str(each) for each in self.differences[1:5]]
+        more = len(self.differences) - 5
+        notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else [])]
+        return self.code.at(
+            self.span, self.message, notes=tuple(notes), help=(f"about this: `pykb explain {self.code.slug}`",)
+        )
+
+
+@dataclass(slots=True)
+class Report:
+    """The result of an exploration.
+
+    Attributes:
+        findings: What did not hold, in order of codes.
+        histories: How many histories were run, by code.
+        left: How many histories were not run, by code.
+        unused: Grants that nothing needed.
+        problems: Samples that could not be explored.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    histories: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
+    unused: list[Grant] = field(default_factory=list)
+    problems: list[Diagnostic] = field(default_factory=list)
+
+    def diagnostics(self) -> list[Diagnostic]:
+        """What did not hold, as messages."""
+        return [*self.problems, *(finding.to_diagnostic() for finding in self.findings)]
+
+    def notes(self) -> list[Diagnostic]:
+        """What is worth a look, but no fault."""
+        if not self.unused:
+            return []
+        grants = ", ".join(f"{verb} {resource}" for verb, _, resource in self.unused)
+        return [codes.UNUSED_GRANT.at(None, f"no history used these permissions: {grants}")]
+
+    def check(self) -> None:
+        """Raise if something did not hold.
+
+        Raises:
+            AssertionError: With all findings, each with its history.
+        """
+        if found := self.diagnostics():
+            raise AssertionError("\n\n".join(_text(each) for each in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an exploration is.
+
+    Attributes:
+        code: The code that is explored now.
+        histories: How many histories were run.
+        findings: How many findings there are.
+    """
+
+    code: str
+    histories: int
+    findings: int
+
+
+class Explorer:
+    """Explores one operator.
+
+    Args:
+        subject: What is explored.
+        seconds: The limit of real time. ``None`` runs everything.
+        seed: Selects the random values of the worlds.
+        only: The codes to look for. Defaults to all.
+        ignore: Fields that may differ: ``status.startedAt``, ``Deployment.spec.replicas``.
+        progress: Called after each history.
+    """
+
+    def __init__(
+        self,
+        subject: Subject,
+        *,
+        seconds: float | None = None,
+        seed: int = 0,
+        only: Collection[str] = (),
+        ignore: Sequence[str] = (),
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self._subject = subject
+        self._seconds = seconds
+        self._seed = seed
+        self._only = only
+        self._ignore = ignore
+        self._progress = progress
+        self._report = Report()
+        self._found: dict[tuple[object, ...], Finding] = {}
+        self._used: set[Grant] = set()
+        self._time = VirtualTime()
+        self._deadline = float("inf")
+
+    def run(self) -> Report:
+        """Run the histories. An interrupt ends the exploration early; the report has what was found."""
+        self._deadline = _now() + self._seconds if self._seconds is not None else float("inf")
+        try:
+            for sample in self._subject.samples:
+                self._explore(sample)
+        except KeyboardInterrupt:
+            self._report.left["interrupted"] += 1
+        order = {slug: place for place, slug in enumerate([*PLANS, codes.RBAC.slug])}
+        self._report.findings = sorted(self._found.values(), key=lambda found: order[found.code.slug])
+        if self._subject.rules and not self._only:
+            self._report.unused = unused(self._subject.rules, self._used)
+        return self._report
+
+    def replay(self, history: History) -> Iterator[str]:
+        """Run one history, and yield what happened as lines for people."""
+        self._run_alone(history)  # imports what is imported late
+        with self._time:
+            outcome = self._play(history)
+        yield from transcript(outcome)
+
+    def _explore(self, sample: Manifest) -> None:
+        context = Context(self._subject, sample, self._play, self._ignore)
+        # What the operator imports late must be there before the clocks are replaced.
+        self._run_alone(History((context.create, context.delete)))
+        with self._time:
+            problem = self._problem_of(context)
+            if problem is not None:
+                self._report.problems.append(problem)
+                return
+            if not context.base.at_rest:  # nothing can be compared with a run that does not end
+                self._try(context, next(PLANS[codes.LOOP.slug](context)))
+                return
+            plans = {slug: plan(context) for slug, plan in PLANS.items() if not self._only or slug in self._only}
+            self._run_in_turn(context, plans)
+
+    def _run_in_turn(self, context: Context, plans: dict[str, Iterator[Case]]) -> None:
+        """Run one history of each code after the other, so that a short time is spent on all of them."""
+        while plans:
+            for slug in list(plans):
+                case = next(plans[slug], None)
+                if case is None:
+                    del plans[slug]
+                elif _now() > self._deadline:
+                    self._report.left[slug] += 1 + sum(1 for _ in plans.pop(slug))
+                else:
+                    self._try(context, case)
+
+    def _try(self, context: Context, case: Case) -> None:
+        outcome = self._play(case.history)
+        self._report.histories[case.code.slug] += 1
+        for violation in case.judge(outcome):
+            self._note(context, case.code, case.history, outcome, violation)
+        if self._progress is not None:
+            self._progress(Progress(case.code.slug, self._report.histories.total(), len(self._found)))
+
+    def _play(self, history: History) -> Outcome:
+        outcome = self._run_alone(history)
+        self._check_access(history, outcome)
+        return outcome
+
+    def _run_alone(self, history: History) -> Outcome:
+        """Run a history without the logs of its operator."""
+        disabled = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)
+        try:
+            return self._time.run(lambda: play(self._subject, history), self._seed)
+        finally:
+            logging.disable(disabled)
+
+    def _note(self, context: Context, code: Code, history: History, outcome: Outcome, violation: Violation) -> None:
+        key = (code.slug, *violation.cause)
+        steps = tuple(story(history, outcome))
+        known = self._found.get(key)
+        if known is not None and len(known.story) <= len(steps):
+            return
+        place = violation.place
+        span = Span(place.path, place.line, 1) if place is not None else None
+        sample = str(Identity.of(context.sample))
+        self._found[key] = Finding(code, violation.message, steps, violation.found, span, history, sample)
+
+    def _check_access(self, history: History, outcome: Outcome) -> None:
+        rules = self._subject.rules
+        if rules is None or (self._only and codes.RBAC.slug not in self._only):
+            return
+        for sent in outcome.sent:
+            if not sent.resource:
+                continue
+            grant = (sent.verb, sent.group, sent.resource)
+            if grant in self._used:
+                continue
+            self._used.add(grant)
+            if not allows(rules, sent):
+                self._found[codes.RBAC.slug, grant] = _forbidden(sent, history, outcome)
+
+    def _problem_of(self, context: Context) -> Diagnostic | None:
+        name = Identity.of(context.sample)
+        base = context.base
+        if base.refused:
+            return codes.NOT_EXPLORED.at(
+                None, f"the sample {name} is refused: {base.refused[0][1]}", help=("correct the sample",)
+            )
+        if base.failures and not base.sent:
+            failure = base.failures[-1]
+            return codes.NOT_EXPLORED.at(None, f"the sample {name} fails: {failure.kind}: {failure.message}")
+        return None
+
+
+def _forbidden(sent: Sent, history: History, outcome: Outcome) -> Finding:
+    group = f'"{sent.group}"' if not sent.group else sent.group
+    marker = f"# +kubebuilder:rbac:groups={group},resources={sent.resource},verbs={sent.verb}"
+    span = Span(sent.place.path, sent.place.line, 1) if sent.place is not None else None
+    message = f"no rule allows to {sent.verb} {sent.resource}: add `{marker}`"
+    return Finding(codes.RBAC, message, tuple(story(history, outcome)), (), span, history, sent.name)
+
+
+def _text(found: Diagnostic) -> str:
+    place = f"{found.span.path}:{found.span.line}: " if found.span is not None else ""
+    return "\n".join([f"{place}{found.code.slug}: {found.message}", *(f"  {note}" for note in found.notes)])

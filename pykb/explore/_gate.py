@@ -1,0 +1,304 @@
+"""The operator's way to the API server: it counts requests, notes who wrote them, and lets them fail."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import orjson
+
+from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
+from pykb.explore._history import Fault, FaultKind
+from pykb.runtime.client.connection import Call
+from pykb.runtime.errors import ServerUnreachable, error_from_status
+from pykb.runtime.fake import FakeApiServer
+
+LATENCY = 0.001
+"""Virtual seconds that a request takes. Without it, a hot loop would stop the time."""
+
+MOST_REQUESTS = 400
+"""Requests without a rest after which a history is given up."""
+
+_REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError"}
+_RECORDS = ("", "events", "leases", "selfsubjectaccessreviews", "subjectaccessreviews", "tokenreviews")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A line of the user's code."""
+
+    path: str
+    line: int
+    function: str
+
+
+@dataclass(slots=True)
+class Sent:
+    """A request of the operator.
+
+    Attributes:
+        number: Its number in the history, from 1; 0 if it is not counted.
+        write: Its number among the writes, from 1; 0 for a read.
+        verb: The verb of access control.
+        group: The API group.
+        resource: The plural, with the subresource after a slash.
+        namespace: The namespace.
+        name: The name of the object, if the path or the body has one.
+        place: The line of the user's code that sent it.
+        status: The status of the answer; 0 without one.
+        at: The virtual time.
+    """
+
+    number: int
+    write: int
+    verb: str
+    group: str
+    resource: str
+    namespace: str
+    name: str
+    place: Place | None
+    status: int = 0
+    at: float = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.resource} {self.name}".rstrip()
+
+
+class Overrun(Exception):  # noqa: N818 - what happened
+    """The operator sent too many requests."""
+
+
+author: contextvars.ContextVar[Sent | None] = contextvars.ContextVar("author", default=None)
+"""The request that makes the present change."""
+
+
+class Tape:
+    """The requests of all the operator's processes in one history.
+
+    Args:
+        root: The folder of the user's code.
+        fault: What goes wrong.
+        on_write: Called after each write that succeeded, with its number.
+    """
+
+    def __init__(self, root: Path | None, fault: Fault | None, on_write: Callable[[int], None]) -> None:
+        self.sent: list[Sent] = []
+        self.count = 0
+        self.writes = 0
+        self.fault = fault
+        self.struck: Sent | None = None
+        self.overrun = False
+        self._since_rest = 0
+        self._on_write = on_write
+        self._root = str(root) + "/" if root else None
+
+    def note(self, call: Call) -> Sent:
+        """Note a request at the moment when it is sent."""
+        group, resource, namespace, name = parse(call.path)
+        verb = _verb(call, name)
+        counted = resource.partition("/")[0] not in _RECORDS and verb != "watch"
+        counted = counted and not (verb == "list" and "limit" in dict(call.query))  # of an informer
+        self.count += counted
+        is_write = verb not in ("get", "list", "watch")
+        self.writes += counted and is_write
+        if not name and call.body and verb == "create":
+            name = (orjson.loads(call.body).get("metadata") or {}).get("name", "")
+        sent = Sent(
+            self.count if counted else 0,
+            self.writes if counted and is_write else 0,
+            verb,
+            group,
+            resource,
+            namespace,
+            name,
+            self._place(),
+            at=asyncio.get_running_loop().time(),
+        )
+        self.sent.append(sent)
+        self._since_rest += 1
+        if self._since_rest > MOST_REQUESTS:
+            self.overrun = True
+        return sent
+
+    def rest(self) -> None:
+        """Everything is at rest."""
+        self._since_rest = 0
+
+    def fault_of(self, sent: Sent) -> Fault | None:
+        """The fault that this request meets."""
+        if self.fault is None or not sent.number or self.fault.request != sent.number:
+            return None
+        self.struck = sent
+        return self.fault
+
+    def written(self, sent: Sent) -> None:
+        """Tell that a write succeeded."""
+        if sent.write:
+            self._on_write(sent.write)
+
+    def _place(self) -> Place | None:
+        if self._root is None:
+            return None
+        frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - the callers' lines
+        while frame is not None:
+            path = frame.f_code.co_filename
+            if path.startswith(self._root) and "/.venv/" not in path and "/site-packages/" not in path:
+                return Place(path.removeprefix(self._root), frame.f_lineno, frame.f_code.co_name)
+            frame = frame.f_back
+        return None
+
+
+class Gate:
+    """The connection of one process of the operator. After :meth:`die`, nothing passes it."""
+
+    def __init__(self, server: FakeApiServer, tape: Tape, *, lag: float = 0.0) -> None:
+        self._server = server
+        self._tape = tape
+        self._lag = lag
+        self._dead = False
+        self._blind = asyncio.Event()
+        self._blind.set()
+        self._broken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.died = asyncio.Event()
+        """Set when a fault has ended the process."""
+
+    def die(self) -> None:
+        """Let no request and no answer pass from now on."""
+        self._dead = True
+        self.died.set()
+
+    def blind(self) -> None:
+        """Break all watches. New ones wait for :meth:`see`."""
+        self._blind.clear()
+        self._broken.set_result(None)
+        self._broken = asyncio.get_running_loop().create_future()
+
+    def see(self) -> None:
+        """Let watches begin again."""
+        self._blind.set()
+
+    async def request(self, call: Call) -> bytes:
+        """Pass a request on, unless a fault strikes; see :class:`~pykb.runtime.client.connection.Connection`."""
+        await self._alive()
+        sent = self._tape.note(call)
+        if self._tape.overrun:
+            self.die()
+        if sent.verb == "list" and not sent.number:
+            await self._blind.wait()
+        await asyncio.sleep(LATENCY)
+        await self._alive()
+        fault = self._tape.fault_of(sent)
+        if fault is not None and fault.kind is FaultKind.CRASH_BEFORE:
+            self.die()
+        if fault is not None and fault.kind is FaultKind.REFUSE:
+            sent.status = fault.status
+            raise _failure(fault.status)
+        await self._alive()
+        answer = await self._pass(call, sent)
+        if fault is not None and fault.kind is FaultKind.CRASH_AFTER:
+            self.die()
+        if fault is not None and fault.kind is FaultKind.LOSE_ANSWER:
+            raise _failure(0)
+        await self._alive()
+        return answer
+
+    @asynccontextmanager
+    async def stream(self, call: Call) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Pass a watch on; see :class:`~pykb.runtime.client.connection.Connection`."""
+        await self._alive()
+        await self._blind.wait()
+        self._tape.note(call)
+        await asyncio.sleep(LATENCY)
+        async with self._server.stream(call) as lines:
+            passed = self._lines(lines)
+            try:
+                yield passed
+            finally:
+                await passed.aclose()
+
+    async def close(self) -> None:
+        """Do nothing: there are no connections."""
+
+    async def _pass(self, call: Call, sent: Sent) -> bytes:
+        token = author.set(sent)
+        try:
+            answer = await self._server.request(call)
+        except Exception as error:
+            sent.status = getattr(error, "status", 0)
+            raise
+        finally:
+            author.reset(token)
+        sent.status = 200
+        self._tape.written(sent)
+        return answer
+
+    async def _lines(self, lines: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+        broken = self._broken
+        while True:
+            following = asyncio.ensure_future(_next(lines))
+            try:
+                both: set[asyncio.Future[Any]] = {following, broken}
+                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+                if broken.done():
+                    raise _failure(0)
+                line = following.result()
+            finally:
+                if following.cancel():
+                    await asyncio.wait({following})  # its generator can be closed only then
+            if line is None:
+                return
+            if self._lag:
+                await asyncio.sleep(self._lag)
+            await self._alive()
+            yield line
+
+    async def _alive(self) -> None:
+        if self._dead:
+            await asyncio.get_running_loop().create_future()
+
+
+async def _next(lines: AsyncIterator[bytes]) -> bytes | None:
+    return await anext(lines, None)
+
+
+def parse(path: str) -> tuple[str, str, str, str]:
+    """Group, resource (with its subresource), namespace and name of a path."""
+    parts = path.strip("/").split("/")
+    group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1] if len(parts) > 1 else "", parts[3:])
+    namespace = ""
+    if rest[:1] == ["namespaces"] and len(rest) > 2:
+        namespace, rest = rest[1], rest[2:]
+    plural = rest[0] if rest else ""
+    name = rest[1] if len(rest) > 1 else ""
+    return group, "/".join([plural, *rest[2:]]), namespace, name
+
+
+def _verb(call: Call, name: str) -> str:
+    match call.method:
+        case "GET":
+            if dict(call.query).get("watch") in ("1", "true"):
+                return "watch"
+            return "get" if name else "list"
+        case "POST":
+            return "create"
+        case "PUT":
+            return "update"
+        case "PATCH":
+            return "patch"
+    return "delete" if name else "deletecollection"
+
+
+def _failure(status: int) -> Exception:
+    if status:
+        reason = _REASONS[status]
+        body: dict[str, Any] = {"kind": "Status", "status": "Failure", "reason": reason, "code": status}
+        return error_from_status(status, {**body, "message": f"the explorer answered {status}"}, retry_after=None)
+    found = CLUSTER_UNREACHABLE.at(None, "the explorer lost the answer")
+    return ServerUnreachable(found, connected=True)

@@ -1,0 +1,128 @@
+"""What happens to an operator in one run, as values that can be stored and replayed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+Manifest = dict[str, Any]
+
+
+class Identity(NamedTuple):
+    """Names an object."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any]) -> Identity:
+        """The identity of a manifest."""
+        metadata = manifest["metadata"]
+        return cls(manifest["apiVersion"], manifest["kind"], metadata.get("namespace", ""), metadata["name"])
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+    @property
+    def is_record(self) -> bool:
+        """Whether it is an event or a lease: a record about the work, not its result."""
+        return self.kind in ("Event", "Lease")
+
+
+class Verb(StrEnum):
+    """What somebody does to an object."""
+
+    CREATE = "create"
+    REPLACE = "replace"
+    """Replace everything but metadata and status; create it if it is missing."""
+    PATCH = "patch"
+    DELETE = "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One act of somebody other than the operator.
+
+    Attributes:
+        verb: What is done.
+        manifest: The object. Its identity is enough for a deletion. A merge patch for ``PATCH``.
+        after_write: Act right after this write of the operator, counted from 1. Defaults to the
+            moment when everything is at rest.
+        unseen: The operator's watches are broken meanwhile. It sees only the result.
+        note: What is special about the object, for people.
+    """
+
+    verb: Verb
+    manifest: Manifest
+    after_write: int | None = None
+    unseen: bool = False
+    note: str = ""
+
+
+class FaultKind(StrEnum):
+    """What goes wrong."""
+
+    CRASH_BEFORE = "crash before"
+    CRASH_AFTER = "crash after"
+    REFUSE = "refuse"
+    LOSE_ANSWER = "lose the answer"
+    LAG = "lag"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One fault.
+
+    Attributes:
+        kind: What goes wrong.
+        request: At which request of the operator, counted from 1.
+        status: The answer of ``REFUSE``; 0 for no answer.
+        seconds: For how long the caches lag.
+    """
+
+    kind: FaultKind
+    request: int = 0
+    status: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Steps and at most one fault. After each step without ``after_write``, the world comes to rest."""
+
+    steps: tuple[Step, ...]
+    fault: Fault | None = None
+    seed: int = 0
+    idle: float = 0.0
+    """Virtual seconds to go on at rest in the end."""
+
+    def with_fault(self, fault: Fault) -> History:
+        """The same steps with a fault."""
+        return replace(self, fault=fault)
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> History:
+        """The opposite of :meth:`to_json`.
+
+        Raises:
+            ValueError: The values are not those of a history.
+        """
+        try:
+            steps = tuple(Step(**{**step, "verb": Verb(step["verb"])}) for step in values["steps"])
+            fault = values.get("fault")
+            return cls(
+                steps,
+                Fault(**{**fault, "kind": FaultKind(fault["kind"])}) if fault else None,
+                int(values.get("seed", 0)),
+                float(values.get("idle", 0.0)),
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"not a history: {error}") from error

@@ -1,0 +1,379 @@
+"""The histories to run for each code, and what must hold in them."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from pykb.diagnostics.codes import explore as codes
+from pykb.explore._context import Case, Context, Violation
+from pykb.explore._gate import Place, Sent
+from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
+from pykb.explore._state import Difference
+from pykb.explore._variants import leaves, patch_of, spell
+from pykb.explore._world import Outcome
+
+_LAGS = (3.0, 30.0)
+_HOURS = 2 * 3600.0
+_MOST_RECONCILES = 3600
+_MOST_LEAVES = 16
+_BUGS = frozenset(
+    {
+        "AttributeError",
+        "AssertionError",
+        "IndexError",
+        "KeyError",
+        "NotImplementedError",
+        "RecursionError",
+        "TypeError",
+        "UnboundLocalError",
+        "ZeroDivisionError",
+        "NameError",
+        "NotAwaited",
+        "ValidationError",
+        "ValueError",
+    }
+)
+
+
+def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Outcome], Iterator[Violation]]:
+    """A verdict: the same states at rest as in another run."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if not outcome.at_rest:
+            yield _restless(outcome, what)
+            return
+        for one, other in zip(expected.states, outcome.states, strict=False):
+            if found := context.compare(one, other):
+                place = outcome.struck.place if outcome.struck else _place_of(found, outcome, expected)
+                yield Violation(f"{found[0]} {what}", place, found, _cause(found))
+                return
+
+    return judge
+
+
+def crash(context: Context) -> Iterator[Case]:
+    """The process dies before or after each write."""
+    steps = context.life()
+    expected = context.undisturbed(*steps)
+    for sent in expected.writes:
+        for kind in (FaultKind.CRASH_AFTER, FaultKind.CRASH_BEFORE):
+            judge = same_states(context, expected, "after a crash")
+            yield Case(codes.CRASH, History(steps, Fault(kind, sent.number)), judge)
+
+
+def error(context: Context) -> Iterator[Case]:
+    """Each request fails once."""
+    steps = context.life()
+    expected = context.undisturbed(*steps)
+    for sent in expected.sent:
+        if sent.number:
+            for fault in _errors(sent):
+                yield Case(codes.ERROR, History(steps, fault), same_states(context, expected, "after an error"))
+
+
+def _errors(sent: Sent) -> Iterator[Fault]:
+    yield Fault(FaultKind.REFUSE, sent.number, 500)
+    if sent.write:
+        yield Fault(FaultKind.LOSE_ANSWER, sent.number)
+        yield Fault(FaultKind.REFUSE, sent.number, 0)
+    if sent.verb in ("update", "patch"):
+        yield Fault(FaultKind.REFUSE, sent.number, 409)
+
+
+def stale(context: Context) -> Iterator[Case]:
+    """The caches lag behind."""
+    steps = context.life()
+    expected = context.undisturbed(*steps)
+    same = same_states(context, expected, "when caches lag")
+    normal = _made(expected)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        yield from same(outcome)
+        for (what, identity), times in sorted((_made(outcome) - normal).items()):
+            if not any(found == what and each == identity for found, each in normal) or times:
+                maker = _last(outcome, identity, what)
+                message = f"{identity} is {what} {_times(times + normal[what, identity])} when caches lag"
+                usual = _times(normal[what, identity])
+                yield Violation(f"{message}, not {usual}", place_of(maker), (), (what, identity.kind))
+
+    for seconds in _LAGS:
+        yield Case(codes.STALE, History(steps, Fault(FaultKind.LAG, seconds=seconds)), judge)
+
+
+def unseen(context: Context) -> Iterator[Case]:
+    """Objects come, change and go while the operator does not look."""
+    fresh = [context.create]
+    root = Step(Verb.DELETE, context.sample, unseen=True)
+    gone = context.undisturbed(context.create, context.delete)
+    judge_gone = same_states(context, gone, "when its deletion was not seen")
+    yield Case(codes.UNSEEN, History((*fresh, root)), judge_gone)
+    for identity in context.children():
+        manifest = _manifest(identity)
+        lost = Step(Verb.DELETE, manifest, unseen=True)
+        yield Case(codes.UNSEEN, History((*fresh, lost)), _comes_back(context, identity, "unseen deletion"))
+    for path, other in context.changed(edges=False):
+        changed = (context.create, Step(Verb.REPLACE, other, note=path))
+        expected = context.undisturbed(*changed)
+        if expected.refused:
+            continue
+        step = Step(Verb.REPLACE, other, unseen=True, note=path)
+        judge = same_states(context, expected, f"when the change to `{path}` was not seen")
+        yield Case(codes.UNSEEN, History((context.create, step)), judge)
+
+
+def history(context: Context) -> Iterator[Case]:
+    """From one spec to another and back."""
+    for path, other in context.changed(edges=False):
+        fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
+        if fresh.refused or not fresh.at_rest:
+            continue
+
+        def judge(outcome: Outcome, fresh: Outcome = fresh, path: str = path) -> Iterator[Violation]:
+            if outcome.refused:
+                return  # the field cannot be changed
+            expected = (fresh.states[0], context.base.states[0])
+            words = (f"after the change to `{path}`", f"after a change to `{path}` and back")
+            for wanted, found, what in zip(expected, outcome.states[1:], words, strict=False):
+                if unlike := context.compare(wanted, found):
+                    place = _place_of(unlike, outcome, fresh)
+                    yield Violation(f"{unlike[0]} {what}", place, unlike, _cause(unlike))
+                    return
+
+        steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
+        yield Case(codes.HISTORY, History(steps), judge)
+
+
+def drift(context: Context) -> Iterator[Case]:
+    """Somebody changes or deletes what the operator made."""
+    for identity in context.children():
+        lost = Step(Verb.DELETE, _manifest(identity))
+        yield Case(codes.DRIFT, History((context.create, lost)), _comes_back(context, identity, "deletion"))
+        made = context.created(identity)
+        for path, value in _owned(made):
+            change = {**_manifest(identity), **patch_of(made, path, _another(value))}
+            change["metadata"] = {**change.get("metadata", {}), **_manifest(identity)["metadata"]}
+            step = Step(Verb.PATCH, change, note=spell(path))
+            judge = _comes_back(context, identity, f"change of `{spell(path)}`", cause=(identity.kind, "changed"))
+            yield Case(codes.DRIFT, History((context.create, step)), judge)
+
+
+def leak(context: Context) -> Iterator[Case]:
+    """The object is deleted at any moment."""
+    own = Identity.of(context.sample)
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if not outcome.at_rest:
+            yield _restless(outcome, "after the deletion")
+            return
+        left = outcome.states[-1]
+        if own in left:
+            yield Violation(f"{own} is never let go: a finalizer stays", _finalizer(outcome), (), ("finalizer",))
+            return
+        for identity in left:
+            maker = outcome.maker_of(identity)
+            if maker is not None and f"{identity.kind}" not in context.ignore:
+                found = (Difference(identity, "", None, left[identity]),)
+                yield Violation(f"{identity} is left over after the deletion", maker.place, found, (identity.kind,))
+
+    yield Case(codes.LEAK, History((context.create, context.delete)), judge)
+    for sent in context.base.writes:
+        steps = (context.create, Step(Verb.DELETE, context.sample, after_write=sent.write))
+        yield Case(codes.LEAK, History(steps), judge)
+
+
+def theft(context: Context) -> Iterator[Case]:
+    """An object of that name is there already, and is somebody else's."""
+    for identity in context.children():
+        foreign = _foreign(context.created(identity))
+
+        def judge(outcome: Outcome, identity: Identity = identity) -> Iterator[Violation]:
+            for change in outcome.changes:
+                if change.identity == identity and change.by is not None:
+                    verb = "changed" if change.after else "deleted"
+                    place = change.by.place
+                    message = f"{identity} of somebody else is {verb}"
+                    yield Violation(message, place, (), (identity.kind, place))
+                    return
+            if outcome.states and not _is_said(context, outcome):
+                place = place_of(context.base.maker_of(identity))
+                message = f"{identity} is somebody else's, and neither an event nor the status says so"
+                yield Violation(message, place, (), ("said", identity.kind))
+
+        steps = (Step(Verb.CREATE, foreign), context.create, context.delete)
+        yield Case(codes.THEFT, History(steps), judge)
+
+
+def loop(context: Context) -> Iterator[Case]:
+    """Nothing happens for hours."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if not outcome.at_rest:
+            yield _restless(outcome, "though nobody else does anything")
+            return
+        for sent in outcome.sent:
+            if sent.write and sent.at > outcome.rested_at:
+                message = f"the operator writes for ever: {sent}, though nothing has changed"
+                yield Violation(message, sent.place, (), (sent.place,))
+                return
+        late = [moment for moment in outcome.reconciles if moment > outcome.rested_at]
+        if len(late) > _MOST_RECONCILES:
+            message = f"{len(late)} reconciles in {_HOURS / 3600:g} hours, though nothing has changed"
+            yield Violation(message, None, (), ("reconciles",))
+
+    yield Case(codes.LOOP, History((context.create,), idle=_HOURS), judge)
+
+
+def bug(context: Context) -> Iterator[Case]:
+    """Valid specs at the edges of the schema, and back to the sample."""
+    for path, other in context.changed(edges=True):
+
+        def judge(outcome: Outcome, path: str = path) -> Iterator[Violation]:
+            if outcome.refused:
+                return
+            for failure in outcome.failures:
+                if failure.kind in _BUGS:
+                    message = f"{failure.kind} for a valid `{path}`: {failure.message}"
+                    yield Violation(message, failure.place, (), (failure.kind, failure.place))
+                    return
+            if outcome.at_rest and len(outcome.states) > 1:
+                unlike = context.compare(context.base.states[0], outcome.states[1])
+                if unlike:
+                    place = _place_of(unlike, outcome, context.base)
+                    message = f"{unlike[0]}: no way back from `{path}`"
+                    yield Violation(message, place, unlike, _cause(unlike))
+
+        steps = (Step(Verb.CREATE, other, note=path), Step(Verb.REPLACE, context.sample))
+        yield Case(codes.BUG, History(steps), judge)
+
+
+PLANS: dict[str, Callable[[Context], Iterator[Case]]] = {
+    codes.LOOP.slug: loop,
+    codes.CRASH.slug: crash,
+    codes.ERROR.slug: error,
+    codes.HISTORY.slug: history,
+    codes.LEAK.slug: leak,
+    codes.THEFT.slug: theft,
+    codes.DRIFT.slug: drift,
+    codes.STALE.slug: stale,
+    codes.UNSEEN.slug: unseen,
+    codes.BUG.slug: bug,
+}
+"""The plan of each code, the most telling first. Access control is checked in all of them."""
+
+
+def _comes_back(
+    context: Context, identity: Identity, after: str, cause: tuple[str, ...] = ()
+) -> Callable[[Outcome], Iterator[Violation]]:
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if outcome.refused:
+            return  # the API server does not let anybody do it
+        if not outcome.at_rest:
+            yield _restless(outcome, f"after the {after}")
+            return
+        unlike = context.compare(outcome.states[0], outcome.states[-1])
+        if unlike:
+            maker = context.base.maker_of(identity)
+            message = f"{unlike[0]} after the {after}"
+            yield Violation(message, place_of(maker), unlike, cause or _cause(unlike))
+
+    return judge
+
+
+def place_of(sent: Sent | None) -> Place | None:
+    """The line that sent a request."""
+    return sent.place if sent is not None else None
+
+
+def _restless(outcome: Outcome, when: str) -> Violation:
+    last = next((sent for sent in reversed(outcome.sent) if sent.write), None)
+    message = f"the operator does not come to rest {when}: {last or 'it reconciles again and again'}"
+    return Violation(message, place_of(last), (), ("restless", place_of(last)))
+
+
+def _place_of(found: Sequence[Difference], outcome: Outcome, expected: Outcome) -> Place | None:
+    for difference in found:
+        maker = outcome.maker_of(difference.identity) or expected.maker_of(difference.identity)
+        if maker is not None:
+            return maker.place
+    return None
+
+
+def _cause(found: Sequence[Difference]) -> tuple[Any, ...]:
+    """What differs, without names and numbers."""
+    return tuple(sorted({(each.identity.kind, each.path.partition("[")[0], each.found is None) for each in found}))
+
+
+def _made(outcome: Outcome) -> Counter[tuple[str, Identity]]:
+    every: Counter[tuple[str, Identity]] = Counter()
+    for change in outcome.changes:
+        if change.by is not None and not change.identity.is_record and (change.before is None or change.after is None):
+            every["created" if change.before is None else "deleted", change.identity] += 1
+    return every
+
+
+def _last(outcome: Outcome, identity: Identity, what: str) -> Sent | None:
+    for change in reversed(outcome.changes):
+        if change.identity == identity and change.by and (change.before is None) == (what == "created"):
+            return change.by
+    return None
+
+
+def _times(number: int) -> str:
+    return {0: "at all", 1: "once", 2: "twice"}.get(number, f"{number} times")
+
+
+def _manifest(identity: Identity) -> Manifest:
+    metadata = {"name": identity.name, **({"namespace": identity.namespace} if identity.namespace else {})}
+    return {"apiVersion": identity.api_version, "kind": identity.kind, "metadata": metadata}
+
+
+_CONTENT = ("spec", "data", "binaryData", "rules", "subjects", "webhooks")
+
+
+def _owned(made: Manifest) -> list[tuple[tuple[str | int, ...], Any]]:
+    """Some values that the operator has set, spread over the object."""
+    content = {name: made[name] for name in _CONTENT if name in made}
+    # Without an owner reference, labels may be how the operator knows its objects.
+    labels = made["metadata"].get("labels") if made["metadata"].get("ownerReferences") else None
+    every = [*leaves(content), *(leaves({"metadata": {"labels": labels}}) if labels else ())]
+    step = max(1, -(-len(every) // _MOST_LEAVES))
+    return every[::step]
+
+
+def _another(value: Any) -> Any:
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    return f"{value}x" if isinstance(value, str) else value
+
+
+def _foreign(made: Manifest) -> Manifest:
+    """An object of the same name that somebody else has made, with another content."""
+    metadata = {name: made["metadata"][name] for name in ("name", "namespace") if name in made["metadata"]}
+    content = {name: copy.deepcopy(value) for name, value in made.items() if name not in ("metadata", "status")}
+    every = [leaf for leaf in leaves({name: content[name] for name in _CONTENT if name in content}) if leaf[0]]
+    # A number can be changed everywhere. Texts refer to each other, mostly to those before them.
+    for path, value in [leaf for leaf in every if type(leaf[1]) is int][:1] or every[-1:]:
+        content |= patch_of(content, path, _another(value))
+    return {**content, "metadata": {**metadata, "labels": {"owner": "somebody-else"}}}
+
+
+def _is_said(context: Context, outcome: Outcome) -> bool:
+    """Whether an event warns, or the status is not that of success."""
+    for change in outcome.changes:
+        is_event = change.by is not None and change.identity.kind == "Event"
+        if is_event and change.after and orjson.loads(change.after).get("type") == "Warning":
+            return True
+    own = Identity.of(context.sample)
+    normal, found = context.base.states[0].get(own, {}), outcome.states[1].get(own, {})
+    return normal.get("status") != found.get("status")
+
+
+def _finalizer(outcome: Outcome) -> Place | None:
+    return next((sent.place for sent in outcome.sent if sent.verb in ("patch", "update") and sent.place), None)

@@ -1,0 +1,145 @@
+"""What a cluster holds at rest, without what servers count and clocks say, and how two states differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pykb.explore._history import Identity
+from pykb.explore._variants import shorten
+
+_SERVER_METADATA = (
+    "uid",
+    "resourceVersion",
+    "generation",
+    "managedFields",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_COUNTERS = ("observedGeneration", "collisionCount")
+_APART = ("Event", "Lease", "CustomResourceDefinition", "Namespace")
+
+State = Mapping[Identity, Mapping[str, Any]]
+"""Objects without what differs by design."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field in which two states differ.
+
+    Attributes:
+        identity: The object.
+        path: The field; empty for the whole object.
+        expected: Its value, ``None`` if it should be missing.
+        found: The other value, ``None`` if it is missing.
+    """
+
+    identity: Identity
+    path: str
+    expected: Any
+    found: Any
+
+    def __str__(self) -> str:
+        name = str(self.identity)
+        if not self.path:
+            return f"{name} is missing" if self.found is None else f"{name} is left over"
+        return f"{name}: {self.path} is {_shown(self.found)}, expected {_shown(self.expected)}"
+
+
+def state_of(objects: Iterable[Mapping[str, Any]]) -> State:
+    """Reduce objects to what can be compared. Generated names become their prefix and a number."""
+    every = list(objects)
+    named = {found["metadata"]["uid"]: f"<uid of {Identity.of(found)}>" for found in every}
+    state: dict[Identity, Mapping[str, Any]] = {}
+    generated: dict[Identity, list[Mapping[str, Any]]] = {}
+    for found in every:
+        if found["kind"] in _APART:
+            continue
+        identity, reduced = Identity.of(found), _reduce(found, named)
+        prefix = found["metadata"].get("generateName")
+        if prefix:
+            generated.setdefault(identity._replace(name=prefix), []).append(reduced)
+        else:
+            state[identity] = reduced
+    for identity, members in generated.items():
+        for number, member in enumerate(sorted(members, key=repr)):
+            state[identity._replace(name=f"{identity.name}{number}")] = member
+    return state
+
+
+def differences(expected: State, found: State, ignore: Iterable[str] = ()) -> tuple[Difference, ...]:
+    """The fields in which a state is not the expected one, in order.
+
+    Args:
+        expected: The expected state.
+        found: The other one.
+        ignore: Fields that may differ, such as ``status.startedAt`` or ``Widget.status.startedAt``.
+    """
+    every: list[Difference] = []
+    for identity in sorted({*expected, *found}):
+        before, after = expected.get(identity), found.get(identity)
+        if before is None or after is None:
+            every.append(Difference(identity, "", before, after))
+        else:
+            every += [Difference(identity, *each) for each in _compare("", before, after)]
+    ignored = tuple(ignore)
+    return tuple(each for each in every if not _is_ignored(each, ignored))
+
+
+def _is_ignored(difference: Difference, ignored: tuple[str, ...]) -> bool:
+    path = difference.path
+    names = (path, f"{difference.identity.kind}.{path}".rstrip("."))
+    return any(name == each or name.startswith((f"{each}.", f"{each}[")) for name in names for each in ignored if name)
+
+
+def _reduce(found: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any]:
+    metadata = {name: value for name, value in found["metadata"].items() if name not in _SERVER_METADATA}
+    metadata.pop("namespace", None)
+    if metadata.pop("generateName", None):
+        del metadata["name"]
+    if found["metadata"].get("deletionTimestamp"):
+        metadata["deletionTimestamp"] = "<set>"
+    for reference in metadata.get("ownerReferences") or ():
+        reference.pop("uid", None)
+    reduced = {name: value for name, value in found.items() if name not in ("apiVersion", "kind", "metadata", "status")}
+    reduced = {name: _timeless(value, named) for name, value in reduced.items()}
+    reduced["metadata"] = _timeless(metadata, named)
+    if found.get("status"):
+        reduced["status"] = _timeless(found["status"], named)
+    return reduced
+
+
+def _timeless(value: Any, named: Mapping[str, str]) -> Any:
+    """Replace times and uids, and leave out counters."""
+    if isinstance(value, dict):
+        return {name: _timeless(each, named) for name, each in value.items() if name not in _COUNTERS}
+    if isinstance(value, list):
+        values = [_timeless(each, named) for each in value]
+        # Conditions, owner references: lists whose order says nothing.
+        if all(isinstance(each, dict) and ("type" in each or "kind" in each) for each in values):
+            values.sort(key=repr)
+        return values
+    if isinstance(value, str):
+        return _UID.sub(lambda found: named.get(found[0], found[0]), _TIME.sub("<time>", value))
+    return value
+
+
+def _compare(path: str, expected: Any, found: Any) -> Iterator[tuple[str, Any, Any]]:
+    if isinstance(expected, Mapping) and isinstance(found, Mapping):
+        for name in sorted({*expected, *found}):
+            yield from _compare(f"{path}.{name}".lstrip("."), expected.get(name), found.get(name))
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for number, (one, other) in enumerate(zip(expected, found, strict=True)):
+            yield from _compare(f"{path}[{number}]", one, other)
+    elif expected != found:
+        yield path, expected, found
+
+
+def _shown(value: Any) -> str:
+    return "missing" if value is None else shorten(value)

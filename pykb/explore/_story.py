@@ -1,0 +1,77 @@
+"""Tells a history in a few sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pykb.explore._gate import Place, Sent
+from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
+from pykb.explore._world import Outcome
+
+_DONE = {Verb.CREATE: "creates", Verb.REPLACE: "replaces", Verb.PATCH: "changes", Verb.DELETE: "deletes"}
+_SENT = {"create": "creates", "update": "updates", "patch": "writes", "delete": "deletes", "get": "reads"}
+
+
+def story(history: History, outcome: Outcome) -> Iterator[str]:
+    """Yield what happens in a history, in order."""
+    fault = history.fault
+    if fault is not None and fault.kind is FaultKind.LAG:
+        yield f"The caches lag by {fault.seconds:g} seconds"
+    for step in history.steps:
+        yield _step(step, outcome)
+        if fault is not None and outcome.struck is not None and step is _struck_step(history, outcome):
+            yield _strike(fault, outcome.struck)
+    yield f"{history.idle / 3600:g} hours pass" if history.idle else "Everything comes to rest"
+
+
+def transcript(outcome: Outcome) -> Iterator[str]:
+    """Yield every request, change and error of a run with its time, in order."""
+    lines = [(sent.at, 0, f"the operator {_act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
+    for change in outcome.changes:
+        what = "created" if change.before is None else "deleted" if change.after is None else "changed"
+        who = "" if change.by is not None else " by somebody else"
+        lines.append((change.at, 1, f"    {change.identity} is {what}{who}"))
+    lines += [(each.at, 2, f"    the reconcile fails: {each.kind}: {each.message}") for each in outcome.failures]
+    for at, _, text in sorted(lines, key=lambda line: line[:2]):
+        yield f"{at:10.3f}  {text}"
+
+
+def _step(step: Step, outcome: Outcome) -> str:
+    text = f"Somebody {_DONE[step.verb]} {Identity.of(step.manifest)}"
+    text += f" (`{step.note}`)" if step.note else ""
+    if step.unseen:
+        text += " while the operator's watches are broken"
+    if step.after_write is not None:
+        before = next((sent for sent in outcome.sent if sent.write == step.after_write), None)
+        text += f", right after the operator {_act(before)}" if before else ""
+    return text
+
+
+def _struck_step(history: History, outcome: Outcome) -> Step:
+    """The step whose work was struck: the last one done before."""
+    assert outcome.struck is not None  # noqa: S101 - the caller has checked
+    begun = [step for step, at in zip(history.steps, outcome.began, strict=False) if at <= outcome.struck.at]
+    return begun[-1] if begun else history.steps[0]
+
+
+def _strike(fault: Fault, sent: Sent) -> str:
+    match fault.kind:
+        case FaultKind.CRASH_BEFORE:
+            return f"The process dies just before it {_act(sent)}, and starts again"
+        case FaultKind.CRASH_AFTER:
+            return f"The process dies right after it {_act(sent)}, and starts again"
+        case FaultKind.LOSE_ANSWER:
+            return f"The operator {_act(sent)}, and the answer is lost"
+    answer = f"with {fault.status}" if fault.status else "by a broken connection"
+    return f"The operator {_act(sent)}, and the request fails {answer}"
+
+
+def _act(sent: Sent | None) -> str:
+    if sent is None:
+        return "writes"
+    where = _place(sent.place)
+    return f"{_SENT.get(sent.verb, sent.verb)} {sent.resource} {sent.name}".rstrip() + where
+
+
+def _place(place: Place | None) -> str:
+    return f" ({place.path.rpartition('/')[2]}:{place.line})" if place is not None else ""

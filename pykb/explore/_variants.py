@@ -1,0 +1,186 @@
+"""Other valid specs near a sample's: each changes one field, to another value or to an edge of its schema."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pykb.explore._history import Manifest
+
+_DEPTH = 8
+_INT32 = 2**31 - 1
+_FORMATTED = frozenset({"date-time", "duration", "byte", "uri", "email", "ipv4", "ipv6", "quantity"})
+
+Path = tuple[str | int, ...]
+
+
+def schema_of(crds: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The schema of an object's spec; empty if its CRD has none."""
+    group, _, version = manifest["apiVersion"].rpartition("/")
+    for crd in crds:
+        spec = crd["spec"]
+        if spec["group"] == group and spec["names"]["kind"] == manifest["kind"]:
+            for each in spec["versions"]:
+                if each["name"] == version:
+                    schema = (each.get("schema") or {}).get("openAPIV3Schema") or {}
+                    return (schema.get("properties") or {}).get("spec") or {}
+    return {}
+
+
+def variants(schema: Mapping[str, Any], manifest: Manifest, *, edges: bool) -> Iterator[tuple[str, Manifest]]:
+    """Yield manifests that differ from one in a field of the spec, with a text about the field.
+
+    Args:
+        schema: The schema of the spec.
+        manifest: The sample.
+        edges: Values at the edges of the schema, rather than other ordinary values.
+    """
+    for path, value in _changes(schema, manifest.get("spec"), (), edges=edges):
+        changed = copy.deepcopy(manifest)
+        _set(changed, ("spec", *path), value)
+        name = spell(("spec", *path))
+        yield f"no {name}" if value is MISSING else f"{name} = {shorten(value)}", changed
+
+
+def spell(path: Path) -> str:
+    """A path as people write it: ``spec.ports[0].name``."""
+    return "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in path).lstrip(".")
+
+
+def shorten(value: Any) -> str:
+    """A value for people, in at most 60 characters."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+MISSING = object()
+"""The value of a field that is left out."""
+
+
+def _changes(schema: Mapping[str, Any], value: Any, path: Path, *, edges: bool) -> Iterator[tuple[Path, Any]]:
+    if len(path) > _DEPTH:
+        return
+    if isinstance(value, dict):
+        yield from _of_object(schema, value, path, edges=edges)
+    elif isinstance(value, list):
+        yield from _of_list(schema, value, path, edges=edges)
+    elif value is not None:
+        found = _edges(schema, value) if edges else _others(schema, value)
+        yield from ((path, each) for each in found if each != value)
+
+
+def _of_object(
+    schema: Mapping[str, Any], value: dict[str, Any], path: Path, *, edges: bool
+) -> Iterator[tuple[Path, Any]]:
+    properties: Mapping[str, Any] = schema.get("properties") or {}
+    required = schema.get("required") or ()
+    extra = schema.get("additionalProperties")
+    for name, each in value.items():
+        inner = properties.get(name) or (extra if isinstance(extra, dict) else {})
+        if edges and name in properties and name not in required:
+            yield (*path, name), MISSING
+        yield from _changes(inner, each, (*path, name), edges=edges)
+    for name, inner in properties.items():
+        if name not in value:
+            sample = _sample(inner)
+            if sample is not None:
+                yield (*path, name), sample
+    if extra and not edges and not properties:
+        yield (*path, "other"), _sample(extra if isinstance(extra, dict) else {}) or "other"
+
+
+def _of_list(schema: Mapping[str, Any], value: list[Any], path: Path, *, edges: bool) -> Iterator[tuple[Path, Any]]:
+    items = schema.get("items") or {}
+    if len(value) > schema.get("minItems", 0):
+        yield path, [] if edges and not schema.get("minItems") else value[:-1]
+    for index, each in enumerate(value):
+        yield from _changes(items, each, (*path, index), edges=edges)
+
+
+def _others(schema: Mapping[str, Any], value: Any) -> Iterator[Any]:
+    if schema.get("enum"):
+        yield from schema["enum"]
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield value + 1 if value < schema.get("maximum", _INT32) else value - 1
+    elif isinstance(value, str) and schema.get("format") not in _FORMATTED:
+        yield f"{value}-b" if len(value) + 2 <= schema.get("maxLength", 253) else value[:-1]
+
+
+def _edges(schema: Mapping[str, Any], value: Any) -> Iterator[Any]:
+    if schema.get("enum"):
+        yield from schema["enum"]
+    elif isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield schema.get("minimum", 0)
+        yield min(schema.get("maximum", _INT32), _INT32)
+    elif isinstance(value, str) and schema.get("format") not in _FORMATTED:
+        if not schema.get("minLength") and not schema.get("pattern"):
+            yield ""
+        yield "a" * min(schema.get("maxLength", 63), 253)
+
+
+def _sample(schema: Mapping[str, Any]) -> Any:
+    """A small value of a schema; ``None`` if none is known."""
+    if "default" in schema:
+        return copy.deepcopy(schema["default"])
+    if schema.get("enum"):
+        return schema["enum"][0]
+    if schema.get("format") in _FORMATTED or schema.get("pattern"):
+        return None
+    match schema.get("type"):
+        case "string":
+            return "a" * max(1, schema.get("minLength", 1))
+        case "integer":
+            return max(1, schema.get("minimum", 1))
+        case "boolean":
+            return True
+        case "array":
+            inner = _sample(schema.get("items") or {})
+            return None if inner is None else [inner]
+        case "object":
+            needed = {name: _sample(schema["properties"][name]) for name in schema.get("required") or ()}
+            return None if any(each is None for each in needed.values()) else needed
+    return None
+
+
+def _set(obj: Any, path: Path, value: Any) -> None:
+    for step in path[:-1]:
+        obj = obj[step] if isinstance(step, int) else obj.setdefault(step, {})
+    if value is MISSING:
+        del obj[path[-1]]
+    else:
+        obj[path[-1]] = value
+
+
+def leaves(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The values of an object that are neither objects nor lists, with their paths."""
+    if isinstance(value, dict):
+        for name in sorted(value):
+            yield from leaves(value[name], (*path, name))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from leaves(each, (*path, index))
+    elif value is not None:
+        yield path, value
+
+
+def patch_of(obj: Mapping[str, Any], path: Path, value: Any) -> Manifest:
+    """A merge patch that changes one value. Lists are replaced whole, as merge patches do."""
+    top = str(path[0])
+    changed = {top: copy.deepcopy(obj[top])}
+    _set(changed, path, value)
+    patch: Any = changed
+    within: list[str] = []
+    for step in path:
+        if isinstance(step, int):
+            break
+        within.append(step)
+    for step in within:
+        patch = patch[step]
+    for step in reversed(within):
+        patch = {step: patch}
+    return dict(patch)

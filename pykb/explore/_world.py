@@ -1,0 +1,308 @@
+"""One run of an operator: an API server in memory, the cluster's controllers, somebody's acts, one fault."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pykb.explore._actors import Actors
+from pykb.explore._gate import Gate, Place, Sent, Tape, author
+from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, Verb
+from pykb.explore._state import State, state_of
+from pykb.explore._time import LoopClock
+from pykb.runtime import ApiError, Client, Manager, ManagerOptions, MergePatch, NotFound
+from pykb.runtime.client.codec import gvk_of
+from pykb.runtime.client.mapper import ResourceMapper
+from pykb.runtime.controller.controller import Controller
+from pykb.runtime.fake import FakeApiServer
+
+QUIET = 90.0
+"""Virtual seconds without a change after which the world is at rest."""
+
+_LONGEST_RETRY = 1100.0
+_MOST_TIME = 6 * 3600.0
+_RESTART = 2.0
+_BLIND = 5.0
+_LONGEST_MESSAGE = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is explored.
+
+    Attributes:
+        register: Registers controllers and webhooks with a manager: a project's own ``register``.
+        crds: The CustomResourceDefinitions.
+        samples: The objects that the operator works on, each with its namespace.
+        rules: The rules of the operator's roles. ``None`` allows everything.
+        root: The folder of the user's code, to name its lines.
+    """
+
+    register: Callable[[Manager], None]
+    crds: Sequence[Manifest]
+    samples: Sequence[Manifest]
+    rules: Sequence[Mapping[str, Any]] | None = None
+    root: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The error of a reconcile.
+
+    Attributes:
+        kind: The class of the error.
+        message: The beginning of its text.
+        place: The last line of the user's code in its traceback.
+        at: The virtual time.
+    """
+
+    kind: str
+    message: str
+    place: Place | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change of an object, with the request of the operator that made it (``None``: somebody else)."""
+
+    identity: Identity
+    before: bytes | None
+    after: bytes | None
+    by: Sent | None
+    at: float
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a history.
+
+    Attributes:
+        states: The state at rest after each step that was waited for.
+        sent: The operator's requests.
+        changes: All changes.
+        failures: The errors of reconciles.
+        reconciles: When each reconcile ended.
+        began: When each step that was waited for began.
+        at_rest: Whether the world came to rest.
+        rested_at: When it last came to rest.
+        refused: The steps that the API server did not accept, with its answer.
+        struck: The request that met the fault.
+    """
+
+    states: list[State] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    reconciles: list[float] = field(default_factory=list)
+    began: list[float] = field(default_factory=list)
+    at_rest: bool = True
+    rested_at: float = 0.0
+    refused: list[tuple[Step, str]] = field(default_factory=list)
+    struck: Sent | None = None
+
+    @property
+    def writes(self) -> list[Sent]:
+        """The counted writes."""
+        return [sent for sent in self.sent if sent.write]
+
+    def maker_of(self, identity: Identity) -> Sent | None:
+        """The request of the operator that wrote an object last."""
+        return next((each.by for each in reversed(self.changes) if each.by and each.identity == identity), None)
+
+
+async def play(subject: Subject, history: History) -> Outcome:
+    """Run a history. Needs an event loop with virtual time."""
+    world = _World(subject, history)
+    await world.play()
+    return world.outcome
+
+
+class _World:
+    def __init__(self, subject: Subject, history: History) -> None:
+        self._subject = subject
+        self._history = history
+        self._loop = asyncio.get_running_loop()
+        self.outcome = Outcome()
+        self._server = FakeApiServer(crds=copy.deepcopy(list(subject.crds)))
+        self._server.storage.observers.append(self._note)
+        self._user = Client(self._server, mapper=ResourceMapper(self._server))
+        self._due: dict[int, list[Step]] = {}
+        self._acting: set[asyncio.Task[None]] = set()
+        self._tape = Tape(subject.root, history.fault, self._after_write)
+        self._gate: Gate | None = None
+        self._manager: Manager | None = None
+        self._failing: dict[tuple[str, Any], tuple[Controller[Any], Any]] = {}
+
+    async def play(self) -> None:
+        actors = asyncio.create_task(Actors(self._server, self._user).run())
+        operator = asyncio.create_task(self._keep_running())
+        try:
+            await self._settle()
+            await self._perform_all()
+            if self._history.idle and self.outcome.at_rest:
+                await asyncio.sleep(self._history.idle)
+            self.outcome.sent = self._tape.sent
+            self.outcome.struck = self._tape.struck
+        finally:
+            for task in (operator, actors, *self._acting):
+                task.cancel()
+            await asyncio.gather(operator, actors, *self._acting, return_exceptions=True)
+
+    # -- what somebody does
+
+    async def _perform_all(self) -> None:
+        for step in self._history.steps:
+            if step.after_write is not None:
+                self._due.setdefault(step.after_write, []).append(step)
+        for step in self._history.steps:
+            if step.after_write is None:
+                await self._perform_and_settle(step)
+                if not self.outcome.at_rest:
+                    return
+
+    async def _perform_and_settle(self, step: Step) -> None:
+        if step.unseen and self._gate is not None:
+            self._gate.blind()
+        self.outcome.began.append(self._loop.time())
+        await self._perform(step)
+        if step.unseen:
+            await asyncio.sleep(_BLIND)
+            if self._gate is not None:
+                self._gate.see()
+        await self._settle()
+        self.outcome.states.append(state_of(self._server.storage.everything()))
+
+    async def _perform(self, step: Step) -> None:
+        manifest = copy.deepcopy(step.manifest)
+        try:
+            match step.verb:
+                case Verb.CREATE:
+                    await self._user.create(manifest)
+                case Verb.REPLACE:
+                    await self._replace(manifest)
+                case Verb.PATCH:
+                    patch = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind")}
+                    patch["metadata"] = {
+                        name: value for name, value in patch["metadata"].items() if name not in ("name", "namespace")
+                    }
+                    await self._user.patch(_bare(manifest), MergePatch(patch))
+                case Verb.DELETE:
+                    await self._user.delete(_bare(manifest))
+        except ApiError as error:
+            self.outcome.refused.append((step, str(error)))
+
+    async def _replace(self, manifest: Manifest) -> None:
+        try:
+            found = (await self._user.get(gvk_of(manifest), _key(manifest))).data
+        except NotFound:
+            await self._user.create(manifest)
+            return
+        metadata = {**found["metadata"], **manifest["metadata"]}
+        status = {"status": found["status"]} if "status" in found else {}
+        await self._user.update({**manifest, "metadata": metadata, **status})
+
+    def _after_write(self, number: int) -> None:
+        for step in self._due.pop(number, ()):
+            self._acting.add(asyncio.create_task(self._perform(step)))
+
+    # -- the operator
+
+    async def _keep_running(self) -> None:
+        """Run the operator, and start it again when it died, as a kubelet does."""
+        fault = self._history.fault
+        lag = fault.seconds if fault is not None and fault.kind is FaultKind.LAG else 0.0
+        while True:
+            gate = self._gate = Gate(self._server, self._tape, lag=lag)
+            client = Client(gate, mapper=ResourceMapper(gate))
+            options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
+            manager = self._manager = Manager(options, client=client, clock=LoopClock(self._loop))
+            self._subject.register(manager)
+            self._failing.clear()
+            for controller in manager.controllers:
+                self._observe(controller)
+            running = asyncio.create_task(manager.start())
+            died = asyncio.create_task(gate.died.wait())
+            try:
+                await asyncio.wait({running, died}, return_when=asyncio.FIRST_COMPLETED)
+                gate.die()
+                if self._tape.overrun:
+                    await self._loop.create_future()
+            finally:
+                for task in (running, died):
+                    task.cancel()
+                await asyncio.gather(running, died, return_exceptions=True)
+            await asyncio.sleep(_RESTART)
+
+    # -- rest
+
+    async def _settle(self) -> None:
+        """Wait until nothing changes any more and nothing is to be tried again."""
+        began = self._loop.time()
+        seen, since = -1, began
+        while True:
+            now = self._loop.time()
+            if self._server.storage.version != seen or self._is_working():
+                seen, since = self._server.storage.version, now
+            patience = _LONGEST_RETRY if self._is_retrying() else QUIET
+            if now - since >= patience:
+                break
+            if self._tape.overrun or now - began > _MOST_TIME:
+                self.outcome.at_rest = False
+                break
+            await asyncio.sleep(QUIET / 3)
+        self._tape.rest()
+        self.outcome.rested_at = self._loop.time()
+
+    def _is_working(self) -> bool:
+        return self._manager is not None and any(each.running_now() for each in self._manager.controllers)
+
+    def _is_retrying(self) -> bool:
+        return any(controller.queue.failures(request) for controller, request in self._failing.values())
+
+    # -- notes
+
+    def _note(self, change: Any) -> None:
+        obj = orjson.loads(change.after or change.before)
+        self.outcome.changes.append(
+            Change(Identity.of(obj), change.before, change.after, author.get(), self._loop.time())
+        )
+
+    def _observe(self, controller: Controller[Any]) -> None:
+        def reconciled(request: Any, error: BaseException | None) -> None:
+            self.outcome.reconciles.append(self._loop.time())
+            if error is None:
+                self._failing.pop((controller.name, request), None)
+                return
+            self._failing[controller.name, request] = (controller, request)
+            place = _place_of(error, self._subject.root)
+            text = str(error).partition("\n")[0][:_LONGEST_MESSAGE]
+            self.outcome.failures.append(Failure(type(error).__name__, text, place, self._loop.time()))
+
+        controller.observer = reconciled
+
+
+def _bare(manifest: Mapping[str, Any]) -> Manifest:
+    metadata = {name: manifest["metadata"][name] for name in ("name", "namespace") if manifest["metadata"].get(name)}
+    return {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": metadata}
+
+
+def _key(manifest: Mapping[str, Any]) -> str:
+    identity = Identity.of(manifest)
+    return f"{identity.namespace}/{identity.name}".lstrip("/")
+
+
+def _place_of(error: BaseException, root: Path | None) -> Place | None:
+    prefix = f"{root}/"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(prefix)]
+    if root is None or not frames:
+        return None
+    last = frames[-1]
+    return Place(last.filename.removeprefix(prefix), last.lineno or 0, last.name)

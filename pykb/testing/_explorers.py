@@ -1,0 +1,50 @@
+"""The explorer of the project under test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from pykb.explore import Explorer, Report, subject_of
+from pykb.runtime import Manager
+
+_BOUND = timedelta(seconds=5)
+
+
+class ProjectExplorer:
+    """Explores the operator of a project.
+
+    It has an event loop and a time of its own. So its method is a plain function, and a test that
+    uses it is one as well.
+    """
+
+    def __init__(self, project: Path) -> None:
+        self._project = project
+
+    def run(
+        self,
+        register: Callable[[Manager], None],
+        *,
+        sample: str | None = None,
+        only: Collection[str] = (),
+        ignore: Sequence[str] = (),
+        seed: int = 0,
+        limit: timedelta | None = _BOUND,
+    ) -> Report:
+        """Explore. ``report.check()`` raises if something did not hold.
+
+        Args:
+            register: Registers the controllers with a manager: the project's own.
+            sample: A file of one sample, relative to the project. Defaults to all in ``config/samples``.
+            only: The codes to look for, such as ``explore-crash``. Defaults to all.
+            ignore: Fields that may differ, such as ``Deployment.spec.replicas``.
+            seed: Selects the random values of the worlds.
+            limit: The longest time. Then the rest is left out. ``None`` runs everything.
+
+        Raises:
+            EnvironmentProblem: There is no sample of a kind of this project.
+        """
+        subject = subject_of(self._project, register=register, sample=sample)
+        seconds = limit.total_seconds() if limit is not None else None
+        return Explorer(subject, seconds=seconds, seed=seed, only=only, ignore=ignore).run()

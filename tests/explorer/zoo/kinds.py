@@ -1,0 +1,99 @@
+"""The kind that every operator of the zoo reconciles, and the smallest way to run one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pykb.api import CustomResource, Field, GroupVersion, Struct
+from pykb.api.conditions import Condition
+from pykb.explore._world import Subject
+
+GROUP_VERSION = GroupVersion("zoo.example.com", "v1")
+FINALIZER = "zoo.example.com/cleanup"
+HERE = Path(__file__).parent
+
+
+class AnimalSpec(Struct):
+    """What is wanted."""
+
+    food: str = "hay"
+    count: int = 1
+    house: str | None = None
+    names: list[str] = Field(default_factory=list)
+
+
+class AnimalStatus(Struct):
+    """What is there."""
+
+    phase: str | None = None
+    child: str | None = None
+    count: int | None = None
+    checked: str | None = None
+    conditions: list[Condition] | None = None
+
+
+class Animal(CustomResource, group_version=GROUP_VERSION):
+    """Something with children."""
+
+    spec: AnimalSpec = Field(default_factory=AnimalSpec)
+    status: AnimalStatus = Field(default_factory=AnimalStatus)
+
+
+_STRING = {"type": "string"}
+_INTEGER = {"type": "integer"}
+_CONDITION = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "spec": {
+            "type": "object",
+            "properties": {
+                "food": {**_STRING, "minLength": 1, "maxLength": 63, "default": "hay"},
+                "count": {**_INTEGER, "minimum": 0, "maximum": 100},
+                "house": {**_STRING, "minLength": 1, "maxLength": 40, "pattern": "^[a-z][a-z0-9-]*[a-z0-9]$"},
+                "names": {"type": "array", "items": _STRING},
+            },
+        },
+        "status": {
+            "type": "object",
+            "properties": {
+                "phase": _STRING,
+                "child": _STRING,
+                "count": _INTEGER,
+                "checked": _STRING,
+                "conditions": {"type": "array", "items": _CONDITION},
+            },
+        },
+    },
+}
+CRD: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "animals.zoo.example.com"},
+    "spec": {
+        "group": GROUP_VERSION.group,
+        "scope": "Namespaced",
+        "names": {"kind": "Animal", "plural": "animals", "singular": "animal", "listKind": "AnimalList"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {"openAPIV3Schema": _SCHEMA},
+                "subresources": {"status": {}},
+            }
+        ],
+    },
+}
+SAMPLE: dict[str, Any] = {
+    "apiVersion": "zoo.example.com/v1",
+    "kind": "Animal",
+    "metadata": {"name": "kiki", "namespace": "default"},
+    "spec": {"food": "hay", "count": 2, "house": "north", "names": ["a", "b"]},
+}
+
+
+def subject_of(register: Any, *, rules: Any = None) -> Subject:
+    """An operator of the zoo, as the explorer takes it."""
+    return Subject(register, [CRD], [SAMPLE], rules, HERE)
