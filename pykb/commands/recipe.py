@@ -6,11 +6,12 @@ that carry out the same recipe differ only in what changed between them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pykb.commands.requests import controllers
 from pykb.diagnostics import Diagnostics
+from pykb.plugins.registry import DEFAULT
 from pykb.project.file import Project
 from pykb.project.operand import Operand
 from pykb.project.resource import Resource
@@ -28,7 +29,16 @@ def recipe(project: Project, root: Path, header: str) -> Recipe:
     return Recipe(tuple(steps), header)
 
 
+def own_plugins(layout: Sequence[str]) -> list[str]:
+    """The plugins of a layout that are pykb's and scaffold a project. Others are not part of a recipe."""
+    own = (DEFAULT, *DEFAULT.parts)
+    return [key for key in layout if any(plugin.key.answers_to(key) for plugin in own)]
+
+
 def _init(project: Project, header: str) -> Iterator[str]:
+    plugins = own_plugins(project.layout)
+    if plugins not in ([], [str(DEFAULT.key)]):
+        yield f"--plugins={','.join(plugins)}"
     yield f"--domain={project.domain}"
     yield f"--project-name={project.project_name}"
     yield from _flags(multigroup=project.multigroup, namespaced=project.namespaced)

@@ -14,12 +14,13 @@ from pathlib import Path
 import pykb
 from pykb.commands.boilerplate import boilerplate
 from pykb.commands.init import pin
-from pykb.commands.recipe import recipe
+from pykb.commands.recipe import own_plugins, recipe
 from pykb.commands.remaining_uses import project_files
 from pykb.commands.rescaffold import GENERATED
 from pykb.diagnostics import Diagnostics, Span
 from pykb.diagnostics.codes.project import UNCHANGED
 from pykb.diagnostics.codes.update import (
+    NOT_RENDERED,
     RELEASE_UNKNOWN,
     UPDATE_CONFLICT,
     UPDATE_DELETED,
@@ -87,6 +88,9 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
     found = Diagnostics()
     plan = PlanBuilder(root)
     header = boilerplate(plan, found)
+    if project.layout and not own_plugins(project.layout):
+        message = "no plugin of pykb itself made the project, so pykb does not know its scaffold"
+        found.add(NOT_RENDERED.at(project.place("layout"), message, notes=_NOTHING))
     if options.writes:
         _check_committed(root, found)
     if found.has_errors():

@@ -129,12 +129,12 @@ def render(release: Release, recipe: Recipe, found: Diagnostics) -> dict[str, Fi
         words = (sys.executable, "-I", Path(__file__).with_name("_replay.py"), release.folder)
         steps = json.dumps([asdict(step) for step in recipe.steps])
         done = run(words, cwd=project, stdin=steps, env={"NO_COLOR": "1"})
-        if not done.ok:
+        files = dict(_files(project)) if done.ok else {}
+        if not files:
             message = f"pykb {release.version} cannot scaffold this project again"
             notes = (*quote(done.stderr or done.stdout, source="it wrote"), "nothing was written")
             found.add(NOT_RENDERED.at(None, message, notes=notes))
-            return {}
-        return dict(_files(project))
+        return files
 
 
 def _files(project: Path) -> Iterator[tuple[str, File]]:

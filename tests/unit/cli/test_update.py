@@ -270,3 +270,22 @@ def test_a_wheel_of_the_same_version_may_be_an_earlier_build(root: Path, capfd: 
     assert app.run(["update"]) == 0
     assert f"`pykb update --from {WHEEL}`" in capfd.readouterr().err
     assert wheel.read_bytes() == b"an earlier build"
+
+
+@pytest.mark.parametrize(("layout", "code"), [("[other.example.com/v1]", 1), ("[kustomize.common.pykb.dev/v1]", 0)])
+def test_only_files_of_the_layout_are_scaffolded(
+    root: Path, layout: str, code: int, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A project of another plugin does not get those of pykb."""
+    edit(root, "[python.pykb.dev/v1]", layout, "PROJECT")
+    edit(root, text_of("", "plain").partition("resources:")[2], " []\n", "PROJECT")
+    for path in [path for path in files(root) if path.endswith(".py") or path.startswith(".")]:
+        (root / path).unlink()
+    commit(root)
+    before = files(root)
+    assert app.run(["update"]) == code
+    if code:
+        assert "error[not-rendered]" in capfd.readouterr().err
+        assert files(root) == before
+    else:
+        assert not [path for path in files(root).keys() - before.keys() if path.endswith(".py")]
