@@ -128,7 +128,7 @@ def test_a_sample_is_reconciled_by_its_pod(sample: Sample, node: Node, audit_log
     operator.eventually(lambda: objects(node) <= before, "nothing is left")
     assert audit_log.forbidden(operator.account, start) == []
     unused = permissions - audit_log.used(operator.account, start)
-    assert {str(grant) for grant in unused if not needs_no_request(grant)} == sample.later
+    assert {str(grant) for grant in unused if not needs_no_request(grant)} <= sample.later
 
 
 def test_every_sample_is_here() -> None:
