@@ -140,10 +140,19 @@ def _reconciled(operator: Operator, sample: Sample) -> None:
     """Apply the sample, wait for what its manager does, and delete it."""
     has_samples = (operator.shell.directory / SAMPLES).exists()
     if has_samples:
-        operator.shell.ctl("apply", f"--kustomize={SAMPLES}")
+        operator.eventually(lambda: _applied(operator), "the sample is accepted")
     operator.eventually(lambda: sample.logged in operator.log(), f"the manager logs {sample.logged!r}")
     for made in sample.made:
         get = ("get", made, "--ignore-not-found", "--output=name")
         operator.eventually(lambda get=get: bool(operator.shell.ctl(*get)), f"the manager makes {made}")
     if has_samples:
         operator.shell.ctl("delete", f"--kustomize={SAMPLES}", "--ignore-not-found", "--timeout=60s")
+
+
+def _applied(operator: Operator) -> bool:
+    """Whether the API server accepts the sample. Its node may not know yet that the pod with the webhooks is ready."""
+    try:
+        operator.shell.ctl("apply", f"--kustomize={SAMPLES}")
+    except pytest.fail.Exception:
+        return False
+    return True
