@@ -129,10 +129,11 @@ def started(how, role="alone", grace="0.2"):
 def ended(program):
     """How it ended by itself: its code, what it said and logged."""
     try:
-        said, logged = program.communicate(timeout=30)
+        program.wait(timeout=30)
+        # Not by `communicate`: it does not see what came with the first line and was read with it.
+        return program.returncode, program.stdout.read(), program.stderr.read()
     finally:
         program.kill()
-    return program.returncode, said, logged
 
 
 @pytest.mark.parametrize("how", HANGING)
