@@ -128,12 +128,13 @@ def started(how, role="alone", grace="0.2"):
 
 def ended(program):
     """How it ended by itself: its code, what it said and logged."""
-    try:
-        program.wait(timeout=30)
+    with program:
+        try:
+            program.wait(timeout=30)
+        finally:
+            program.kill()
         # Not by `communicate`: it does not see what came with the first line and was read with it.
         return program.returncode, program.stdout.read(), program.stderr.read()
-    finally:
-        program.kill()
 
 
 @pytest.mark.parametrize("how", HANGING)
