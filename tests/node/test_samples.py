@@ -92,7 +92,8 @@ SAMPLE = [
             *("captains.crew.example.com", "deployments.apps", "issuers.certs.example.org"),
             *("frigates.ship.example.com", "harbours.ship.example.com"),
         )
-        | _all("create delete update", "kraken.sea-creatures.example.com"),
+        | _all("create delete update", "kraken.sea-creatures.example.com")
+        | _all("create", "events"),  # of handlers that call `kopf.event`
         steps=tuple(multigroup.steps("built-in")),
         foreign=ISSUERS,
     ),
