@@ -16,7 +16,7 @@ APP = '''
 class AppDeployment(Struct):
     """What runs."""
 
-    name: Annotated[str, Field(max_length=63)]
+    name: Annotated[str, Field(min_length=1, max_length=63)]
     """Name of the Deployment, and of its container."""
 
     image: str
@@ -29,7 +29,7 @@ class AppDeployment(Struct):
 class AppService(Struct):
     """How it is reached."""
 
-    name: Annotated[str, Field(max_length=63)]
+    name: Annotated[str, Field(min_length=1, max_length=63)]
     """Name of the Service."""
 
 

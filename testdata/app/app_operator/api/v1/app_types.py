@@ -25,7 +25,7 @@ from app_operator.api.v1.groupversion import GROUP_VERSION
 class AppDeployment(Struct):
     """What runs."""
 
-    name: Annotated[str, Field(max_length=63)]
+    name: Annotated[str, Field(min_length=1, max_length=63)]
     """Name of the Deployment, and of its container."""
 
     image: str
@@ -38,7 +38,7 @@ class AppDeployment(Struct):
 class AppService(Struct):
     """How it is reached."""
 
-    name: Annotated[str, Field(max_length=63)]
+    name: Annotated[str, Field(min_length=1, max_length=63)]
     """Name of the Service."""
 
 
