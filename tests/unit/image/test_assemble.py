@@ -15,7 +15,7 @@ import pytest
 from pykb.image._root import Root
 
 ROOT = Path(__file__).parents[3]
-STANDARD = Path(sysconfig.get_path("stdlib"))
+STANDARD = Path(os.path.realpath(sysconfig.get_path("stdlib")))
 
 
 class Image(NamedTuple):
