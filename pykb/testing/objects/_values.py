@@ -229,9 +229,19 @@ def _checked(draw: st.DrawFn, values: Strategy, node: SchemaNode, path: str) -> 
     """Draw a valid value. An invalid one is drawn again."""
     for _ in range(TRIES):
         value = draw(values)
-        if not any(misfits(value, node)) and not _breaks(value, node):
+        shaped = value if path else _with_own_metadata(value, node)
+        if not any(misfits(shaped, node)) and not _breaks(value, node):
             return value
     raise NothingFitsError(path, "none of the values that were tried fits its schema", TRIES)
+
+
+def _with_own_metadata(value: Any, node: SchemaNode) -> Any:
+    """An object with the metadata that its schema knows. A server has its own rules for the rest."""
+    prop = (node.properties or {}).get("metadata")
+    if prop is None or not isinstance(value, dict) or not isinstance(value.get("metadata"), dict):
+        return value
+    known = prop.schema.properties or {}
+    return {**value, "metadata": {name: item for name, item in value["metadata"].items() if name in known}}
 
 
 def _breaks(value: Any, node: SchemaNode) -> bool:
