@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pykb.cli import candidates, console
-from pykb.cli.errors import EXIT_FINDINGS, EXIT_USAGE, finish, report
+from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE, finish, report
 
 if TYPE_CHECKING:
     from pykb.explore import Explorer, Progress, Report
@@ -73,9 +75,33 @@ def explore(
             reporter.stop()
             _replay(explorer, replay)
             return
-        result = explorer.run()
+        with _stopping(explorer) as stopped:
+            result = explorer.run()
         step.done(f"{result.histories.total()} histories")
     _tell(result, root)
+    if stopped:
+        raise typer.Exit(EXIT_INTERRUPTED)
+    if result.findings or result.problems:
+        raise typer.Exit(EXIT_FINDINGS)
+    console.say("no findings")
+
+
+@contextlib.contextmanager
+def _stopping(explorer: Explorer) -> Iterator[list[int]]:
+    """Let the first Ctrl-C end the exploration early, and the next one the command. Yields the signals so far."""
+    before = signal.getsignal(signal.SIGINT)
+    got: list[int] = []
+
+    def stop(number: int, _frame: object) -> None:
+        got.append(number)
+        signal.signal(signal.SIGINT, before)
+        explorer.stop()
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield got
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _fix_hashes() -> None:
@@ -107,12 +133,8 @@ def _tell(result: Report, root: Path) -> None:
         console.say(f"to run it again: `pykb explore --replay {path.relative_to(root)}`")
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
     console.say(f"{result.histories.total()} histories ({histories})")
-    if result.left:
-        left = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.left.items())
-        console.say(f"not run: {left}")
-    if result.findings or result.problems:
-        raise typer.Exit(EXIT_FINDINGS)
-    console.say("no findings")
+    if result.unfinished:
+        console.say(f"the time was up before all histories of these were run: {', '.join(result.unfinished)}")
 
 
 def _save(result: Report, root: Path) -> list[Path]:

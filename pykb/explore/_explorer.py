@@ -65,14 +65,14 @@ class Report:
     Attributes:
         findings: What did not hold, in order of codes.
         histories: How many histories were run, by code.
-        left: How many histories were not run, by code.
+        unfinished: Codes of which histories were left out, because the time was up.
         unused: Grants that nothing needed.
         problems: Samples that could not be explored.
     """
 
     findings: list[Finding] = field(default_factory=list)
     histories: Counter[str] = field(default_factory=Counter)
-    left: Counter[str] = field(default_factory=Counter)
+    unfinished: list[str] = field(default_factory=list)
     unused: list[Grant] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
 
@@ -147,18 +147,20 @@ class Explorer:
         self._deadline = float("inf")
 
     def run(self) -> Report:
-        """Run the histories. An interrupt ends the exploration early; the report has what was found."""
-        self._deadline = _now() + self._seconds if self._seconds is not None else float("inf")
-        try:
-            for sample in self._subject.samples:
-                self._explore(sample)
-        except KeyboardInterrupt:
-            self._report.left["interrupted"] += 1
+        """Run the histories, until all are run, the time is up, or :meth:`stop` is called."""
+        if self._seconds is not None:
+            self._deadline = min(self._deadline, _now() + self._seconds)
+        for sample in self._subject.samples:
+            self._explore(sample)
         order = {slug: place for place, slug in enumerate([*PLANS, codes.RBAC.slug])}
         self._report.findings = sorted(self._found.values(), key=lambda found: order[found.code.slug])
         if self._subject.rules and not self._only:
             self._report.unused = unused(self._subject.rules, self._used)
         return self._report
+
+    def stop(self) -> None:
+        """End :meth:`run` after the present history. The report has what was found. A signal handler may call it."""
+        self._deadline = float("-inf")
 
     def replay(self, history: History) -> Iterator[str]:
         """Run one history, and yield what happened as lines for people."""
@@ -190,7 +192,8 @@ class Explorer:
                 if case is None:
                     del plans[slug]
                 elif _now() > self._deadline:
-                    self._report.left[slug] += 1 + sum(1 for _ in plans.pop(slug))
+                    self._report.unfinished += [left for left in plans if left not in self._report.unfinished]
+                    return
                 else:
                     self._try(context, case)
 

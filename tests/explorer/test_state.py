@@ -1,0 +1,83 @@
+"""Which differences of two clusters count, and which are by design."""
+
+from __future__ import annotations
+
+import copy
+
+from pykb.explore._state import differences, state_of
+
+UID = "23a7711a-8133-4876-b7eb-dcd9e87a1613"
+WIDGET = {
+    "apiVersion": "example.com/v1",
+    "kind": "Widget",
+    "metadata": {"name": "w", "namespace": "default", "uid": UID, "resourceVersion": "5", "generation": 2},
+    "spec": {"size": 1, "owner": UID},
+    "status": {
+        "observedGeneration": 2,
+        "since": "2030-01-01T00:00:00Z",
+        "conditions": [{"type": "A", "status": "True"}, {"type": "B", "status": "True"}],
+    },
+}
+
+
+def changed(**changes):
+    """The widget with other values, by dotted path."""
+    obj = copy.deepcopy(WIDGET)
+    for path, value in changes.items():
+        *within, last = path.split("__")
+        place = obj
+        for step in within:
+            place = place[step]
+        place[last] = value
+    return obj
+
+
+def test_what_servers_count_and_clocks_say_does_not_differ():
+    """Versions, uids wherever they are written, times, generations, the order of conditions."""
+    other_uid = UID.replace("2", "3")
+    other = changed(
+        metadata__uid=other_uid,
+        metadata__resourceVersion="9",
+        metadata__generation=7,
+        spec__owner=other_uid,
+        status__observedGeneration=7,
+        status__since="2030-02-03T04:05:06.5Z",
+        status__conditions=WIDGET["status"]["conditions"][::-1],
+    )
+    assert differences(state_of([WIDGET]), state_of([other])) == ()
+
+
+def test_records_and_what_every_cluster_has_are_left_out():
+    """Events and leases tell of the work; they are not its result."""
+    for kind in ("Event", "Lease", "Namespace", "CustomResourceDefinition"):
+        assert not state_of([{**WIDGET, "kind": kind}])
+
+
+def test_a_value_a_missing_object_and_one_too_many_differ():
+    """Each as people say it."""
+    expected, bigger = state_of([WIDGET]), state_of([changed(spec__size=2)])
+    assert [str(each) for each in differences(expected, bigger)] == ["Widget w: spec.size is 2, expected 1"]
+    assert [str(each) for each in differences(expected, {})] == ["Widget w is missing"]
+    assert [str(each) for each in differences({}, expected)] == ["Widget w is left over"]
+
+
+def test_fields_that_may_differ_are_named_by_path_or_kind_and_path():
+    """And all that is below."""
+    expected, bigger = state_of([WIDGET]), state_of([changed(spec__size=2)])
+    for name in ("spec", "spec.size", "Widget.spec", "Widget.spec.size"):
+        assert not differences(expected, bigger, [name])
+    for name in ("spec.siz", "Gadget.spec", "status"):
+        assert differences(expected, bigger, [name])
+
+
+def test_generated_names_are_compared_by_their_prefix():
+    """Two objects of one prefix are alike whatever they are called."""
+
+    def made(*names):
+        return state_of(
+            {**WIDGET, "metadata": {"name": name, "generateName": "w-", "uid": name}, "spec": {"size": number}}
+            for number, name in enumerate(names)
+        )
+
+    assert differences(made("w-abcde", "w-fghij"), made("w-zzzzz", "w-aaaaa")) == ()
+    assert differences(made("w-abcde", "w-fghij"), made("w-abcde"))

@@ -1,0 +1,73 @@
+"""Other specs near a sample: one field differs, and the schema accepts it."""
+
+from __future__ import annotations
+
+from pykb.explore._variants import leaves, patch_of, spell, variants
+
+SCHEMA = {
+    "type": "object",
+    "required": ["name"],
+    "properties": {
+        "name": {"type": "string", "minLength": 1, "maxLength": 4},
+        "size": {"type": "integer", "minimum": 1, "maximum": 3},
+        "on": {"type": "boolean"},
+        "mode": {"type": "string", "enum": ["a", "b"]},
+        "ports": {"type": "array", "items": {"type": "object", "properties": {"port": {"type": "integer"}}}},
+        "extra": {"type": "object", "additionalProperties": {"type": "string"}},
+        "more": {"type": "integer", "minimum": 7},
+    },
+}
+SAMPLE = {
+    "apiVersion": "example.com/v1",
+    "kind": "Widget",
+    "metadata": {"name": "w"},
+    "spec": {"name": "abc", "size": 3, "on": True, "mode": "a", "ports": [{"port": 1}], "extra": {"x": "y"}},
+}
+
+
+def texts(*, edges):
+    """What each variant is called."""
+    return [text for text, _ in variants(SCHEMA, SAMPLE, edges=edges)]
+
+
+def test_ordinary_values_stay_within_the_schema():
+    """A number at its maximum becomes smaller, a text at its greatest length shorter."""
+    found = texts(edges=False)
+    assert "spec.name = 'ab'" in found
+    assert "spec.size = 2" in found
+    assert "spec.on = False" in found
+    assert "spec.mode = 'b'" in found
+    assert "spec.ports = []" in found
+    assert "spec.ports[0].port = 2" in found
+    assert "spec.extra.other = 'a'" in found
+    assert "spec.more = 7" in found
+    assert "no spec.size" not in found
+
+
+def test_edges_are_the_least_the_greatest_and_nothing():
+    """A required field stays, an empty text only where it may be."""
+    found = texts(edges=True)
+    assert "spec.size = 1" in found
+    assert "no spec.size" in found
+    assert "no spec.name" not in found
+    assert "spec.name = ''" not in found
+    assert "spec.name = 'aaaa'" in found
+    assert "spec.ports = []" in found
+
+
+def test_only_the_named_field_differs():
+    """The sample itself is not changed."""
+    before = repr(SAMPLE)
+    for _, other in variants(SCHEMA, SAMPLE, edges=False):
+        assert other != SAMPLE
+        assert {**other, "spec": 0} == {**SAMPLE, "spec": 0}
+    assert repr(SAMPLE) == before
+
+
+def test_a_patch_of_a_value_in_a_list_has_the_whole_list():
+    """As merge patches need it."""
+    obj = {"spec": {"ports": [{"port": 1}, {"port": 2}], "name": "x"}}
+    assert dict(leaves(obj))["spec", "ports", 1, "port"] == 2
+    assert patch_of(obj, ("spec", "ports", 1, "port"), 9) == {"spec": {"ports": [{"port": 1}, {"port": 9}]}}
+    assert patch_of(obj, ("spec", "name"), "y") == {"spec": {"name": "y"}}
+    assert spell(("spec", "ports", 1, "port")) == "spec.ports[1].port"
