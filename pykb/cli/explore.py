@@ -62,7 +62,11 @@ def explore(
     root, project = require_project(writes=False)
     codes = _codes(only)
     subject = subject_of(root, package=project.package, kind=kind)
-    with ProgressReporter() as reporter:
+    explorer = Explorer(subject, seconds=seconds, seed=seed, only=codes, ignore=tuple(ignore or ()))
+    if replay is not None:
+        _replay(explorer, replay)
+        return
+    with ProgressReporter() as reporter, _stopping(explorer) as stopped:
         step = reporter.step("exploring")
 
         def show(progress: Progress) -> None:
@@ -70,13 +74,7 @@ def explore(
                 found = f"{progress.findings} finding{'s' * (progress.findings != 1)}"
                 step.update(f"{progress.histories} histories, {found}, {progress.code}")
 
-        explorer = Explorer(subject, seconds=seconds, seed=seed, only=codes, ignore=tuple(ignore or ()), progress=show)
-        if replay is not None:
-            reporter.stop()
-            _replay(explorer, replay)
-            return
-        with _stopping(explorer) as stopped:
-            result = explorer.run()
+        result = explorer.run(show)
         step.done(f"{result.histories.total()} histories")
     _tell(result, root)
     if stopped:

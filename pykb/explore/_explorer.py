@@ -121,7 +121,6 @@ class Explorer:
         seed: Selects the random values of the worlds.
         only: The codes to look for. Defaults to all.
         ignore: Fields that may differ: ``status.startedAt``, ``Deployment.spec.replicas``.
-        progress: Called after each history.
     """
 
     def __init__(
@@ -132,22 +131,26 @@ class Explorer:
         seed: int = 0,
         only: Collection[str] = (),
         ignore: Sequence[str] = (),
-        progress: Callable[[Progress], None] | None = None,
     ) -> None:
         self._subject = subject
         self._seconds = seconds
         self._seed = seed
         self._only = only
         self._ignore = ignore
-        self._progress = progress
+        self._progress: Callable[[Progress], None] | None = None
         self._report = Report()
         self._found: dict[tuple[object, ...], Finding] = {}
         self._used: set[Grant] = set()
         self._time = VirtualTime()
         self._deadline = float("inf")
 
-    def run(self) -> Report:
-        """Run the histories, until all are run, the time is up, or :meth:`stop` is called."""
+    def run(self, progress: Callable[[Progress], None] | None = None) -> Report:
+        """Run the histories, until all are run, the time is up, or :meth:`stop` is called.
+
+        Args:
+            progress: Called after each history.
+        """
+        self._progress = progress
         if self._seconds is not None:
             self._deadline = min(self._deadline, _now() + self._seconds)
         for sample in self._subject.samples:

@@ -133,7 +133,9 @@ class _World:
         self.outcome = Outcome()
         self._server = FakeApiServer(crds=copy.deepcopy(list(subject.crds)))
         self._server.storage.observers.append(self._note)
-        self._user = Client(self._server, mapper=ResourceMapper(self._server))
+        # All share one mapper: discovery is not what a history is about.
+        self._mapper = ResourceMapper(self._server)
+        self._user = Client(self._server, mapper=self._mapper)
         self._due: dict[int, list[Step]] = {}
         self._acting: set[asyncio.Task[None]] = set()
         self._tape = Tape(subject.root, history.fault, self._after_write)
@@ -221,7 +223,7 @@ class _World:
         lag = fault.seconds if fault is not None and fault.kind is FaultKind.LAG else 0.0
         while True:
             gate = self._gate = Gate(self._server, self._tape, lag=lag)
-            client = Client(gate, mapper=ResourceMapper(gate))
+            client = Client(gate, mapper=self._mapper)
             options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
             manager = self._manager = Manager(options, client=client, clock=LoopClock(self._loop))
             self._subject.register(manager)
