@@ -7,9 +7,9 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,7 +17,7 @@ from pykb.cli import candidates, console
 from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE, finish, report
 
 if TYPE_CHECKING:
-    from pykb.explore import Explorer, Progress, Report
+    from pykb.explore import Explorer, Progress, Report, Subject
 
 SAVED = "explore"
 """The folder in .pykb with the histories of the last findings."""
@@ -62,10 +62,10 @@ def explore(
     root, project = require_project(writes=False)
     codes = _codes(only)
     subject = subject_of(root, package=project.package, kind=kind)
-    explorer = Explorer(subject, seconds=seconds, seed=seed, only=codes, ignore=tuple(ignore or ()))
     if replay is not None:
-        _replay(explorer, replay)
+        _replay(subject, replay)
         return
+    explorer = Explorer(subject, seconds=seconds, seed=seed, only=codes, ignore=tuple(ignore or ()))
     with ProgressReporter() as reporter, _stopping(explorer) as stopped:
         step = reporter.step("exploring")
 
@@ -76,7 +76,7 @@ def explore(
 
         result = explorer.run(show)
         step.done(f"{result.histories.total()} histories")
-    _tell(result, root)
+    _tell(result, root, seed)
     if stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.findings or result.problems:
@@ -111,23 +111,21 @@ def _fix_hashes() -> None:
 
 def _codes(only: str) -> tuple[str, ...]:
     from pykb.diagnostics.codes.cli import USAGE
-    from pykb.diagnostics.codes.explore import RBAC
     from pykb.diagnostics.suggest import closest
-    from pykb.explore._plans import PLANS
+    from pykb.explore import CODES
 
-    known = (*PLANS, RBAC.slug)
     asked = tuple(code.strip() for code in only.split(",") if code.strip())
     for code in asked:
-        if code not in known:
-            near = closest(code, known)
-            helps = (f"did you mean `{near}`?",) if near else (f"the codes: {', '.join(known)}",)
+        if code not in CODES:
+            near = closest(code, CODES)
+            helps = (f"did you mean `{near}`?",) if near else (f"the codes: {', '.join(CODES)}",)
             finish([USAGE.at(None, f"`--only` does not know `{code}`", help=helps)], code=EXIT_USAGE)
     return asked
 
 
-def _tell(result: Report, root: Path) -> None:
+def _tell(result: Report, root: Path, seed: int) -> None:
     report([*result.diagnostics(), *result.notes()])
-    for path in _save(result, root):
+    for path in _save(result, root, seed):
         console.say(f"to run it again: `pykb explore --replay {path.relative_to(root)}`")
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
     console.say(f"{result.histories.total()} histories ({histories})")
@@ -135,7 +133,7 @@ def _tell(result: Report, root: Path) -> None:
         console.say(f"the time was up before all histories of these were run: {', '.join(result.unfinished)}")
 
 
-def _save(result: Report, root: Path) -> list[Path]:
+def _save(result: Report, root: Path, seed: int) -> list[Path]:
     """Keep the histories of the findings, in place of the last ones."""
     from pykb.files import durable
     from pykb.files.state import private_folder
@@ -148,20 +146,21 @@ def _save(result: Report, root: Path) -> list[Path]:
     paths = []
     for number, finding in enumerate(result.findings, start=1):
         paths.append(folder / f"{number}-{finding.code.slug}.json")
-        content = {"finding": finding.message, "history": finding.history.to_json()}
+        content = {"finding": finding.message, "seed": seed, "history": finding.history.to_json()}
         durable.write(paths[-1], json.dumps(content, indent=2).encode() + b"\n")
     return paths
 
 
-def _replay(explorer: Explorer, path: Path) -> None:
+def _replay(subject: Subject, path: Path) -> None:
     from pykb.diagnostics.codes.cli import USAGE
-    from pykb.explore import History
+    from pykb.explore import Explorer, History
+    from pykb.reading import read_json
 
     try:
-        saved: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        history = History.from_json(saved["history"])
+        saved = read_json(path.read_bytes())
+        history, seed = History.from_json(saved["history"]), int(saved["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         finish([USAGE.at(None, f"`{path}` holds no history: {error}")], code=EXIT_USAGE)
         return
-    for line in explorer.replay(history):
+    for line in Explorer(subject, seed=seed).replay(history):
         console.out(line)

@@ -113,9 +113,10 @@ def plan_update(options: Updates, project: Project, root: Path) -> tuple[Plan | 
     if options.writes:
         _check_tracked(plan, found)
     found.extend(plan.diagnostics)
-    if not plan.build().changes and not found:
+    built = plan.build()
+    if not built.changes and not found:
         found.add(UNCHANGED.at(None, "nothing was changed: the project is up to date"))
-    return (None if found.has_errors() else plan.build()), found
+    return (None if found.has_errors() else built), found
 
 
 def combine(before: Tree, mine: Tree, after: Tree) -> Update:

@@ -7,9 +7,12 @@ project's own ``register``, without a cluster, and tells the shortest history th
 
 from pykb.explore._explorer import Explorer, Finding, Progress, Report
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
+from pykb.explore._plans import CODES
 from pykb.explore._project import subject_of
+from pykb.explore._world import Subject
 
 __all__ = [
+    "CODES",
     "Explorer",
     "Fault",
     "FaultKind",
@@ -18,6 +21,7 @@ __all__ = [
     "Progress",
     "Report",
     "Step",
+    "Subject",
     "Verb",
     "subject_of",
 ]

@@ -47,7 +47,7 @@ class Actors:
         before = found.get("status") or {}
         if any(before.get(name) != value for name, value in status.items()):
             with contextlib.suppress(ApiError):  # it has changed or gone meanwhile
-                await self._client.status.patch(_named(found), MergePatch({"status": status}))
+                await self._client.status.patch(Identity.of(found).manifest, MergePatch({"status": status}))
 
     async def _collect(self, objects: list[Manifest]) -> None:
         """Delete what no owner is left of, and hold back owners that wait for their dependents."""
@@ -70,18 +70,14 @@ class Actors:
         if not blocking:
             left = [name for name in owner["metadata"]["finalizers"] if name != _FOREGROUND]
             with contextlib.suppress(ApiError):
-                await self._client.patch(_named(owner), MergePatch({"metadata": {"finalizers": left or None}}))
+                await self._client.patch(
+                    Identity.of(owner).manifest, MergePatch({"metadata": {"finalizers": left or None}})
+                )
 
     async def _delete(self, found: Manifest) -> None:
         if not found["metadata"].get("deletionTimestamp"):
             with contextlib.suppress(ApiError):
-                await self._client.delete(_named(found))
-
-
-def _named(found: Mapping[str, Any]) -> Manifest:
-    api_version, kind, namespace, name = Identity.of(found)
-    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata}
+                await self._client.delete(Identity.of(found).manifest)
 
 
 def _condition(kind: str) -> dict[str, str]:

@@ -10,15 +10,17 @@ from dataclasses import dataclass, field
 
 from pykb.diagnostics import Code, Diagnostic, Span
 from pykb.diagnostics.codes import explore as codes
+from pykb.diagnostics.render import render
 from pykb.explore._access import Grant, allows, unused
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Sent
 from pykb.explore._history import History, Identity, Manifest
-from pykb.explore._plans import PLANS
+from pykb.explore._plans import CODES, PLANS
 from pykb.explore._state import Difference
 from pykb.explore._story import story, transcript
 from pykb.explore._time import VirtualTime
 from pykb.explore._world import Outcome, Subject, play
+from pykb.runtime.errors import rule_marker
 
 _now = time.monotonic
 
@@ -34,8 +36,6 @@ class Finding:
         differences: Fields that are not as expected.
         span: The line of the user's code.
         history: The history, to run it again.
-        sample: The sample that it belongs to.
-        times: How many histories show it.
     """
 
     code: Code
@@ -44,8 +44,6 @@ class Finding:
     differences: tuple[Difference, ...]
     span: Span | None
     history: History
-    sample: str
-    times: int = 1
 
     def to_diagnostic(self) -> Diagnostic:
         """As a message for people."""
@@ -94,7 +92,7 @@ class Report:
             AssertionError: With all findings, each with its history.
         """
         if found := self.diagnostics():
-            raise AssertionError("\n\n".join(_text(each) for each in found))
+            raise AssertionError(render(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +153,7 @@ class Explorer:
             self._deadline = min(self._deadline, _now() + self._seconds)
         for sample in self._subject.samples:
             self._explore(sample)
-        order = {slug: place for place, slug in enumerate([*PLANS, codes.RBAC.slug])}
-        self._report.findings = sorted(self._found.values(), key=lambda found: order[found.code.slug])
+        self._report.findings = sorted(self._found.values(), key=lambda found: CODES.index(found.code.slug))
         if self._subject.rules and not self._only:
             self._report.unused = unused(self._subject.rules, self._used)
         return self._report
@@ -182,12 +179,12 @@ class Explorer:
                 self._report.problems.append(problem)
                 return
             if not context.base.at_rest:  # nothing can be compared with a run that does not end
-                self._try(context, next(PLANS[codes.LOOP.slug](context)))
+                self._try(next(PLANS[codes.LOOP.slug](context)))
                 return
             plans = {slug: plan(context) for slug, plan in PLANS.items() if not self._only or slug in self._only}
-            self._run_in_turn(context, plans)
+            self._run_in_turn(plans)
 
-    def _run_in_turn(self, context: Context, plans: dict[str, Iterator[Case]]) -> None:
+    def _run_in_turn(self, plans: dict[str, Iterator[Case]]) -> None:
         """Run one history of each code after the other, so that a short time is spent on all of them."""
         while plans:
             for slug in list(plans):
@@ -198,13 +195,13 @@ class Explorer:
                     self._report.unfinished += [left for left in plans if left not in self._report.unfinished]
                     return
                 else:
-                    self._try(context, case)
+                    self._try(case)
 
-    def _try(self, context: Context, case: Case) -> None:
+    def _try(self, case: Case) -> None:
         outcome = self._play(case.history)
         self._report.histories[case.code.slug] += 1
         for violation in case.judge(outcome):
-            self._note(context, case.code, case.history, outcome, violation)
+            self._note(case.code, case.history, outcome, violation)
         if self._progress is not None:
             self._progress(Progress(case.code.slug, self._report.histories.total(), len(self._found)))
 
@@ -222,16 +219,14 @@ class Explorer:
         finally:
             logging.disable(disabled)
 
-    def _note(self, context: Context, code: Code, history: History, outcome: Outcome, violation: Violation) -> None:
+    def _note(self, code: Code, history: History, outcome: Outcome, violation: Violation) -> None:
         key = (code.slug, *violation.cause)
         steps = tuple(story(history, outcome))
         known = self._found.get(key)
         if known is not None and len(known.story) <= len(steps):
             return
-        place = violation.place
-        span = Span(place.path, place.line, 1) if place is not None else None
-        sample = str(Identity.of(context.sample))
-        self._found[key] = Finding(code, violation.message, steps, violation.found, span, history, sample)
+        span = violation.place.span if violation.place is not None else None
+        self._found[key] = Finding(code, violation.message, steps, violation.found, span, history)
 
     def _check_access(self, history: History, outcome: Outcome) -> None:
         rules = self._subject.rules
@@ -261,13 +256,7 @@ class Explorer:
 
 
 def _forbidden(sent: Sent, history: History, outcome: Outcome) -> Finding:
-    group = f'"{sent.group}"' if not sent.group else sent.group
-    marker = f"# +kubebuilder:rbac:groups={group},resources={sent.resource},verbs={sent.verb}"
-    span = Span(sent.place.path, sent.place.line, 1) if sent.place is not None else None
+    marker = rule_marker(sent.verb, sent.group, sent.resource)
+    span = sent.place.span if sent.place is not None else None
     message = f"no rule allows to {sent.verb} {sent.resource}: add `{marker}`"
-    return Finding(codes.RBAC, message, tuple(story(history, outcome)), (), span, history, sent.name)
-
-
-def _text(found: Diagnostic) -> str:
-    place = f"{found.span.path}:{found.span.line}: " if found.span is not None else ""
-    return "\n".join([f"{place}{found.code.slug}: {found.message}", *(f"  {note}" for note in found.notes)])
+    return Finding(codes.RBAC, message, tuple(story(history, outcome)), (), span, history)

@@ -14,9 +14,10 @@ from typing import Any
 
 import orjson
 
+from pykb.diagnostics import Span
 from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
-from pykb.runtime.client.connection import Call
+from pykb.runtime.client.connection import Call, parse_path
 from pykb.runtime.errors import ServerUnreachable, error_from_status
 from pykb.runtime.fake import FakeApiServer
 
@@ -26,7 +27,7 @@ LATENCY = 0.001
 MOST_REQUESTS = 400
 """Requests without a rest after which a history is given up."""
 
-_REASONS = {409: "Conflict", 429: "TooManyRequests", 500: "InternalError"}
+_REASONS = {409: "Conflict", 500: "InternalError"}
 _RECORDS = ("", "events", "leases", "selfsubjectaccessreviews", "subjectaccessreviews", "tokenreviews")
 
 
@@ -36,7 +37,11 @@ class Place:
 
     path: str
     line: int
-    function: str
+
+    @property
+    def span(self) -> Span:
+        """The line, for a message."""
+        return Span(self.path, self.line, 1)
 
 
 @dataclass(slots=True)
@@ -49,7 +54,6 @@ class Sent:
         verb: The verb of access control.
         group: The API group.
         resource: The plural, with the subresource after a slash.
-        namespace: The namespace.
         name: The name of the object, if the path or the body has one.
         place: The line of the user's code that sent it.
         status: The status of the answer; 0 without one.
@@ -61,7 +65,6 @@ class Sent:
     verb: str
     group: str
     resource: str
-    namespace: str
     name: str
     place: Place | None
     status: int = 0
@@ -69,10 +72,6 @@ class Sent:
 
     def __str__(self) -> str:
         return f"{self.verb} {self.resource} {self.name}".rstrip()
-
-
-class Overrun(Exception):  # noqa: N818 - what happened
-    """The operator sent too many requests."""
 
 
 author: contextvars.ContextVar[Sent | None] = contextvars.ContextVar("author", default=None)
@@ -101,7 +100,9 @@ class Tape:
 
     def note(self, call: Call) -> Sent:
         """Note a request at the moment when it is sent."""
-        group, resource, namespace, name = parse(call.path)
+        route = parse_path(call.path)
+        group, name = (route.group_version.group, route.name) if route is not None else ("", "")
+        resource = f"{route.plural}/{route.subresource}".rstrip("/") if route is not None else ""
         verb = _verb(call, name)
         counted = resource.partition("/")[0] not in _RECORDS and verb != "watch"
         counted = counted and not (verb == "list" and "limit" in dict(call.query))  # of an informer
@@ -116,7 +117,6 @@ class Tape:
             verb,
             group,
             resource,
-            namespace,
             name,
             self._place(),
             at=asyncio.get_running_loop().time(),
@@ -150,7 +150,7 @@ class Tape:
         while frame is not None:
             path = frame.f_code.co_filename
             if path.startswith(self._root) and "/.venv/" not in path and "/site-packages/" not in path:
-                return Place(path.removeprefix(self._root), frame.f_lineno, frame.f_code.co_name)
+                return Place(path.removeprefix(self._root), frame.f_lineno)
             frame = frame.f_back
         return None
 
@@ -266,18 +266,6 @@ class Gate:
 
 async def _next(lines: AsyncIterator[bytes]) -> bytes | None:
     return await anext(lines, None)
-
-
-def parse(path: str) -> tuple[str, str, str, str]:
-    """Group, resource (with its subresource), namespace and name of a path."""
-    parts = path.strip("/").split("/")
-    group, rest = ("", parts[2:]) if parts[0] == "api" else (parts[1] if len(parts) > 1 else "", parts[3:])
-    namespace = ""
-    if rest[:1] == ["namespaces"] and len(rest) > 2:
-        namespace, rest = rest[1], rest[2:]
-    plural = rest[0] if rest else ""
-    name = rest[1] if len(rest) > 1 else ""
-    return group, "/".join([plural, *rest[2:]]), namespace, name
 
 
 def _verb(call: Call, name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -26,6 +26,12 @@ class Identity(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
+
+    @property
+    def manifest(self) -> Manifest:
+        """The least manifest with this identity."""
+        metadata = {"name": self.name, **({"namespace": self.namespace} if self.namespace else {})}
+        return {"apiVersion": self.api_version, "kind": self.kind, "metadata": metadata}
 
     @property
     def is_record(self) -> bool:
@@ -96,13 +102,8 @@ class History:
 
     steps: tuple[Step, ...]
     fault: Fault | None = None
-    seed: int = 0
     idle: float = 0.0
     """Virtual seconds to go on at rest in the end."""
-
-    def with_fault(self, fault: Fault) -> History:
-        """The same steps with a fault."""
-        return replace(self, fault=fault)
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""
@@ -121,7 +122,6 @@ class History:
             return cls(
                 steps,
                 Fault(**{**fault, "kind": FaultKind(fault["kind"])}) if fault else None,
-                int(values.get("seed", 0)),
                 float(values.get("idle", 0.0)),
             )
         except (KeyError, TypeError, AttributeError) as error:

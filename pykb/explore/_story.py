@@ -17,9 +17,10 @@ def story(history: History, outcome: Outcome) -> Iterator[str]:
     fault = history.fault
     if fault is not None and fault.kind is FaultKind.LAG:
         yield f"The caches lag by {fault.seconds:g} seconds"
+    struck = _struck_step(history, outcome.struck, outcome) if outcome.struck is not None else None
     for step in history.steps:
         yield _step(step, outcome)
-        if fault is not None and outcome.struck is not None and step is _struck_step(history, outcome):
+        if fault is not None and outcome.struck is not None and step is struck:
             yield _strike(fault, outcome.struck)
     yield f"{history.idle / 3600:g} hours pass" if history.idle else "Everything comes to rest"
 
@@ -47,10 +48,9 @@ def _step(step: Step, outcome: Outcome) -> str:
     return text
 
 
-def _struck_step(history: History, outcome: Outcome) -> Step:
+def _struck_step(history: History, struck: Sent, outcome: Outcome) -> Step:
     """The step whose work was struck: the last one done before."""
-    assert outcome.struck is not None  # noqa: S101 - the caller has checked
-    begun = [step for step, at in zip(history.steps, outcome.began, strict=False) if at <= outcome.struck.at]
+    begun = [step for step, at in zip(history.steps, outcome.began, strict=False) if at <= struck.at]
     return begun[-1] if begun else history.steps[0]
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
 from pykb.explore._actors import Actors
 from pykb.explore._gate import Gate, Place, Sent, Tape, author
@@ -20,7 +21,7 @@ from pykb.explore._time import LoopClock
 from pykb.runtime import ApiError, Client, Manager, ManagerOptions, MergePatch, NotFound
 from pykb.runtime.client.codec import gvk_of
 from pykb.runtime.client.mapper import ResourceMapper
-from pykb.runtime.controller.controller import Controller
+from pykb.runtime.controller.controller import BUGS, Controller
 from pykb.runtime.fake import FakeApiServer
 
 QUIET = 90.0
@@ -31,6 +32,8 @@ _MOST_TIME = 6 * 3600.0
 _RESTART = 2.0
 _BLIND = 5.0
 _LONGEST_MESSAGE = 120
+_BAD_VALUES = (ValueError, ValidationError)
+"""Errors for values that a schema should have refused. Their subclasses may be a user's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +64,14 @@ class Failure:
         message: The beginning of its text.
         place: The last line of the user's code in its traceback.
         at: The virtual time.
+        is_bug: Whether it is an error of programming.
     """
 
     kind: str
     message: str
     place: Place | None
     at: float
+    is_bug: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +188,7 @@ class _World:
         self.outcome.states.append(state_of(self._server.storage.everything()))
 
     async def _perform(self, step: Step) -> None:
-        manifest = copy.deepcopy(step.manifest)
+        manifest, identity = copy.deepcopy(step.manifest), Identity.of(step.manifest)
         try:
             match step.verb:
                 case Verb.CREATE:
@@ -195,15 +200,16 @@ class _World:
                     patch["metadata"] = {
                         name: value for name, value in patch["metadata"].items() if name not in ("name", "namespace")
                     }
-                    await self._user.patch(_bare(manifest), MergePatch(patch))
+                    await self._user.patch(identity.manifest, MergePatch(patch))
                 case Verb.DELETE:
-                    await self._user.delete(_bare(manifest))
+                    await self._user.delete(identity.manifest)
         except ApiError as error:
             self.outcome.refused.append((step, str(error)))
 
     async def _replace(self, manifest: Manifest) -> None:
         try:
-            found = (await self._user.get(gvk_of(manifest), _key(manifest))).data
+            identity = Identity.of(manifest)
+            found = (await self._user.get(gvk_of(manifest), identity.name, namespace=identity.namespace)).data
         except NotFound:
             await self._user.create(manifest)
             return
@@ -286,19 +292,10 @@ class _World:
             self._failing[controller.name, request] = (controller, request)
             place = _place_of(error, self._subject.root)
             text = str(error).partition("\n")[0][:_LONGEST_MESSAGE]
-            self.outcome.failures.append(Failure(type(error).__name__, text, place, self._loop.time()))
+            is_bug = isinstance(error, BUGS) or type(error) in _BAD_VALUES
+            self.outcome.failures.append(Failure(type(error).__name__, text, place, self._loop.time(), is_bug))
 
         controller.observer = reconciled
-
-
-def _bare(manifest: Mapping[str, Any]) -> Manifest:
-    metadata = {name: manifest["metadata"][name] for name in ("name", "namespace") if manifest["metadata"].get(name)}
-    return {"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": metadata}
-
-
-def _key(manifest: Mapping[str, Any]) -> str:
-    identity = Identity.of(manifest)
-    return f"{identity.namespace}/{identity.name}".lstrip("/")
 
 
 def _place_of(error: BaseException, root: Path | None) -> Place | None:
@@ -307,4 +304,4 @@ def _place_of(error: BaseException, root: Path | None) -> Place | None:
     if root is None or not frames:
         return None
     last = frames[-1]
-    return Place(last.filename.removeprefix(prefix), last.lineno or 0, last.name)
+    return Place(last.filename.removeprefix(prefix), last.lineno or 0)

@@ -222,9 +222,13 @@ def _rule_for(message: str) -> str:
     found = _REFUSAL.search(message)
     if found is None:
         return ""
-    group = found["group"] or '""'
-    verbs = "get;list;watch" if found["verb"] in _READING and "/" not in found["resource"] else found["verb"]
-    return f"# +kubebuilder:rbac:groups={group},resources={found['resource']},verbs={verbs}"
+    return rule_marker(found["verb"], found["group"], found["resource"])
+
+
+def rule_marker(verb: str, group: str, resource: str) -> str:
+    """The marker of the RBAC rule that allows a verb. Whoever reads objects through a cache needs three."""
+    verbs = "get;list;watch" if verb in _READING and "/" not in resource else verb
+    return f"""# +kubebuilder:rbac:groups={group or '""'},resources={resource},verbs={verbs}"""
 
 
 def with_rule(message: str) -> str:

@@ -13,8 +13,9 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal, Protocol
+from urllib.parse import unquote
 
-from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.meta.gvk import GroupVersion, GroupVersionKind, NamespacedName
 from pykb.runtime.login.credentials import Impersonation
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -47,6 +48,40 @@ class Call:
     timeout: timedelta | None = None
     impersonate: Impersonation | None = None
     on_date: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A resource path (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris)."""
+
+    group_version: GroupVersion
+    plural: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def parse_path(path: str) -> Route | None:
+    """Parse a path. ``None`` if it is not the path of a resource."""
+    parts = [unquote(part) for part in path.strip("/").split("/")]
+    match parts:
+        case ["api", version, *rest]:
+            group_version = GroupVersion("", version)
+        case ["apis", group, version, *rest]:
+            group_version = GroupVersion(group, version)
+        case _:
+            return None
+    namespace = ""
+    if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in ("status", "finalize"):
+        namespace, rest = rest[1], rest[2:]
+    match rest:
+        case [plural]:
+            return Route(group_version, plural, namespace)
+        case [plural, name]:
+            return Route(group_version, plural, namespace, name)
+        case [plural, name, subresource]:
+            return Route(group_version, plural, namespace, name, subresource)
+    return None
 
 
 class Connection(Protocol):

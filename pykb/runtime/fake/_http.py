@@ -1,27 +1,14 @@
-"""Requests and errors of an API server: the path, the query, and the ``Status`` of a failure with its messages."""
+"""Requests and errors of an API server: the query, and the ``Status`` of a failure with its messages."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote
 
-from pykb.meta.gvk import GroupVersion
 from pykb.runtime.client.connection import Call
 from pykb.runtime.errors import ApiError, error_from_status
 
 CHANGED = "the object has been modified; please apply your changes to the latest version and try again"
-
-
-@dataclass(frozen=True, slots=True)
-class Route:
-    """A resource path (https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-uris)."""
-
-    group_version: GroupVersion
-    plural: str
-    namespace: str = ""
-    name: str = ""
-    subresource: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,29 +30,6 @@ class Parameters:
     def dry_run(self) -> bool:
         """Whether the request must not store anything."""
         return self.get("dryRun") == "All"
-
-
-def parse_path(path: str) -> Route | None:
-    """Parse a path. ``None`` if it is not the path of a resource."""
-    parts = [unquote(part) for part in path.strip("/").split("/")]
-    match parts:
-        case ["api", version, *rest]:
-            group_version = GroupVersion("", version)
-        case ["apis", group, version, *rest]:
-            group_version = GroupVersion(group, version)
-        case _:
-            return None
-    namespace = ""
-    if len(rest) >= 3 and rest[0] == "namespaces" and rest[2] not in ("status", "finalize"):
-        namespace, rest = rest[1], rest[2:]
-    match rest:
-        case [plural]:
-            return Route(group_version, plural, namespace)
-        case [plural, name]:
-            return Route(group_version, plural, namespace, name)
-        case [plural, name, subresource]:
-            return Route(group_version, plural, namespace, name, subresource)
-    return None
 
 
 def status_body(code: int, reason: str, message: str, details: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -20,19 +20,17 @@ from pykb.api.object import Object
 from pykb.meta.gvk import GroupVersion
 from pykb.runtime.client.client import Client
 from pykb.runtime.client.codec import AnyObject, gvk_of, namespace_of, to_wire
-from pykb.runtime.client.connection import Call
+from pykb.runtime.client.connection import Call, Route, parse_path
 from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.errors import ApiError
 from pykb.runtime.fake._http import (
     CHANGED,
     Parameters,
-    Route,
     cause,
     conflict,
     invalid,
     no_resource,
     not_found,
-    parse_path,
     refuse,
 )
 from pykb.runtime.fake._merge import json_patch, merge_patch

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pykb.runtime.client.connection import Route
 from pykb.runtime.client.writer import APPLY_CONTENT_TYPE
 from pykb.runtime.fake import _builtin as builtin
 from pykb.runtime.fake import _http as refusal
@@ -18,7 +19,7 @@ from pykb.runtime.fake._admission import (
     refuse_new_finalizers,
     start_life,
 )
-from pykb.runtime.fake._http import Parameters, Route
+from pykb.runtime.fake._http import Parameters
 from pykb.runtime.fake._merge import PatchRefused, json_patch, merge_patch, strategic_merge
 from pykb.runtime.fake._resources import CRD, Resource, Resources
 from pykb.runtime.fake._schema import check_applied, without_nulls
