@@ -12,6 +12,7 @@ import json
 import os
 import ssl
 import tempfile
+import time
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from pykb.reading import read_json, yaml_text
 
 APPLY = "application/apply-patch+yaml"
 FIELD_MANAGER = "pykb"
+_MOST_TRIES = 10
+_LONGEST_PAUSE = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,9 @@ class Rest:
     ) -> Answer:
         """Make a call. An error status is an answer and not an exception.
 
+        A server that is busy, or that exchanges the definition of the kind at this moment, says when to try again. The
+        call is repeated then, as client-go does (https://pkg.go.dev/k8s.io/client-go/rest#Request.MaxRetries).
+
         Raises:
             EnvironmentProblem: The server does not answer.
         """
@@ -109,18 +115,35 @@ class Rest:
             headers["Authorization"] = f"Bearer {self._token}"
         data = json.dumps(body).encode() if body is not None else None
         request = urllib.request.Request(self.server + path, data=data, method=method, headers=headers)  # noqa: S310
+        answer, pause = self._send(request, timeout)
+        for _ in range(_MOST_TRIES - 1):
+            if pause is None:
+                break
+            time.sleep(pause.total_seconds())
+            answer, pause = self._send(request, timeout)
+        return answer
+
+    def _send(self, request: urllib.request.Request, timeout: timedelta) -> tuple[Answer, timedelta | None]:
+        """Make a call once. Returns how long to wait before the next try too, if the server asks for one."""
         handlers = (urllib.request.HTTPSHandler(context=self._context), urllib.request.ProxyHandler({}))
         try:
             with urllib.request.build_opener(*handlers).open(request, timeout=timeout.total_seconds()) as response:
-                return Answer(response.status, _decode(response.read()))
+                return Answer(response.status, _decode(response.read())), None
         except urllib.error.HTTPError as error:
             with error:
-                return Answer(error.code, _decode(error.read()))
+                return Answer(error.code, _decode(error.read())), _pause(error)
         except (OSError, http.client.HTTPException, ValueError) as error:  # ValueError: an invalid URL
             reason = getattr(error, "reason", error)
             raise EnvironmentProblem(
                 CLUSTER_UNREACHABLE.at(None, f"`{self.server}` does not answer", notes=(str(reason),))
             ) from error
+
+
+def _pause(error: urllib.error.HTTPError) -> timedelta | None:
+    asked = error.headers.get("Retry-After", "")
+    if (error.code != 429 and error.code < 500) or not asked.isdecimal():
+        return None
+    return min(timedelta(seconds=int(asked[:9])), _LONGEST_PAUSE)
 
 
 def _decode(content: bytes) -> dict[str, Any]:
