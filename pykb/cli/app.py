@@ -104,7 +104,7 @@ def _restore_wheel(args: Sequence[str]) -> None:
 
 def _interrupted() -> int:
     sys.stderr.write("\ninterrupted\n")
-    return 130
+    return 130  # as a shell reports SIGINT
 
 
 def _broken_pipe() -> int:
@@ -114,7 +114,7 @@ def _broken_pipe() -> int:
             stream.flush()
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return 141
+    return 141  # as a shell reports SIGPIPE
 
 
 def root() -> Any:

@@ -26,7 +26,6 @@ from pykb.diagnostics.suggest import closest
 
 EXIT_FINDINGS = 1
 EXIT_USAGE = 2
-EXIT_BROKEN_PIPE = 141
 EXIT_BUG = 70
 EXIT_INTERRUPTED = 130
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 
 from pykb.diagnostics.codes.markers import MARKER_ARGUMENT, MARKER_ARGUMENT_MISSING, MARKER_SYNTAX
 from pykb.markers._lexer import Lexer, MarkerSyntaxError, Problem, to_number, unquote
@@ -288,11 +287,6 @@ class _TagReader:
         return MarkerSyntaxError(
             Problem(code, start, end, message, label="not expected here", help=(help_,) if help_ else ())
         )
-
-
-def shifted(problem: Problem, offset: int) -> Problem:
-    """The same problem, moved by ``offset`` characters."""
-    return replace(problem, start=problem.start + offset, end=problem.end + offset)
 
 
 def _article(argument: ArgumentDefinition) -> str:
