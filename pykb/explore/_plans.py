@@ -14,7 +14,7 @@ from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._state import Difference
-from pykb.explore._variants import leaves, patch_of, spell
+from pykb.explore._variants import leaves, patch_of, put, spell
 from pykb.explore._world import Outcome
 
 _LAGS = (3.0, 30.0)
@@ -170,6 +170,8 @@ def theft(context: Context) -> Iterator[Case]:
         foreign = _foreign(context.created(identity))
 
         def judge(outcome: Outcome, identity: Identity = identity) -> Iterator[Violation]:
+            if outcome.refused:
+                return  # nobody else can have it
             for change in outcome.changes:
                 if change.identity == identity and change.by is not None:
                     verb = "changed" if change.after else "deleted"
@@ -336,7 +338,7 @@ def _foreign(made: Manifest) -> Manifest:
     every = [leaf for leaf in leaves({name: content[name] for name in _CONTENT if name in content}) if leaf[0]]
     # A number can be changed everywhere. Texts refer to each other, mostly to those before them.
     for path, value in [leaf for leaf in every if type(leaf[1]) is int][:1] or every[-1:]:
-        content |= patch_of(content, path, _another(value))
+        put(content, path, _another(value))
     return {**content, "metadata": {**metadata, "labels": {"owner": "somebody-else"}}}
 
 

@@ -38,7 +38,7 @@ def variants(schema: Mapping[str, Any], manifest: Manifest, *, edges: bool) -> I
     """
     for path, value in _changes(schema, manifest.get("spec"), (), edges=edges):
         changed = copy.deepcopy(manifest)
-        _set(changed, ("spec", *path), value)
+        put(changed, ("spec", *path), value)
         name = spell(("spec", *path))
         yield f"no {name}" if value is MISSING else f"{name} = {shorten(value)}", changed
 
@@ -147,7 +147,8 @@ def _sample(schema: Mapping[str, Any]) -> Any:
     return None
 
 
-def _set(obj: Any, path: Path, value: Any) -> None:
+def put(obj: Any, path: Path, value: Any) -> None:
+    """Set one value of an object, or remove it (``MISSING``)."""
     for step in path[:-1]:
         obj = obj[step] if isinstance(step, int) else obj.setdefault(step, {})
     if value is MISSING:
@@ -172,7 +173,7 @@ def patch_of(obj: Mapping[str, Any], path: Path, value: Any) -> Manifest:
     """A merge patch that changes one value. Lists are replaced whole, as merge patches do."""
     top = str(path[0])
     changed = {top: copy.deepcopy(obj[top])}
-    _set(changed, path, value)
+    put(changed, path, value)
     patch: Any = changed
     within: list[str] = []
     for step in path:

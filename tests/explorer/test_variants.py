@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pykb.explore._variants import leaves, patch_of, spell, variants
+from pykb.explore._plans import _foreign
+from pykb.explore._variants import leaves, patch_of, put, spell, variants
 
 SCHEMA = {
     "type": "object",
@@ -71,3 +72,13 @@ def test_a_patch_of_a_value_in_a_list_has_the_whole_list():
     assert patch_of(obj, ("spec", "ports", 1, "port"), 9) == {"spec": {"ports": [{"port": 1}, {"port": 9}]}}
     assert patch_of(obj, ("spec", "name"), "y") == {"spec": {"name": "y"}}
     assert spell(("spec", "ports", 1, "port")) == "spec.ports[1].port"
+
+
+def test_an_object_of_somebody_else_is_whole_and_differs_in_one_value():
+    """The API server would refuse a Deployment without its template."""
+    spec = {"replicas": 2, "template": {"spec": {"containers": [{"name": "a", "image": "a:1"}]}}}
+    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w", "uid": "1"}, "spec": spec}
+    assert _foreign(made)["spec"] == {**spec, "replicas": 3}
+    assert made["spec"] == spec
+    put(spec, ("template", "spec", "containers", 0, "image"), "b:1")
+    assert spec["template"]["spec"]["containers"] == [{"name": "a", "image": "b:1"}]
