@@ -93,8 +93,12 @@ def install(kubeconfig: Kubeconfig = None, context: Context = "", diff: Diff = F
 
 def deploy(
     image: Image = IMAGE,
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait until all replicas are available.")] = True,
-    timeout: Annotated[int, typer.Option(min=1, metavar="SECONDS", help="How long to wait for the replicas.")] = 180,
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait until replicas and webhooks are available.")
+    ] = True,
+    timeout: Annotated[
+        int, typer.Option(min=1, metavar="SECONDS", help="How long to wait for the replicas, then for the webhooks.")
+    ] = 180,
     diff: Diff = False,
     kubeconfig: Kubeconfig = None,
     context: Context = "",
@@ -104,7 +108,7 @@ def deploy(
     It applies config/default as it is: run `pykb generate` first, or `make deploy`, which does. Before anything is
     applied, the API server is asked whether it serves each kind and accepts each object. Then the rollout is followed.
     If the manager does not start, pykb says why: an image that cannot be pulled, Pod Security, a crash with its last
-    lines, no room on the nodes, a missing Secret.
+    lines, no room on the nodes, a missing Secret. At the end, the API server must reach the webhooks.
 
     Examples:
       pykb deploy --image registry.example.com/team/operator:v1.2.0
@@ -114,7 +118,7 @@ def deploy(
     from pykb.cli.progress import ProgressReporter
     from pykb.deployment import apply
     from pykb.deployment.cluster import has_nodes
-    from pykb.deployment.manifests import objects_of, render_operator
+    from pykb.deployment.manifests import objects_of, render_operator, render_samples
 
     root = _root()
     operator = objects_of(render_operator(root, image))
@@ -126,7 +130,9 @@ def deploy(
         follows = wait and has_nodes(cluster)
         if wait and not follows:
             reporter.note("this cluster has no nodes, so the manager's pod cannot start")
-        _tell(apply.deploy(cluster, operator, reporter, timeout=timedelta(seconds=timeout) if follows else None))
+        given = timedelta(seconds=timeout) if follows else None
+        samples = render_samples(root) if follows else []
+        _tell(apply.deploy(cluster, operator, reporter, timeout=given, samples=samples))
 
 
 def uninstall(kubeconfig: Kubeconfig = None, context: Context = "", timeout: Timeout = 60, yes: Yes = False) -> None:

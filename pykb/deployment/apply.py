@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 
 from pykb.deployment._rollout import follow
+from pykb.deployment._webhooks import await_webhooks
 from pykb.deployment.cluster import Cluster
-from pykb.deployment.manifests import CRD, Object, as_list, counted, names_of, of_kind, title_of
+from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, as_list, counted, names_of, of_kind, title_of
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.cluster import DELETE_STUCK, DEPLOY_REFUSED, KIND_UNSERVED
 from pykb.diagnostics.codes.environment import COMMAND_FAILED
@@ -36,7 +37,6 @@ _COMMAND = re.compile(r"^diff -.*\n", re.MULTILINE)
 _TEMPORARY = re.compile(r"^(---|\+\+\+) \S*/(?:LIVE|MERGED)-\d+/(\S+)\t.*\n", re.MULTILINE)
 """kubectl compares files in temporary folders. Their names say what is compared, their times nothing."""
 _MARKED = "custom-columns=:kind,:metadata.namespace,:metadata.name,:metadata.deletionTimestamp"
-_CALLERS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _HELD = "custom-columns=KIND:kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,FINALIZERS:.metadata.finalizers"
 
 
@@ -108,17 +108,28 @@ def install(cluster: Cluster, crds: Sequence[Object], reporter: Reporter) -> lis
     return _apply(cluster, crds, reporter)
 
 
-def deploy(cluster: Cluster, operator: Sequence[Object], reporter: Reporter, *, timeout: timedelta | None) -> list[str]:
-    """Apply the operator, and wait until its replicas are available. Return what kubectl says of each object.
+def deploy(
+    cluster: Cluster,
+    operator: Sequence[Object],
+    reporter: Reporter,
+    *,
+    timeout: timedelta | None,
+    samples: Sequence[Object] = (),
+) -> list[str]:
+    """Apply the operator, and wait until its replicas are available and the API server reaches its webhooks.
 
     Args:
         cluster: The cluster.
         operator: The operator.
         reporter: Gets the progress.
-        timeout: How long to wait for the replicas. ``None`` means not at all.
+        timeout: How long to wait for the replicas, and then for the webhooks. ``None`` means not at all.
+        samples: Objects of its kinds, to ask the webhooks about.
+
+    Returns:
+        What kubectl says of each object.
 
     Raises:
-        EnvironmentProblem: The API server refuses an object, or the manager does not start.
+        EnvironmentProblem: The API server refuses an object or does not reach a webhook, or the manager does not start.
     """
     check_served(cluster, operator)
     check_accepted(cluster, split(cluster, operator)[0])
@@ -126,6 +137,7 @@ def deploy(cluster: Cluster, operator: Sequence[Object], reporter: Reporter, *, 
     if timeout is not None:
         for deployment in of_kind(operator, "Deployment"):
             follow(cluster, deployment, reporter, timeout=timeout)
+        await_webhooks(cluster, operator, samples, reporter, timeout=timeout)
     return said
 
 
@@ -229,7 +241,7 @@ def undeploy(
 
 def _stop(cluster: Cluster, operator: Sequence[Object], reporter: Reporter, timeout: timedelta) -> list[str]:
     """Delete what calls the manager, then the manager, and wait for its pods: to end, they need their permissions."""
-    callers = [each for each in operator if each["kind"] in _CALLERS]
+    callers = [each for each in operator if each["kind"] in WEBHOOK_KINDS]
     managers = of_kind(operator, "Deployment")
     said = delete(cluster, [*callers, *managers], reporter, timeout=timeout)
     step = reporter.step("stopping the manager")

@@ -22,6 +22,8 @@ from pykb.tools import kustomize
 Object = dict[str, Any]
 
 CRD = "CustomResourceDefinition"
+WEBHOOK_KINDS = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
+"""The kinds that make the API server call webhooks."""
 _IMAGE_LINE = re.compile(rf"^( *(?:- )?image: ){re.escape(IMAGE)}$", re.MULTILINE)
 
 
@@ -49,6 +51,15 @@ def render_crds(root: Path) -> list[Object]:
     objects = objects_of(_render(root / "config/crd"))
     crds = of_kind(objects, CRD)
     return as_deployed(root, names_of(crds)) if any(map(is_converted, crds)) else objects
+
+
+def render_samples(root: Path) -> list[Object]:
+    """Render config/samples. Without it, or if it cannot be rendered, there are no samples."""
+    folder = root / "config/samples"
+    try:
+        return objects_of(_render(folder)) if (folder / "kustomization.yaml").is_file() else []
+    except EnvironmentProblem:
+        return []
 
 
 def as_deployed(root: Path, names: Collection[str]) -> list[Object]:

@@ -78,6 +78,16 @@ ROLLOUT_FAILED = Code(
     "Secret with a certificate is missing. The earlier version of the manager keeps running meanwhile.",
 )
 
+WEBHOOK_UNANSWERED = Code(
+    "webhook-unanswered",
+    "The API server does not reach a webhook of the operator",
+    "The objects were applied and all replicas are available, but the API server cannot call a webhook. So it "
+    "refuses objects of this kind. The message quotes its reason. `x509` means that caBundle in the webhook's "
+    "configuration does not fit the certificate of the pod. A timeout means that a firewall or a NetworkPolicy "
+    "keeps the API server from the pods: it connects to the port of the webhooks, 9443 by default. `connection "
+    "refused` means that no pod serves webhooks, for example with ENABLE_WEBHOOKS=false.",
+)
+
 DELETE_STUCK = Code(
     "delete-stuck",
     "Objects are still there after they were deleted",

@@ -6,9 +6,9 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
-from pykb.deployment.manifests import CRD, Object
+from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object
 from pykb.plugins.helm_v1._deployment import with_values
-from pykb.plugins.helm_v1._parts import WEBHOOK_KINDS, Parts, place
+from pykb.plugins.helm_v1._parts import Parts, place
 from pykb.plugins.helm_v1._template import Names, Template
 from pykb.plugins.rendered import is_manager
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pykb.deployment.manifests import CRD, Object, is_converted
+from pykb.deployment.manifests import CRD, WEBHOOK_KINDS, Object, is_converted
 
-WEBHOOK_KINDS = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})
 _RBAC = frozenset({"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"})
 _PROMETHEUS = frozenset({"ServiceMonitor", "PrometheusRule"})
 _METRICS = re.compile(r"(^|-)metrics(-|$)")
