@@ -34,6 +34,7 @@ from pykb.runtime._logging import TextFormatter
 from pykb.runtime._metrics import Metrics
 from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.login import KubeconfigSource
+from pykb.runtime.serving._elsewhere import call
 from pykb.runtime.serving.managed_certificates import PERIOD, ManagedCertificates
 from pykb.runtime.webhook import allowed
 from pykb.runtime.webhook.server import WebhookServer
@@ -166,6 +167,7 @@ class Lab:
     @asynccontextmanager
     async def running(self, count=3, **options):
         """Several replicas, started at once."""
+        self.servers.clear()
         async with asyncio.TaskGroup() as tasks:
             started = [
                 tasks.create_task(part.run()) for number in range(count) for part in self.replica(number, **options)
@@ -188,6 +190,13 @@ class Lab:
             await self.ask()
         except ApiError as error:
             raise AssertionError(str(error)) from error
+
+    async def judged_first(self):
+        """The first webhook answers. The others are not served."""
+        address = ("127.0.0.1", self.ports[0])
+        certificate = await asyncio.to_thread(ssl.get_server_certificate, address)
+        secret = await self.secret()
+        assert certificate.strip() in secret.data["tls.crt"].decode()
 
     async def bundles(self):
         """Whom the API server trusts, by the entries of the configuration."""
@@ -228,6 +237,40 @@ async def test_three_replicas_started_at_once_agree(lab):
         await eventually(lab.judged, timeout=LONG)
         published = await lab.admin.get(ConfigMap, SECRET, namespace=lab.namespace)
         assert published.data["ca.crt"].encode() == authorities
+
+
+async def test_what_was_reviewed_is_not_reviewed_again_at_the_next_start(lab, monkeypatch):
+    """The Secret says until when nothing is due. A review needs a process of its own."""
+    reviews = []
+
+    def counted(name, given):
+        reviews.append(given)
+        return call(name, given)
+
+    monkeypatch.setattr("pykb.runtime.serving._shared_secret.call", counted)
+    async with lab.running(1):
+        await eventually(lab.judged_first, timeout=LONG)
+    assert len(reviews) == 1
+    async with lab.running(1):
+        await eventually(lab.judged_first, timeout=LONG)
+    assert len(reviews) == 1
+    async with lab.running(1, life=2 * DAY):  # the record is about other options
+        await eventually(lab.judged_first, timeout=LONG)
+    assert len(reviews) == 2
+
+
+@pytest.mark.parametrize("record", ["", "yesterday tomorrow", "2026-01-01T00:00:00 2999-01-01T00:00:00"])
+async def test_a_record_that_somebody_else_wrote_counts_for_nothing(lab, monkeypatch, record):
+    """Only one with the digest of what was reviewed does."""
+    async with lab.running(1):
+        await eventually(lab.judged_first, timeout=LONG)
+    secret = await lab.secret()
+    digest = secret.metadata.annotations["pykb.dev/reviewed"].split()[-1]
+    for changed in (f"{record} {'0' * len(digest)}", f"{record} {digest}"):
+        annotations = MergePatch({"metadata": {"annotations": {"pykb.dev/reviewed": changed}}})
+        await lab.admin.patch(secret, annotations)
+        async with lab.running(1):
+            await eventually(lab.judged_first, timeout=LONG)
 
 
 async def test_the_time_of_day_is_that_of_the_api_server(lab):
