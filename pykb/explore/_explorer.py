@@ -66,6 +66,7 @@ class Report:
         unfinished: Codes of which histories were left out, because the time was up.
         unused: Grants that nothing needed.
         problems: Samples that could not be explored.
+        strays: What the operator does outside of the virtual world.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -73,6 +74,7 @@ class Report:
     unfinished: list[str] = field(default_factory=list)
     unused: list[Grant] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
+    strays: list[Diagnostic] = field(default_factory=list)
 
     def diagnostics(self) -> list[Diagnostic]:
         """What did not hold, as messages."""
@@ -81,9 +83,9 @@ class Report:
     def notes(self) -> list[Diagnostic]:
         """What is worth a look, but no fault."""
         if not self.unused:
-            return []
+            return self.strays
         grants = ", ".join(f"{verb} {resource}" for verb, _, resource in self.unused)
-        return [codes.UNUSED_GRANT.at(None, f"no history used these permissions: {grants}")]
+        return [*self.strays, codes.UNUSED_GRANT.at(None, f"no history used these permissions: {grants}")]
 
     def check(self) -> None:
         """Raise if something did not hold.
@@ -164,15 +166,14 @@ class Explorer:
 
     def replay(self, history: History) -> Iterator[str]:
         """Run one history, and yield what happened as lines for people."""
-        self._run_alone(history)  # imports what is imported late
+        self._warm_up(history)
         with self._time:
             outcome = self._play(history)
         yield from transcript(outcome)
 
     def _explore(self, sample: Manifest) -> None:
         context = Context(self._subject, sample, self._play, self._ignore)
-        # What the operator imports late must be there before the clocks are replaced.
-        self._run_alone(History((context.create, context.delete)))
+        self._warm_up(History((context.create, context.delete)))
         with self._time:
             problem = self._problem_of(context)
             if problem is not None:
@@ -208,7 +209,16 @@ class Explorer:
     def _play(self, history: History) -> Outcome:
         outcome = self._run_alone(history)
         self._check_access(history, outcome)
+        for what, remedy, place in outcome.strays:
+            stray = codes.REAL_WORLD.at(place.span, f"this {what}", help=(remedy,))
+            if stray not in self._report.strays:
+                self._report.strays.append(stray)
         return outcome
+
+    def _warm_up(self, history: History) -> None:
+        """Import what the operator imports late: that must be there before the clocks are replaced."""
+        with self._time.waiting():
+            self._run_alone(history)
 
     def _run_alone(self, history: History) -> Outcome:
         """Run a history without the logs of its operator."""

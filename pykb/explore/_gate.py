@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
+import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import orjson
@@ -17,6 +18,7 @@ import orjson
 from pykb.diagnostics import Span
 from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
 from pykb.explore._history import Fault, FaultKind
+from pykb.explore._threads import stack_of
 from pykb.runtime.client.connection import Call, parse_path
 from pykb.runtime.errors import ServerUnreachable, error_from_status
 from pykb.runtime.fake import FakeApiServer
@@ -42,6 +44,21 @@ class Place:
     def span(self) -> Span:
         """The line, for a message."""
         return Span(self.path, self.line, 1)
+
+
+def place_in(root: Path | None, stack: Iterable[tuple[str, int]]) -> Place | None:
+    """The first line of a stack that is in a folder of the user's code. Either may be behind a symbolic link."""
+    if root is None:
+        return None
+    prefix = f"{_real(str(root))}/"
+    for file, line in stack:
+        path = _real(file)
+        if path.startswith(prefix) and "/.venv/" not in path and "/site-packages/" not in path:
+            return Place(path.removeprefix(prefix), line)
+    return None
+
+
+_real = functools.cache(os.path.realpath)
 
 
 @dataclass(slots=True)
@@ -96,7 +113,7 @@ class Tape:
         self.overrun = False
         self._since_rest = 0
         self._on_write = on_write
-        self._root = str(root) + "/" if root else None
+        self._root = root
 
     def note(self, call: Call) -> Sent:
         """Note a request at the moment when it is sent."""
@@ -144,15 +161,7 @@ class Tape:
             self._on_write(sent.write)
 
     def _place(self) -> Place | None:
-        if self._root is None:
-            return None
-        frame: FrameType | None = sys._getframe(2)  # noqa: SLF001 - the callers' lines
-        while frame is not None:
-            path = frame.f_code.co_filename
-            if path.startswith(self._root) and "/.venv/" not in path and "/site-packages/" not in path:
-                return Place(path.removeprefix(self._root), frame.f_lineno)
-            frame = frame.f_back
-        return None
+        return place_in(self._root, stack_of(sys._getframe(2)))  # noqa: SLF001 - the callers' lines
 
 
 class Gate:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ import orjson
 from pydantic import ValidationError
 
 from pykb.explore._actors import Actors
-from pykb.explore._gate import Gate, Place, Sent, Tape, author
+from pykb.explore._gate import Gate, Place, Sent, Tape, author, place_in
 from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._state import State, state_of
-from pykb.explore._time import LoopClock
+from pykb.explore._time import LoopClock, VirtualLoop, real_day
 from pykb.runtime import ApiError, Client, Manager, ManagerOptions, MergePatch, NotFound
 from pykb.runtime.client.codec import gvk_of
 from pykb.runtime.client.mapper import ResourceMapper
@@ -32,6 +32,11 @@ _MOST_TIME = 6 * 3600.0
 _RESTART = 2.0
 _BLIND = 5.0
 _LONGEST_MESSAGE = 120
+_REAL_CLOCK = "writes the time of the real clock"
+_CLOCKS = (
+    "call `datetime.now(UTC)` or `time.time()` where you need the time: a default, a closure or a class keeps the "
+    "function that was there before the explorer replaced it"
+)
 _BAD_VALUES = (ValueError, ValidationError)
 """Errors for values that a schema should have refused. Their subclasses may be a user's own."""
 
@@ -100,6 +105,7 @@ class Outcome:
         rested_at: When it last came to rest.
         refused: The steps that the API server did not accept, with its answer.
         struck: The request that met the fault.
+        strays: What the operator did outside of the virtual world, with what its author can do, and the line.
     """
 
     states: list[State] = field(default_factory=list)
@@ -112,6 +118,7 @@ class Outcome:
     rested_at: float = 0.0
     refused: list[tuple[Step, str]] = field(default_factory=list)
     struck: Sent | None = None
+    strays: list[tuple[str, str, Place]] = field(default_factory=list)
 
     @property
     def writes(self) -> list[Sent]:
@@ -158,6 +165,7 @@ class _World:
                 await asyncio.sleep(self._history.idle)
             self.outcome.sent = self._tape.sent
             self.outcome.struck = self._tape.struck
+            self.outcome.strays = list(self._strays())
         finally:
             for task in (operator, actors, *self._acting):
                 task.cancel()
@@ -283,6 +291,18 @@ class _World:
             Change(Identity.of(obj), change.before, change.after, author.get(), self._loop.time())
         )
 
+    def _strays(self) -> Iterator[tuple[str, str, Place]]:
+        if isinstance(self._loop, VirtualLoop):
+            for stray in self._loop.threads.strays:
+                if place := place_in(self._subject.root, stray.stack):
+                    yield stray.what, stray.remedy, place
+        given = repr([step.manifest for step in self._history.steps])
+        day = real_day()
+        for change in self.outcome.changes:
+            place = change.by.place if change.by is not None else None
+            if place is not None and change.after and day in change.after.decode() and day not in given:
+                yield _REAL_CLOCK, _CLOCKS, place
+
     def _observe(self, controller: Controller[Any]) -> None:
         def reconciled(request: Any, error: BaseException | None) -> None:
             self.outcome.reconciles.append(self._loop.time())
@@ -299,9 +319,5 @@ class _World:
 
 
 def _place_of(error: BaseException, root: Path | None) -> Place | None:
-    prefix = f"{root}/"
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(prefix)]
-    if root is None or not frames:
-        return None
-    last = frames[-1]
-    return Place(last.filename.removeprefix(prefix), last.lineno or 0)
+    frames = reversed(traceback.extract_tb(error.__traceback__))
+    return place_in(root, ((frame.filename, frame.lineno or 0) for frame in frames))

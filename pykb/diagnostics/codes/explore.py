@@ -106,6 +106,17 @@ UNUSED_GRANT = Code(
     Severity.NOTE,
 )
 
+REAL_WORLD = Code(
+    "explore-real-world",
+    "the operator leaves the virtual world of the explorer",
+    "While a history runs, time is virtual: hours pass in milliseconds, and the same history always ends in the same "
+    "way. `asyncio.sleep`, `time.sleep`, `datetime.now`, `time.time`, `random`, `secrets` and plain functions in "
+    "threads all follow it. A thread that the operator starts by itself, a process or a connection that takes seconds, "
+    "and a reference to the real clock do not. The histories run nevertheless, but their results may differ from run "
+    "to run.",
+    Severity.WARNING,
+)
+
 NOT_EXPLORED = Code(
     "explore-not-explored",
     "a sample cannot be explored",
