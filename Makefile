@@ -95,6 +95,11 @@ test-node: env ## Run the samples as pods in the cluster of KUBECONFIG: make tes
 	  echo "help: CONTRIBUTING.md, 'Tests on a node'" >&2; exit 2; fi
 	PYKB_NODE_LOAD="$(NODE_LOAD)" PYKB_NODE_AUDIT="$(abspath $(NODE_AUDIT))" $(BIN)/pytest -q $(ARGS) tests/node
 
+.PHONY: test-actors
+test-actors: env ## Compare the explorer's stand-ins for controllers with the cluster of KUBECONFIG, which needs no node.
+	@if [ -z "$(KUBECONFIG)" ]; then echo "error: no cluster was named: set KUBECONFIG" >&2; exit 2; fi
+	$(BIN)/pytest -q $(ARGS) tests/explorer/actors/cluster.py
+
 .PHONY: bench
 bench: env ## Compare with the peers in one run and print ratios.
 	$(BIN)/python -m benchmarks

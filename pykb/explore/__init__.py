@@ -5,6 +5,7 @@ writes, when a request fails, when caches lag, when the spec changes. The explor
 project's own ``register``, without a cluster, and tells the shortest history that shows each fault.
 """
 
+from pykb.explore._actors import Actor
 from pykb.explore._explorer import Explorer, Finding, Progress, Report
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._plans import CODES
@@ -13,6 +14,7 @@ from pykb.explore._world import Subject
 
 __all__ = [
     "CODES",
+    "Actor",
     "Explorer",
     "Fault",
     "FaultKind",

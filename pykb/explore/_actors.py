@@ -1,6 +1,7 @@
-"""Stand-ins for the controllers of a cluster: the garbage collector, and what makes workloads ready.
+"""Stand-ins for the controllers of a cluster: owners, namespaces, and what makes workloads ready.
 
-They act on the API server in memory, a moment after each change. Sources:
+They act on the API server in memory, a moment after each change. What they claim was seen in a real
+cluster: tests/explorer/actors holds them against a record of kube-controller-manager. Sources:
 https://kubernetes.io/docs/concepts/architecture/garbage-collection/ and the status of each kind in the API reference.
 """
 
@@ -8,27 +9,53 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from pykb.explore._history import Identity, Manifest
+from pykb.explore._history import Fault, FaultKind, Identity, Manifest
+from pykb.explore._workloads import KINDS, Health, status_of
 from pykb.runtime import ApiError, Client, MergePatch
 from pykb.runtime.fake import FakeApiServer
 
 PAUSE = 1.0
 """Virtual seconds between a change and the acts of the cluster's controllers."""
 
+Actor = Callable[[Client], Awaitable[None]]
+"""Stands for another controller or for people. It is called a moment after each change, and takes the next step."""
+
 _FOREGROUND = "foregroundDeletion"
+_ORPHAN = "orphan"
+_NAMESPACES = ("", "namespaces")
 
 
 class Actors:
-    """Acts on changes until it is cancelled."""
+    """Acts on changes until it is cancelled.
 
-    def __init__(self, server: FakeApiServer, client: Client) -> None:
+    Args:
+        server: The API server.
+        client: Of somebody other than the operator.
+        others: Further actors.
+        fault: Lets workloads be late or fail.
+    """
+
+    def __init__(
+        self, server: FakeApiServer, client: Client, others: Sequence[Actor] = (), fault: Fault | None = None
+    ) -> None:
         self._server = server
         self._client = client
+        self._others = others
+        self._delay = fault.seconds if fault is not None and fault.kind in (FaultKind.LATE, FaultKind.FAIL) else 0.0
+        self._end = Health.FAILED if fault is not None and fault.kind is FaultKind.FAIL else Health.READY
+        self._due: dict[str, float] = {}
         self._changed = asyncio.Event()
         server.storage.observers.append(lambda _: self._changed.set())
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a workload is still to become ready."""
+        now = asyncio.get_running_loop().time()
+        return any(now < due for due in self._due.values())
 
     async def run(self) -> None:
         """Act until cancelled."""
@@ -37,93 +64,109 @@ class Actors:
             await asyncio.sleep(PAUSE)
             self._changed.clear()
             objects = list(self._server.storage.everything())
-            await self._collect(objects)
+            await _Collector(self._server, self._client, objects).run()
             for found in objects:
-                status = _STATUS.get(found["kind"])
-                if status is not None and not found["metadata"].get("deletionTimestamp"):
-                    await self._report(found, status(found))
+                if not found["metadata"].get("deletionTimestamp"):
+                    await self._report(found)
+            for act in self._others:
+                with contextlib.suppress(ApiError):  # it is called again after the next change
+                    await act(self._client)
 
-    async def _report(self, found: Manifest, status: dict[str, Any]) -> None:
+    async def _report(self, found: Manifest) -> None:
         before = found.get("status") or {}
-        if any(before.get(name) != value for name, value in status.items()):
+        now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+        status = status_of(found, self._health_of(found), now)
+        if status is not None and status != before:
+            gone = dict.fromkeys(set(before) - set(status))
             with contextlib.suppress(ApiError):  # it has changed or gone meanwhile
-                await self._client.status.patch(Identity.of(found).manifest, MergePatch({"status": status}))
+                await self._client.status.patch(Identity.of(found).manifest, MergePatch({"status": status | gone}))
 
-    async def _collect(self, objects: list[Manifest]) -> None:
-        """Delete what no owner is left of, and hold back owners that wait for their dependents."""
-        alive = {found["metadata"]["uid"]: found for found in objects}
-        for found in objects:
-            references = found["metadata"].get("ownerReferences") or ()
-            if references and not any(reference["uid"] in alive for reference in references):
-                await self._delete(found)
-        for owner in objects:
-            if _FOREGROUND in (owner["metadata"].get("finalizers") or ()):
-                await self._delete_in_foreground(owner, objects)
+    def _health_of(self, found: Manifest) -> Health:
+        if not self._delay or found["kind"] not in KINDS:
+            return Health.READY
+        loop = asyncio.get_running_loop()
+        uid = found["metadata"]["uid"]
+        if uid not in self._due:
+            self._due[uid] = loop.time() + self._delay
+            loop.call_at(self._due[uid], self._changed.set)
+        return self._end if loop.time() >= self._due[uid] else Health.STARTING
 
-    async def _delete_in_foreground(self, owner: Manifest, objects: list[Manifest]) -> None:
+
+class _Collector:
+    """One pass of the garbage collector and of the controller of namespaces."""
+
+    def __init__(self, server: FakeApiServer, client: Client, objects: list[Manifest]) -> None:
+        self._server = server
+        self._client = client
+        self._objects = objects
+        self._alive = {found["metadata"]["uid"]: found for found in objects}
+
+    async def run(self) -> None:
+        for found in self._objects:
+            await self._collect(found)
+        for owner in self._objects:
+            finalizers = owner["metadata"].get("finalizers") or ()
+            if _FOREGROUND in finalizers:
+                await self._delete_in_foreground(owner)
+            elif _ORPHAN in finalizers and owner["metadata"].get("deletionTimestamp"):
+                await self._orphan(owner)
+            elif owner["kind"] == "Namespace" and owner["metadata"].get("deletionTimestamp"):
+                await self._empty(owner)
+
+    async def _collect(self, found: Manifest) -> None:
+        """Delete what no owner is left of, or take the references out that lead nowhere."""
+        references = found["metadata"].get("ownerReferences") or []
+        left = [reference for reference in references if self._is_owner(reference, found)]
+        if references and not left:
+            await self._delete(found)
+        elif left != references:
+            await self._change(found, {"ownerReferences": left})
+
+    def _is_owner(self, reference: Manifest, found: Manifest) -> bool:
+        """Whether the owner is there. One in another namespace does not count."""
+        owner = self._alive.get(reference["uid"])
+        return owner is not None and owner["metadata"].get("namespace") in (None, found["metadata"].get("namespace"))
+
+    async def _delete_in_foreground(self, owner: Manifest) -> None:
         blocking = False
-        for found in objects:
-            for reference in found["metadata"].get("ownerReferences") or ():
-                if reference["uid"] == owner["metadata"]["uid"]:
-                    blocking = blocking or bool(reference.get("blockOwnerDeletion"))
-                    await self._delete(found)
+        for found, reference in self._dependents(owner):
+            blocking = blocking or bool(reference.get("blockOwnerDeletion"))
+            await self._delete(found)
         if not blocking:
-            left = [name for name in owner["metadata"]["finalizers"] if name != _FOREGROUND]
-            with contextlib.suppress(ApiError):
-                await self._client.patch(
-                    Identity.of(owner).manifest, MergePatch({"metadata": {"finalizers": left or None}})
-                )
+            await self._let_go(owner, _FOREGROUND)
+
+    async def _orphan(self, owner: Manifest) -> None:
+        for found, own in self._dependents(owner):
+            left = [reference for reference in found["metadata"]["ownerReferences"] if reference != own]
+            await self._change(found, {"ownerReferences": left or None})
+        await self._let_go(owner, _ORPHAN)
+
+    async def _empty(self, namespace: Manifest) -> None:
+        name = namespace["metadata"]["name"]
+        inside = [found for found in self._objects if found["metadata"].get("namespace") == name]
+        for found in inside:
+            await self._delete(found)
+        if not inside:
+            await self._server.storage.remove(_NAMESPACES, namespace)
+
+    def _dependents(self, owner: Manifest) -> list[tuple[Manifest, Manifest]]:
+        uid = owner["metadata"]["uid"]
+        return [
+            (found, reference)
+            for found in self._objects
+            for reference in found["metadata"].get("ownerReferences") or ()
+            if reference["uid"] == uid
+        ]
+
+    async def _let_go(self, owner: Manifest, finalizer: str) -> None:
+        left = [name for name in owner["metadata"]["finalizers"] if name != finalizer]
+        await self._change(owner, {"finalizers": left or None})
+
+    async def _change(self, found: Manifest, metadata: dict[str, Any]) -> None:
+        with contextlib.suppress(ApiError):
+            await self._client.patch(Identity.of(found).manifest, MergePatch({"metadata": metadata}))
 
     async def _delete(self, found: Manifest) -> None:
         if not found["metadata"].get("deletionTimestamp"):
             with contextlib.suppress(ApiError):
                 await self._client.delete(Identity.of(found).manifest)
-
-
-def _condition(kind: str) -> dict[str, str]:
-    return {"type": kind, "status": "True"}
-
-
-def _deployment(found: Mapping[str, Any]) -> dict[str, Any]:
-    replicas = found["spec"].get("replicas", 1)
-    counts = dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas)
-    conditions = [_condition("Available"), _condition("Progressing")]
-    return {"observedGeneration": found["metadata"].get("generation", 1), **counts, "conditions": conditions}
-
-
-def _stateful_set(found: Mapping[str, Any]) -> dict[str, Any]:
-    replicas = found["spec"].get("replicas", 1)
-    counts = dict.fromkeys(
-        ("replicas", "currentReplicas", "updatedReplicas", "readyReplicas", "availableReplicas"), replicas
-    )
-    return {"observedGeneration": found["metadata"].get("generation", 1), **counts}
-
-
-def _daemon_set(found: Mapping[str, Any]) -> dict[str, Any]:
-    names = ("desiredNumberScheduled", "currentNumberScheduled", "updatedNumberScheduled", "numberReady")
-    counts = dict.fromkeys((*names, "numberAvailable"), 1)
-    return {"observedGeneration": found["metadata"].get("generation", 1), **counts, "numberMisscheduled": 0}
-
-
-def _job(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {"succeeded": found["spec"].get("completions", 1), "conditions": [_condition("Complete")]}
-
-
-def _pod(found: Mapping[str, Any]) -> dict[str, Any]:
-    containers = [{"name": each["name"], "ready": True} for each in found["spec"].get("containers", ())]
-    return {"phase": "Running", "conditions": [_condition("Ready")], "containerStatuses": containers}
-
-
-def _claim(found: Mapping[str, Any]) -> dict[str, Any]:
-    asked = (found["spec"].get("resources") or {}).get("requests")
-    return {"phase": "Bound", **({"capacity": asked} if asked else {})}
-
-
-_STATUS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "Deployment": _deployment,
-    "StatefulSet": _stateful_set,
-    "DaemonSet": _daemon_set,
-    "Job": _job,
-    "Pod": _pod,
-    "PersistentVolumeClaim": _claim,
-}

@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -164,13 +164,30 @@ class Tape:
         return place_in(self._root, stack_of(sys._getframe(2)))  # noqa: SLF001 - the callers' lines
 
 
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """How far the caches of a process are behind.
+
+    Attributes:
+        lag: Virtual seconds between two events of a watch.
+        resource: The only resource whose watch lags. Empty for all.
+        version: The version of the API server that the first lists show; 0 for the present one.
+        until: The virtual time at which the caches begin to catch up.
+    """
+
+    lag: float = 0.0
+    resource: str = ""
+    version: int = 0
+    until: float = 0.0
+
+
 class Gate:
     """The connection of one process of the operator. After :meth:`die`, nothing passes it."""
 
-    def __init__(self, server: FakeApiServer, tape: Tape, *, lag: float = 0.0) -> None:
+    def __init__(self, server: FakeApiServer, tape: Tape, behind: Behind) -> None:
         self._server = server
         self._tape = tape
-        self._lag = lag
+        self._behind = behind
         self._dead = False
         self._blind = asyncio.Event()
         self._blind.set()
@@ -201,6 +218,7 @@ class Gate:
             self.die()
         if sent.verb == "list" and not sent.number:
             await self._blind.wait()
+            call = self._as_of_then(call)
         await asyncio.sleep(LATENCY)
         await self._alive()
         fault = self._tape.fault_of(sent)
@@ -223,10 +241,10 @@ class Gate:
         """Pass a watch on; see :class:`~pykb.runtime.client.connection.Connection`."""
         await self._alive()
         await self._blind.wait()
-        self._tape.note(call)
+        sent = self._tape.note(call)
         await asyncio.sleep(LATENCY)
         async with self._server.stream(call) as lines:
-            passed = self._lines(lines)
+            passed = self._lines(lines, sent.resource)
             try:
                 yield passed
             finally:
@@ -248,8 +266,17 @@ class Gate:
         self._tape.written(sent)
         return answer
 
-    async def _lines(self, lines: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    def _as_of_then(self, call: Call) -> Call:
+        """The list of an informer, as long as the caches are behind."""
+        behind = self._behind
+        if asyncio.get_running_loop().time() >= behind.until or "continue" in dict(call.query):
+            return call
+        exact = (("resourceVersion", str(behind.version)), ("resourceVersionMatch", "Exact"))
+        return replace(call, query=(*call.query, *exact))
+
+    async def _lines(self, lines: AsyncIterator[bytes], resource: str) -> AsyncGenerator[bytes]:
         broken = self._broken
+        behind = self._behind
         while True:
             following = asyncio.ensure_future(_next(lines))
             try:
@@ -263,8 +290,9 @@ class Gate:
                     await asyncio.wait({following})  # its generator can be closed only then
             if line is None:
                 return
-            if self._lag:
-                await asyncio.sleep(self._lag)
+            if behind.lag and behind.resource in ("", resource):
+                await asyncio.sleep(behind.lag)
+            await asyncio.sleep(max(0.0, behind.until - asyncio.get_running_loop().time()))
             await self._alive()
             yield line
 

@@ -58,7 +58,8 @@ class Step:
         manifest: The object. Its identity is enough for a deletion. A merge patch for ``PATCH``.
         after_write: Act right after this write of the operator, counted from 1. Defaults to the
             moment when everything is at rest.
-        unseen: The operator's watches are broken meanwhile. It sees only the result.
+        unseen: The operator's watches are broken meanwhile. It sees only the result. Of several such
+            steps in a row, it sees the result of the last one.
         note: What is special about the object, for people.
     """
 
@@ -77,6 +78,12 @@ class FaultKind(StrEnum):
     REFUSE = "refuse"
     LOSE_ANSWER = "lose the answer"
     LAG = "lag"
+    BACK = "back"
+    """In the end, another process takes over, whose caches are behind those of the first one."""
+    LATE = "late"
+    """Workloads and volume claims do not become ready for a while."""
+    FAIL = "fail"
+    """Workloads fail, and volume claims stay pending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +94,17 @@ class Fault:
         kind: What goes wrong.
         request: At which request of the operator, counted from 1.
         status: The answer of ``REFUSE``; 0 for no answer.
-        seconds: For how long the caches lag.
+        seconds: For how long the caches lag, or workloads are not ready.
+        resource: The plural of the only resource whose cache lags. Defaults to all.
+        version: The version of the API server that its caches show at first.
     """
 
     kind: FaultKind
     request: int = 0
     status: int = 0
     seconds: float = 0.0
+    resource: str = ""
+    version: int = 0
 
 
 @dataclass(frozen=True, slots=True)

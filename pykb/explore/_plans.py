@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import orjson
@@ -13,30 +12,18 @@ from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
-from pykb.explore._state import Difference
+from pykb.explore._sight import stale, unseen
 from pykb.explore._variants import leaves, patch_of, put, spell
+from pykb.explore._verdicts import cause_of, comes_back, place_among, place_of, restless, same_end, same_states
+from pykb.explore._workloads import KINDS
 from pykb.explore._world import Outcome
 
-_LAGS = (3.0, 30.0)
 _HOURS = 2 * 3600.0
+_LATE = 120.0
 _MOST_RECONCILES = 3600
 _MOST_LEAVES = 16
-
-
-def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Outcome], Iterator[Violation]]:
-    """A verdict: the same states at rest as in another run."""
-
-    def judge(outcome: Outcome) -> Iterator[Violation]:
-        if not outcome.at_rest:
-            yield _restless(outcome, what)
-            return
-        for one, other in zip(expected.states, outcome.states, strict=False):
-            if found := context.compare(one, other):
-                place = outcome.struck.place if outcome.struck else _place_of(found, outcome, expected)
-                yield Violation(f"{found[0]} {what}", place, found, _cause(found))
-                return
-
-    return judge
+_MOST_NOTED = 4
+_NOTE = {"example.com/note": "somebody else's"}
 
 
 def crash(context: Context) -> Iterator[Case]:
@@ -68,45 +55,11 @@ def _errors(sent: Sent) -> Iterator[Fault]:
         yield Fault(FaultKind.REFUSE, sent.number, 409)
 
 
-def stale(context: Context) -> Iterator[Case]:
-    """The caches lag behind."""
-    steps = context.life()
-    expected = context.undisturbed(*steps)
-    same = same_states(context, expected, "when caches lag")
-    normal = _made(expected)
-
-    def judge(outcome: Outcome) -> Iterator[Violation]:
-        yield from same(outcome)
-        for (what, identity), times in sorted((_made(outcome) - normal).items()):
-            usual = normal[what, identity]
-            message = f"{identity} is {what} {_times(usual + times)} when caches lag, not {_times(usual)}"
-            yield Violation(message, place_of(_last(outcome, identity, what)), (), (what, identity.kind))
-
-    for seconds in _LAGS:
-        yield Case(codes.STALE, History(steps, Fault(FaultKind.LAG, seconds=seconds)), judge)
-
-
-def unseen(context: Context) -> Iterator[Case]:
-    """Objects come, change and go while the operator does not look."""
-    root = Step(Verb.DELETE, context.sample, unseen=True)
-    gone = context.undisturbed(context.create, context.delete)
-    judge_gone = same_states(context, gone, "when its deletion was not seen")
-    yield Case(codes.UNSEEN, History((context.create, root)), judge_gone)
-    for identity in context.children():
-        lost = Step(Verb.DELETE, identity.manifest, unseen=True)
-        yield Case(codes.UNSEEN, History((context.create, lost)), _comes_back(context, identity, "unseen deletion"))
-    for path, other in context.changed(edges=False):
-        changed = (context.create, Step(Verb.REPLACE, other, note=path))
-        expected = context.undisturbed(*changed)
-        if expected.refused:
-            continue
-        step = Step(Verb.REPLACE, other, unseen=True, note=path)
-        judge = same_states(context, expected, f"when the change to `{path}` was not seen")
-        yield Case(codes.UNSEEN, History((context.create, step)), judge)
-
-
 def history(context: Context) -> Iterator[Case]:
-    """From one spec to another and back."""
+    """From one spec to another and back; children that become ready late."""
+    if _workloads(context):
+        judge = same_states(context, context.base, "when its children become ready late")
+        yield Case(codes.HISTORY, History((context.create,), Fault(FaultKind.LATE, seconds=_LATE)), judge)
     for path, other in context.changed(edges=False):
         fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
         if fresh.refused or not fresh.at_rest:
@@ -119,8 +72,8 @@ def history(context: Context) -> Iterator[Case]:
             words = (f"after the change to `{path}`", f"after a change to `{path}` and back")
             for wanted, found, what in zip(expected, outcome.states[1:], words, strict=False):
                 if unlike := context.compare(wanted, found):
-                    place = _place_of(unlike, outcome, fresh)
-                    yield Violation(f"{unlike[0]} {what}", place, unlike, _cause(unlike))
+                    place = place_among(unlike, outcome, fresh)
+                    yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike))
                     return
 
         steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
@@ -131,13 +84,13 @@ def drift(context: Context) -> Iterator[Case]:
     """Somebody changes or deletes what the operator made."""
     for identity in context.children():
         lost = Step(Verb.DELETE, identity.manifest)
-        yield Case(codes.DRIFT, History((context.create, lost)), _comes_back(context, identity, "deletion"))
+        yield Case(codes.DRIFT, History((context.create, lost)), comes_back(context, identity, "deletion"))
         made = context.created(identity)
         for path, value in _owned(made):
             change = {**identity.manifest, **patch_of(made, path, _another(value))}
             change["metadata"] = {**change.get("metadata", {}), **identity.manifest["metadata"]}
             step = Step(Verb.PATCH, change, note=spell(path))
-            judge = _comes_back(context, identity, f"change of `{spell(path)}`", cause=(identity.kind, "changed"))
+            judge = comes_back(context, identity, f"change of `{spell(path)}`", cause=(identity.kind, "changed"))
             yield Case(codes.DRIFT, History((context.create, step)), judge)
 
 
@@ -147,11 +100,11 @@ def leak(context: Context) -> Iterator[Case]:
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if not outcome.at_rest:
-            yield _restless(outcome, "after the deletion")
+            yield restless(outcome, "after the deletion")
             return
         left = outcome.states[-1]
         if own in left:
-            yield Violation(f"{own} is never let go: a finalizer stays", _finalizer(outcome), (), ("finalizer",))
+            yield Violation(f"{own} is never let go: a finalizer stays", _holding(outcome), (), ("finalizer",))
             return
         for found in context.compare({}, left):
             maker = outcome.maker_of(found.identity)
@@ -165,7 +118,9 @@ def leak(context: Context) -> Iterator[Case]:
 
 
 def theft(context: Context) -> Iterator[Case]:
-    """An object of that name is there already, and is somebody else's."""
+    """What is somebody else's: an object of a child's name, another object of the kind, a note on a child."""
+    yield from _beside_another(context)
+    yield from _noted(context)
     for identity in context.children():
         foreign = _foreign(context.created(identity))
 
@@ -188,12 +143,41 @@ def theft(context: Context) -> Iterator[Case]:
         yield Case(codes.THEFT, History(steps), judge)
 
 
+def _beside_another(context: Context) -> Iterator[Case]:
+    """Another object of the kind comes and goes, with the same spec."""
+    name = f"{context.sample['metadata']['name']}-2"
+    other = {**context.sample, "metadata": {**context.sample["metadata"], "name": name}}
+    judge = same_end(context, context.base, f"after another {other['kind']} came and went")
+    steps = (context.create, Step(Verb.CREATE, other), Step(Verb.DELETE, other))
+    yield Case(codes.THEFT, History(steps), judge)
+
+
+def _noted(context: Context) -> Iterator[Case]:
+    """Somebody annotates a child."""
+    change = next(context.changed(edges=False), None)
+    replaced = () if change is None else (Step(Verb.REPLACE, change[1], note=change[0]),)
+    for identity in context.children()[:_MOST_NOTED]:
+
+        def judge(outcome: Outcome, identity: Identity = identity) -> Iterator[Violation]:
+            is_new = any(change.identity == identity and change.after is None for change in outcome.changes)
+            child = outcome.states[-1].get(identity) if outcome.states else None
+            if outcome.refused or is_new or child is None:
+                return
+            if not _NOTE.items() <= (child["metadata"].get("annotations") or {}).items():
+                message = f"an annotation of somebody else on {identity} is removed"
+                yield Violation(message, place_of(outcome.maker_of(identity)), (), ("note", identity.kind))
+
+        note = {**identity.manifest, "metadata": {**identity.manifest["metadata"], "annotations": _NOTE}}
+        steps = (context.create, Step(Verb.PATCH, note, note="metadata.annotations"), *replaced)
+        yield Case(codes.THEFT, History(steps), judge)
+
+
 def loop(context: Context) -> Iterator[Case]:
-    """Nothing happens for hours."""
+    """Nothing happens for hours. The children are ready, or have failed."""
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if not outcome.at_rest:
-            yield _restless(outcome, "though nobody else does anything")
+            yield restless(outcome, "though nobody else does anything")
             return
         for sent in outcome.sent:
             if sent.write and sent.at > outcome.rested_at:
@@ -206,6 +190,8 @@ def loop(context: Context) -> Iterator[Case]:
             yield Violation(message, None, (), ("reconciles",))
 
     yield Case(codes.LOOP, History((context.create,), idle=_HOURS), judge)
+    if _workloads(context):
+        yield Case(codes.LOOP, History((context.create,), Fault(FaultKind.FAIL, seconds=_LATE), _HOURS), judge)
 
 
 def bug(context: Context) -> Iterator[Case]:
@@ -223,9 +209,9 @@ def bug(context: Context) -> Iterator[Case]:
             if outcome.at_rest and len(outcome.states) > 1:
                 unlike = context.compare(context.base.states[0], outcome.states[1])
                 if unlike:
-                    place = _place_of(unlike, outcome, context.base)
+                    place = place_among(unlike, outcome, context.base)
                     message = f"{unlike[0]}: no way back from `{path}`"
-                    yield Violation(message, place, unlike, _cause(unlike))
+                    yield Violation(message, place, unlike, cause_of(unlike))
 
         steps = (Step(Verb.CREATE, other, note=path), Step(Verb.REPLACE, context.sample))
         yield Case(codes.BUG, History(steps), judge)
@@ -249,67 +235,6 @@ CODES = (*PLANS, codes.RBAC.slug)
 """All codes. Access control is checked in the histories of all plans."""
 
 
-def _comes_back(
-    context: Context, identity: Identity, after: str, cause: tuple[str, ...] = ()
-) -> Callable[[Outcome], Iterator[Violation]]:
-    def judge(outcome: Outcome) -> Iterator[Violation]:
-        if outcome.refused:
-            return  # the API server does not let anybody do it
-        if not outcome.at_rest:
-            yield _restless(outcome, f"after the {after}")
-            return
-        unlike = context.compare(outcome.states[0], outcome.states[-1])
-        if unlike:
-            maker = context.base.maker_of(identity)
-            message = f"{unlike[0]} after the {after}"
-            yield Violation(message, place_of(maker), unlike, cause or _cause(unlike))
-
-    return judge
-
-
-def place_of(sent: Sent | None) -> Place | None:
-    """The line that sent a request."""
-    return sent.place if sent is not None else None
-
-
-def _restless(outcome: Outcome, when: str) -> Violation:
-    last = next((sent for sent in reversed(outcome.sent) if sent.write), None)
-    message = f"the operator does not come to rest {when}: {last or 'it reconciles again and again'}"
-    return Violation(message, place_of(last), (), ("restless", place_of(last)))
-
-
-def _place_of(found: Sequence[Difference], outcome: Outcome, expected: Outcome) -> Place | None:
-    for difference in found:
-        maker = outcome.maker_of(difference.identity) or expected.maker_of(difference.identity)
-        if maker is not None:
-            return maker.place
-    return None
-
-
-def _cause(found: Sequence[Difference]) -> tuple[Any, ...]:
-    """What differs, without names and numbers."""
-    return tuple(sorted({(each.identity.kind, each.path.partition("[")[0], each.found is None) for each in found}))
-
-
-def _made(outcome: Outcome) -> Counter[tuple[str, Identity]]:
-    every: Counter[tuple[str, Identity]] = Counter()
-    for change in outcome.changes:
-        if change.by is not None and not change.identity.is_record and (change.before is None or change.after is None):
-            every["created" if change.before is None else "deleted", change.identity] += 1
-    return every
-
-
-def _last(outcome: Outcome, identity: Identity, what: str) -> Sent | None:
-    for change in reversed(outcome.changes):
-        if change.identity == identity and change.by and (change.before is None) == (what == "created"):
-            return change.by
-    return None
-
-
-def _times(number: int) -> str:
-    return {0: "at all", 1: "once", 2: "twice"}.get(number, f"{number} times")
-
-
 _CONTENT = ("spec", "data", "binaryData", "rules", "subjects", "webhooks")
 
 
@@ -321,6 +246,10 @@ def _owned(made: Manifest) -> list[tuple[tuple[str | int, ...], Any]]:
     every = [*leaves(content), *(leaves({"metadata": {"labels": labels}}) if labels else ())]
     step = max(1, -(-len(every) // _MOST_LEAVES))
     return every[::step]
+
+
+def _workloads(context: Context) -> list[Identity]:
+    return [identity for identity in context.children() if identity.kind in KINDS]
 
 
 def _another(value: Any) -> Any:
@@ -353,5 +282,9 @@ def _is_said(context: Context, outcome: Outcome) -> bool:
     return normal.get("status") != found.get("status")
 
 
-def _finalizer(outcome: Outcome) -> Place | None:
-    return next((sent.place for sent in outcome.sent if sent.verb in ("patch", "update") and sent.place), None)
+def _holding(outcome: Outcome) -> Place | None:
+    """Where the clean-up fails, or else what set the finalizer."""
+    failed = next((failure.place for failure in reversed(outcome.failures) if failure.place), None)
+    return failed or next(
+        (sent.place for sent in outcome.sent if sent.verb in ("patch", "update") and sent.place), None
+    )

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
+from pykb.explore._actors import Actor
 from pykb.explore._history import Manifest
 from pykb.explore._world import Subject
 from pykb.reading import yaml_text
@@ -28,6 +29,7 @@ def subject_of(
     package: str = "",
     sample: str | None = None,
     kind: str = "",
+    actors: Sequence[Actor] = (),
 ) -> Subject:
     """Read a project.
 
@@ -37,6 +39,7 @@ def subject_of(
         package: The import package.
         sample: The file of one sample, relative to the project. Defaults to all in ``config/samples``.
         kind: Only samples of this kind.
+        actors: What other controllers and people do.
 
     Raises:
         EnvironmentProblem: There is no sample, or the manager cannot be imported.
@@ -53,7 +56,7 @@ def subject_of(
     if not samples:
         raise EnvironmentProblem(_no_sample(kind, files))
     rules = [rule for role in _documents([root / ROLE]) for rule in role.get("rules") or ()]
-    return Subject(register or _register_of(root, package), crds, samples, rules or None, root.resolve())
+    return Subject(register or _register_of(root, package), crds, samples, rules or None, root.resolve(), actors)
 
 
 def _documents(files: list[Path]) -> Iterator[dict[str, Any]]:

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
-from pykb.explore._world import Outcome
+from pykb.explore._world import Change, Outcome
 
 _DONE = {Verb.CREATE: "creates", Verb.REPLACE: "replaces", Verb.PATCH: "changes", Verb.DELETE: "deletes"}
+_HEALTH = {FaultKind.LATE: "Each workload becomes ready", FaultKind.FAIL: "Each workload fails"}
 _SENT = {"create": "creates", "update": "updates", "patch": "writes", "delete": "deletes", "get": "reads"}
 
 
@@ -16,12 +17,18 @@ def story(history: History, outcome: Outcome) -> Iterator[str]:
     """Yield what happens in a history, in order."""
     fault = history.fault
     if fault is not None and fault.kind is FaultKind.LAG:
-        yield f"The caches lag by {fault.seconds:g} seconds"
+        caches = f"cache of {fault.resource} lags" if fault.resource else "caches lag"
+        yield f"The {caches} by {fault.seconds:g} seconds"
+    if fault is not None and fault.kind in _HEALTH:
+        yield f"{_HEALTH[fault.kind]} {fault.seconds:g} seconds after its creation"
     struck = _struck_step(history, outcome.struck, outcome) if outcome.struck is not None else None
     for step in history.steps:
         yield _step(step, outcome)
         if fault is not None and outcome.struck is not None and step is struck:
             yield _strike(fault, outcome.struck)
+    if fault is not None and fault.kind is FaultKind.BACK:
+        yield "Another process of the operator takes over"
+        yield f"Its caches still show the state before {_after(fault.version, outcome)}, for {fault.seconds:g} seconds"
     yield f"{history.idle / 3600:g} hours pass" if history.idle else "Everything comes to rest"
 
 
@@ -29,12 +36,21 @@ def transcript(outcome: Outcome) -> Iterator[str]:
     """Yield every request, change and error of a run with its time, in order."""
     lines = [(sent.at, 0, f"the operator {_act(sent)}: {sent.status or 'no answer'}") for sent in outcome.sent]
     for change in outcome.changes:
-        what = "created" if change.before is None else "deleted" if change.after is None else "changed"
         who = "" if change.by is not None else " by somebody else"
-        lines.append((change.at, 1, f"    {change.identity} is {what}{who}"))
+        lines.append((change.at, 1, f"    {change.identity} is {_done(change)}{who}"))
     lines += [(each.at, 2, f"    the reconcile fails: {each.kind}: {each.message}") for each in outcome.failures]
     for at, _, text in sorted(lines, key=lambda line: line[:2]):
         yield f"{at:10.3f}  {text}"
+
+
+def _after(version: int, outcome: Outcome) -> str:
+    """The change that comes after a version, in the past."""
+    change = next((change for change in outcome.changes if change.version > version), None)
+    return f"{change.identity} was {_done(change)}" if change is not None else "now"
+
+
+def _done(change: Change) -> str:
+    return "created" if change.before is None else "deleted" if change.after is None else "changed"
 
 
 def _step(step: Step, outcome: Outcome) -> str:

@@ -13,12 +13,12 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from pykb.explore._actors import Actors
-from pykb.explore._gate import Gate, Place, Sent, Tape, author, place_in
-from pykb.explore._history import FaultKind, History, Identity, Manifest, Step, Verb
+from pykb.explore._actors import Actor, Actors
+from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author, place_in
+from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._state import State, state_of
 from pykb.explore._time import LoopClock, VirtualLoop, real_day
-from pykb.runtime import ApiError, Client, Manager, ManagerOptions, MergePatch, NotFound
+from pykb.runtime import ApiError, Client, ClientOptions, Manager, ManagerOptions, MergePatch, NotFound
 from pykb.runtime.client.codec import gvk_of
 from pykb.runtime.client.mapper import ResourceMapper
 from pykb.runtime.controller.controller import BUGS, Controller
@@ -51,6 +51,7 @@ class Subject:
         samples: The objects that the operator works on, each with its namespace.
         rules: The rules of the operator's roles. ``None`` allows everything.
         root: The folder of the user's code, to name its lines.
+        actors: What other controllers and people do, beside Kubernetes' own.
     """
 
     register: Callable[[Manager], None]
@@ -58,6 +59,7 @@ class Subject:
     samples: Sequence[Manifest]
     rules: Sequence[Mapping[str, Any]] | None = None
     root: Path | None = None
+    actors: Sequence[Actor] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,7 @@ class Change:
     after: bytes | None
     by: Sent | None
     at: float
+    version: int = 0
 
 
 @dataclass(slots=True)
@@ -147,22 +150,27 @@ class _World:
         self._server.storage.observers.append(self._note)
         # All share one mapper: discovery is not what a history is about.
         self._mapper = ResourceMapper(self._server)
-        self._user = Client(self._server, mapper=self._mapper)
+        self._user = Client(self._server, mapper=self._mapper, options=ClientOptions(field_manager="somebody-else"))
         self._due: dict[int, list[Step]] = {}
         self._acting: set[asyncio.Task[None]] = set()
         self._tape = Tape(subject.root, history.fault, self._after_write)
         self._gate: Gate | None = None
+        self._behind = Behind()
         self._manager: Manager | None = None
         self._failing: dict[tuple[str, Any], tuple[Controller[Any], Any]] = {}
+        self._changes = 0
+        self._actors = Actors(self._server, self._user, subject.actors, history.fault)
 
     async def play(self) -> None:
-        actors = asyncio.create_task(Actors(self._server, self._user).run())
+        actors = asyncio.create_task(self._actors.run())
         operator = asyncio.create_task(self._keep_running())
         try:
             await self._settle()
             await self._perform_all()
             if self._history.idle and self.outcome.at_rest:
                 await asyncio.sleep(self._history.idle)
+            if actors.done():
+                actors.result()  # an actor of the user raised
             self.outcome.sent = self._tape.sent
             self.outcome.struck = self._tape.struck
             self.outcome.strays = list(self._strays())
@@ -177,23 +185,36 @@ class _World:
         for step in self._history.steps:
             if step.after_write is not None:
                 self._due.setdefault(step.after_write, []).append(step)
-        for step in self._history.steps:
-            if step.after_write is None:
-                await self._perform_and_settle(step)
-                if not self.outcome.at_rest:
-                    return
+        waited = [step for step in self._history.steps if step.after_write is None]
+        for number, step in enumerate(waited):
+            await self._perform_and_settle(step, is_last=not step.unseen or not _is_unseen(waited[number + 1 :]))
+            if not self.outcome.at_rest:
+                return
+        fault = self._history.fault
+        if fault is not None and fault.kind is FaultKind.BACK:
+            await self._take_over(fault)
 
-    async def _perform_and_settle(self, step: Step) -> None:
+    async def _perform_and_settle(self, step: Step, *, is_last: bool) -> None:
         if step.unseen and self._gate is not None:
             self._gate.blind()
         self.outcome.began.append(self._loop.time())
         await self._perform(step)
         if step.unseen:
             await asyncio.sleep(_BLIND)
+            if not is_last:
+                return
             if self._gate is not None:
                 self._gate.see()
         await self._settle()
         self.outcome.states.append(state_of(self._server.storage.everything()))
+
+    async def _take_over(self, fault: Fault) -> None:
+        """Let another process go on, whose caches are behind."""
+        self._behind = Behind(version=fault.version, until=self._loop.time() + fault.seconds)
+        if self._gate is not None:
+            self._gate.die()
+        await self._settle()
+        self.outcome.states[-1] = state_of(self._server.storage.everything())
 
     async def _perform(self, step: Step) -> None:
         manifest, identity = copy.deepcopy(step.manifest), Identity.of(step.manifest)
@@ -234,9 +255,10 @@ class _World:
     async def _keep_running(self) -> None:
         """Run the operator, and start it again when it died, as a kubelet does."""
         fault = self._history.fault
-        lag = fault.seconds if fault is not None and fault.kind is FaultKind.LAG else 0.0
+        if fault is not None and fault.kind is FaultKind.LAG:
+            self._behind = Behind(fault.seconds, fault.resource)
         while True:
-            gate = self._gate = Gate(self._server, self._tape, lag=lag)
+            gate = self._gate = Gate(self._server, self._tape, self._behind)
             client = Client(gate, mapper=self._mapper)
             options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
             manager = self._manager = Manager(options, client=client, clock=LoopClock(self._loop))
@@ -265,8 +287,8 @@ class _World:
         seen, since = -1, began
         while True:
             now = self._loop.time()
-            if self._server.storage.version != seen or self._is_working():
-                seen, since = self._server.storage.version, now
+            if self._changes != seen or self._is_working() or self._actors.is_waiting:
+                seen, since = self._changes, now
             patience = _LONGEST_RETRY if self._is_retrying() else QUIET
             if now - since >= patience:
                 break
@@ -286,9 +308,10 @@ class _World:
     # -- notes
 
     def _note(self, change: Any) -> None:
-        obj = orjson.loads(change.after or change.before)
+        identity = Identity.of(orjson.loads(change.after or change.before))
+        self._changes += not identity.is_record  # an error that comes again and again may be said each time
         self.outcome.changes.append(
-            Change(Identity.of(obj), change.before, change.after, author.get(), self._loop.time())
+            Change(identity, change.before, change.after, author.get(), self._loop.time(), change.version)
         )
 
     def _strays(self) -> Iterator[tuple[str, str, Place]]:
@@ -316,6 +339,11 @@ class _World:
             self.outcome.failures.append(Failure(type(error).__name__, text, place, self._loop.time(), is_bug))
 
         controller.observer = reconciled
+
+
+def _is_unseen(steps: Sequence[Step]) -> bool:
+    """Whether the first of the steps is not seen."""
+    return bool(steps) and steps[0].unseen
 
 
 def _place_of(error: BaseException, root: Path | None) -> Place | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from pykb.explore import Explorer, Report, subject_of
+from pykb.explore import Actor, Explorer, Report, subject_of
 from pykb.runtime import Manager
 
 _BOUND = timedelta(seconds=5)
@@ -29,6 +29,7 @@ class ProjectExplorer:
         sample: str | None = None,
         only: Collection[str] = (),
         ignore: Sequence[str] = (),
+        actors: Sequence[Actor] = (),
         seed: int = 0,
         limit: timedelta | None = _BOUND,
     ) -> Report:
@@ -39,12 +40,13 @@ class ProjectExplorer:
             sample: A file of one sample, relative to the project. Defaults to all in ``config/samples``.
             only: The codes to look for, such as ``explore-crash``. Defaults to all.
             ignore: Fields that may differ, such as ``Deployment.spec.replicas``.
+            actors: What other controllers and people do. Each is called with a client a moment after each change.
             seed: Selects the random values of the worlds.
             limit: The longest time. Then the rest is left out. ``None`` runs everything.
 
         Raises:
             EnvironmentProblem: There is no sample of a kind of this project.
         """
-        subject = subject_of(self._project, register=register, sample=sample)
+        subject = subject_of(self._project, register=register, sample=sample, actors=actors)
         seconds = limit.total_seconds() if limit is not None else None
         return Explorer(subject, seconds=seconds, seed=seed, only=only, ignore=ignore).run()

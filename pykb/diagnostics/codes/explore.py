@@ -26,7 +26,8 @@ STALE = Code(
     "explore-stale",
     "the operator acts wrongly when its caches lag",
     "Reads come from a cache, which follows the API server by moments, or by minutes when the server is busy. The "
-    "explorer let the caches lag. The operator made or deleted something that it does not otherwise, or ended in "
+    "explorer let the caches lag, or let another process take over whose caches were behind those of the first one, "
+    "as those of a standby are. The operator made or deleted something that it does not otherwise, or ended in "
     "another state. Give children fixed names, so that a second creation is refused. Before a deletion, check with "
     "the uid as precondition, or read with `manager.api_reader`.",
 )
@@ -35,17 +36,19 @@ UNSEEN = Code(
     "explore-unseen",
     "the operator misses what it has not seen happen",
     "A watch that breaks is followed by a list. What came and went in between is never seen. The explorer broke the "
-    "watches while somebody changed or deleted an object. A reconciler must look at what is there now, not at events: "
-    "compare the desired with the present state in each reconcile.",
+    "watches while somebody changed, deleted or replaced an object, or let the events of one kind come later than "
+    "those of the others. A reconciler must look at what is there now, not at events: compare the desired with the "
+    "present state in each reconcile.",
 )
 
 HISTORY = Code(
     "explore-history",
     "the result depends on earlier specs",
-    "The explorer changed the spec to another one, and compared with an object that had this spec from the beginning. "
-    "They must lead to the same. If they do not, something of the old spec stays: a child of a former name, or a "
-    "field that nobody removes. Delete children that are no longer wanted (`prune`), and apply all fields of a child "
-    "in each reconcile, so that fields that were left out go away.",
+    "The explorer changed the spec to another one, and compared with an object that had this spec from the "
+    "beginning. They must lead to the same, also if children become ready late. If they do not, something of the "
+    "old spec stays: a child of a former name, or a field that nobody removes. Delete children that are no longer "
+    "wanted (`prune`), and apply all fields of a child in each reconcile, so that fields that were left out go "
+    "away. For children that are not ready, watch them or come back with `requeue_after`.",
 )
 
 DRIFT = Code(
@@ -71,16 +74,18 @@ THEFT = Code(
     "the operator takes an object that is somebody else's",
     "An object with the name of a child was there before and had no owner reference of the operator. It must not be "
     "changed or deleted, and the user must learn of it by a Warning event or in the status. `ensure_applied(..., "
-    "owner=...)` and `create_or_update` with `set_controller_reference` refuse such objects with `NotControlled`.",
+    "owner=...)` and `create_or_update` with `set_controller_reference` refuse such objects with `NotControlled`. "
+    "The explorer also lets a second object of the same kind come and go, and annotates a child: both must not "
+    "matter. Names of children must differ for each parent, and an update must keep the fields of others.",
 )
 
 LOOP = Code(
     "explore-loop",
     "the operator never comes to rest",
-    "Nobody changed anything, and yet the operator writes or reconciles again and again. Each write wakes it for the "
-    "next one. Common causes are a time in the status, a list in another order each time, a default that the API "
-    "server adds, or an unconditional update of the status. Compare before writing: `patch_status`, "
-    "`ensure_applied` and `set_condition` write only changes.",
+    "Nobody changed anything, and yet the operator writes or reconciles again and again, perhaps only while a child "
+    "fails. Each write wakes it for the next one. Common causes are a time in the status, a list in another order "
+    "each time, a default that the API server adds, or an unconditional update of the status. Compare before "
+    "writing: `patch_status`, `ensure_applied` and `set_condition` write only changes.",
 )
 
 BUG = Code(

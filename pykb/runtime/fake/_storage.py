@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from pykb.runtime.client.selectors import FieldSelector, LabelSelector
-from pykb.runtime.fake._http import Parameters, bad_request, refuse, status_body
+from pykb.runtime.fake._http import Parameters, bad_request, cause, invalid, refuse, status_body
 from pykb.runtime.fake._resources import Resource, Resources
 
 StorageKey = tuple[str, str]
@@ -158,14 +158,17 @@ class Listing:
         version, start = str(self._storage.version), None
         token = parameters.get("continue")
         wanted = _version(parameters)
+        exact = parameters.get("resourceVersionMatch") == "Exact"
         if token:
             if wanted:
                 raise bad_request("specifying resource version is not allowed when using continue")
             version, start = self._read_token(token)
         if wanted > self._storage.version:
             raise refuse(504, "Timeout", "Too large resource version")
+        if exact:
+            version = str(self._exactly(wanted))
         # All pages of a list show the same moment. Changes between the pages are not visible.
-        selected = self.select(resource, namespace, parameters, version=int(version) if token else None)
+        selected = self.select(resource, namespace, parameters, version=int(version) if token or exact else None)
         found = [obj for obj in selected if start is None or _place(obj) >= start]
         metadata: dict[str, Any] = {"resourceVersion": version}
         limit = int(parameters.get("limit") or 0)
@@ -201,6 +204,15 @@ class Listing:
                 bookmark = {"metadata": {"resourceVersion": str(self._storage.version)}}
                 identity = {"kind": resource.gvk.kind, "apiVersion": resource.gvk.api_version}
                 yield _line("BOOKMARK", {**identity, **bookmark})
+
+    def _exactly(self, version: int) -> int:
+        if not version:
+            why = 'resourceVersionMatch "Exact" is forbidden for resourceVersion "0"'
+            causes = [cause("resourceVersionMatch", "FieldValueForbidden", f"Forbidden: {why}")]
+            raise invalid("ListOptions", "meta.k8s.io", "", causes)
+        if self._storage.is_forgotten(version):
+            raise refuse(410, "Expired", f"The resourceVersion for the provided list is too old: {version}")
+        return version
 
     def _read_token(self, token: str) -> tuple[str, tuple[str, str]]:
         try:

@@ -1,13 +1,15 @@
 """Lists, pages, selectors and watches, on both API servers."""
 
 import asyncio
+import json
 
 import pytest
 
 from pykb.api.core.v1 import ConfigMap, Namespace
 from pykb.api.meta.v1 import ObjectMeta
 from pykb.runtime.client import EventType, MergePatch
-from pykb.runtime.errors import BadRequest
+from pykb.runtime.client.connection import Call
+from pykb.runtime.errors import ApiError, BadRequest
 
 
 def _config_map(namespace, name, **labels):
@@ -182,3 +184,27 @@ async def test_discovery_knows_what_is_served(client, widgets):
     assert not found[Namespace.gvk].namespaced
     mapping = await client.mapper.mapping(widgets.gvk)
     assert (mapping.plural, mapping.namespaced, set(mapping.subresources)) == ("widgets", True, {"status", "scale"})
+
+
+async def test_a_list_may_be_of_an_earlier_version(client, namespace):
+    """Exactly that: its objects as they were, with its version."""
+    a = await client.create(_config_map(namespace, "a", tier="old"))
+    b = await client.create(_config_map(namespace, "b"))
+    await client.patch(a, MergePatch({"metadata": {"labels": {"tier": "new"}}}))
+    await client.delete(b)
+    await client.create(_config_map(namespace, "c"))
+    version = b.metadata.resource_version
+    query = (("resourceVersion", version), ("resourceVersionMatch", "Exact"))
+    call = Call("GET", f"/api/v1/namespaces/{namespace}/configmaps", query=query)
+    found = json.loads(await client.connection.request(call))
+    own = {item["metadata"]["name"]: item["metadata"].get("labels") for item in found["items"]}
+    own.pop("kube-root-ca.crt", None)
+    assert own == {"a": {"tier": "old"}, "b": None}
+    assert found["metadata"]["resourceVersion"] == version
+
+
+async def test_no_list_is_exactly_of_version_zero(client, namespace):
+    """Zero means any."""
+    query = (("resourceVersion", "0"), ("resourceVersionMatch", "Exact"))
+    with pytest.raises(ApiError, match="is forbidden for resourceVersion"):
+        await client.connection.request(Call("GET", f"/api/v1/namespaces/{namespace}/configmaps", query=query))

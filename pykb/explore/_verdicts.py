@@ -1,0 +1,88 @@
+"""What must hold in a history: verdicts that the plans share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pykb.explore._context import Context, Violation
+from pykb.explore._gate import Place, Sent
+from pykb.explore._history import Identity
+from pykb.explore._state import Difference
+from pykb.explore._world import Outcome
+
+
+def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Outcome], Iterator[Violation]]:
+    """A verdict: the same states at rest as in another run."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if not outcome.at_rest:
+            yield restless(outcome, what)
+            return
+        for one, other in zip(expected.states, outcome.states, strict=False):
+            if found := context.compare(one, other):
+                place = outcome.struck.place if outcome.struck else place_among(found, outcome, expected)
+                yield Violation(f"{found[0]} {what}", place, found, cause_of(found))
+                return
+
+    return judge
+
+
+def same_end(context: Context, expected: Outcome, what: str) -> Callable[[Outcome], Iterator[Violation]]:
+    """A verdict: the same last state as in another run, of which each step was accepted."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if outcome.refused or expected.refused:
+            return
+        if not outcome.at_rest:
+            yield restless(outcome, what)
+        elif found := context.compare(expected.states[-1], outcome.states[-1]):
+            yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, cause_of(found))
+
+    return judge
+
+
+def comes_back(
+    context: Context, identity: Identity, after: str, cause: tuple[str, ...] = ()
+) -> Callable[[Outcome], Iterator[Violation]]:
+    """A verdict: what somebody did to a child has no lasting effect."""
+
+    def judge(outcome: Outcome) -> Iterator[Violation]:
+        if outcome.refused:
+            return  # the API server does not let anybody do it
+        if not outcome.at_rest:
+            yield restless(outcome, f"after the {after}")
+            return
+        unlike = context.compare(outcome.states[0], outcome.states[-1])
+        if unlike:
+            maker = context.base.maker_of(identity)
+            message = f"{unlike[0]} after the {after}"
+            yield Violation(message, place_of(maker), unlike, cause or cause_of(unlike))
+
+    return judge
+
+
+def place_of(sent: Sent | None) -> Place | None:
+    """The line that sent a request."""
+    return sent.place if sent is not None else None
+
+
+def restless(outcome: Outcome, when: str) -> Violation:
+    """The operator writes or reconciles without end."""
+    last = next((sent for sent in reversed(outcome.sent) if sent.write), None)
+    message = f"the operator does not come to rest {when}: {last or 'it reconciles again and again'}"
+    return Violation(message, place_of(last), (), ("restless", place_of(last)))
+
+
+def place_among(found: Sequence[Difference], outcome: Outcome, expected: Outcome) -> Place | None:
+    """The line that wrote the first of the objects that differ."""
+    for difference in found:
+        maker = outcome.maker_of(difference.identity) or expected.maker_of(difference.identity)
+        if maker is not None:
+            return maker.place
+    return None
+
+
+def cause_of(found: Sequence[Difference]) -> tuple[Any, ...]:
+    """What differs, without names and numbers."""
+    return tuple(sorted({(each.identity.kind, each.path.partition("[")[0], each.found is None) for each in found}))
