@@ -18,10 +18,20 @@ from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author, place_in
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._state import State, state_of
 from pykb.explore._time import LoopClock, VirtualLoop, real_day
-from pykb.runtime import ApiError, Client, ClientOptions, Manager, ManagerOptions, MergePatch, NotFound
+from pykb.runtime import (
+    ApiError,
+    Client,
+    ClientOptions,
+    Manager,
+    ManagerOptions,
+    MergePatch,
+    NotFound,
+    ReconcileListener,
+    ReconcileRecord,
+)
 from pykb.runtime.client.codec import gvk_of
 from pykb.runtime.client.mapper import ResourceMapper
-from pykb.runtime.controller.controller import BUGS, Controller
+from pykb.runtime.controller.controller import BUGS
 from pykb.runtime.fake import FakeApiServer
 
 QUIET = 90.0
@@ -140,7 +150,7 @@ async def play(subject: Subject, history: History) -> Outcome:
     return world.outcome
 
 
-class _World:
+class _World(ReconcileListener):
     def __init__(self, subject: Subject, history: History) -> None:
         self._subject = subject
         self._history = history
@@ -157,7 +167,7 @@ class _World:
         self._gate: Gate | None = None
         self._behind = Behind()
         self._manager: Manager | None = None
-        self._failing: dict[tuple[str, Any], tuple[Controller[Any], Any]] = {}
+        self._failing: set[tuple[str, Any]] = set()
         self._changes = 0
         self._actors = Actors(self._server, self._user, subject.actors, history.fault)
 
@@ -264,8 +274,7 @@ class _World:
             manager = self._manager = Manager(options, client=client, clock=LoopClock(self._loop))
             self._subject.register(manager)
             self._failing.clear()
-            for controller in manager.controllers:
-                self._observe(controller)
+            manager.listen(self)
             running = asyncio.create_task(manager.start())
             died = asyncio.create_task(gate.died.wait())
             try:
@@ -303,7 +312,8 @@ class _World:
         return self._manager is not None and any(each.running_now() for each in self._manager.controllers)
 
     def _is_retrying(self) -> bool:
-        return any(controller.queue.failures(request) for controller, request in self._failing.values())
+        controllers = {} if self._manager is None else {each.name: each for each in self._manager.controllers}
+        return any(controllers[name].queue.failures(request) for name, request in self._failing)
 
     # -- notes
 
@@ -326,19 +336,19 @@ class _World:
             if place is not None and change.after and day in change.after.decode() and day not in given:
                 yield _REAL_CLOCK, _CLOCKS, place
 
-    def _observe(self, controller: Controller[Any]) -> None:
-        def reconciled(request: Any, error: BaseException | None) -> None:
-            self.outcome.reconciles.append(self._loop.time())
-            if error is None:
-                self._failing.pop((controller.name, request), None)
-                return
-            self._failing[controller.name, request] = (controller, request)
+    def ended(self, record: ReconcileRecord) -> None:
+        """Note the end of a reconcile."""
+        key, error = (record.id.controller, record.id.request), record.error
+        if error is None:
+            self._failing.discard(key)
+        else:
+            self._failing.add(key)
             place = _place_of(error, self._subject.root)
             text = str(error).partition("\n")[0][:_LONGEST_MESSAGE]
             is_bug = isinstance(error, BUGS) or type(error) in _BAD_VALUES
             self.outcome.failures.append(Failure(type(error).__name__, text, place, self._loop.time(), is_bug))
-
-        controller.observer = reconciled
+        if error is not None or record.result is not None:
+            self.outcome.reconciles.append(self._loop.time())
 
 
 def _is_unseen(steps: Sequence[Step]) -> bool:

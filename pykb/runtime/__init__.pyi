@@ -102,6 +102,14 @@ from pykb.runtime.controller._source import (
     Source as Source,
 )
 from pykb.runtime.controller.builder import ControllerBuilder as ControllerBuilder
+from pykb.runtime.controller.causes import CauseKind as CauseKind
+from pykb.runtime.controller.causes import FieldChange as FieldChange
+from pykb.runtime.controller.causes import ObjectId as ObjectId
+from pykb.runtime.controller.causes import ReconcileCause as ReconcileCause
+from pykb.runtime.controller.causes import ReconcileId as ReconcileId
+from pykb.runtime.controller.causes import ReconcileListener as ReconcileListener
+from pykb.runtime.controller.causes import ReconcileRecord as ReconcileRecord
+from pykb.runtime.controller.causes import SentRequest as SentRequest
 from pykb.runtime.controller.controller import (
     Controller as Controller,
 )

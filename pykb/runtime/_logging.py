@@ -16,9 +16,12 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from pykb.meta.gvk import NamespacedName
+
+if TYPE_CHECKING:
+    from pykb.runtime._own_writes import Recording
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 INHERIT = "inherit"
@@ -41,7 +44,7 @@ class LogFormat(StrEnum):
 class ReconcileContext:
     """The identity of one reconcile. Its id is generated on first use, since most are never used."""
 
-    __slots__ = ("_fields", "_id", "controller", "not_awaited", "request", "unseen")
+    __slots__ = ("_fields", "_id", "controller", "not_awaited", "recording", "request", "unseen", "wrote")
 
     def __init__(self, controller: str, reconcile_id: str, request: object, fields: LogFields | None = None) -> None:
         """Store the object's identity. An empty ``reconcile_id`` means a new one."""
@@ -53,6 +56,10 @@ class ReconcileContext:
         """Coroutines that it called and did not await; see :mod:`pykb.runtime._awaiting`."""
         self.unseen: list[Future[None]] = []
         """Each is done when the cache has one of its writes; see :mod:`pykb.runtime._own_writes`."""
+        self.wrote = False
+        """Whether it sent a write that succeeded."""
+        self.recording: Recording | None = None
+        """Set if somebody listens."""
 
     @property
     def reconcile_id(self) -> str:

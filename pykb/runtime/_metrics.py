@@ -29,6 +29,7 @@ RECONCILE_SECONDS = (
 QUEUE_SECONDS = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0, 1000.0)
 THROTTLED_SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)  # client-go's
 
+_PREFIX = "controller_runtime"
 RESULTS = ("success", "error", "requeue", "requeue_after")
 
 
@@ -84,9 +85,8 @@ class Metrics:
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         self.registry = registry or CollectorRegistry()
         of = _Family(self.registry)
-        prefix = "controller_runtime"
         self._workers = of.gauge(
-            f"{prefix}_max_concurrent_reconciles", "Maximum number of concurrent reconciliations", ("controller",)
+            f"{_PREFIX}_max_concurrent_reconciles", "Maximum number of concurrent reconciliations", ("controller",)
         )
         self._controllers = _Controllers()
         self.registry.register(self._controllers)
@@ -115,22 +115,22 @@ class Metrics:
         self.leader = of.gauge("leader_election_master_status", "1 on the leader", ("name",))
         webhook = ("webhook",)
         self.webhook_seconds = of.histogram(
-            f"{prefix}_webhook_latency_seconds", "Duration of an admission request", webhook, RECONCILE_SECONDS
+            f"{_PREFIX}_webhook_latency_seconds", "Duration of an admission request", webhook, RECONCILE_SECONDS
         )
         self.webhook_requests = of.counter(
-            f"{prefix}_webhook_requests_total", "Admission requests by HTTP code", (*webhook, "code")
+            f"{_PREFIX}_webhook_requests_total", "Admission requests by HTTP code", (*webhook, "code")
         )
         self.webhook_in_flight = of.gauge(
-            f"{prefix}_webhook_requests_in_flight", "Admission requests being served", webhook
+            f"{_PREFIX}_webhook_requests_in_flight", "Admission requests being served", webhook
         )
         self._webhook_blocked = of.counter(
             "pykb_webhook_blocked_seconds", "Seconds for which an async webhook blocked the event loop", webhook
         )
         self.webhook_panics = of.counter(
-            f"{prefix}_webhook_panics_total", "Admission requests that ended with a bug", ()
+            f"{_PREFIX}_webhook_panics_total", "Admission requests that ended with a bug", ()
         )
         self.conversion_panics = of.counter(
-            f"{prefix}_conversion_webhook_panics_total", "Conversions that ended with a bug", ()
+            f"{_PREFIX}_conversion_webhook_panics_total", "Conversions that ended with a bug", ()
         )
         self.certificate_reads = of.counter("certwatcher_read_certificate_total", "Certificates read", ())
         self.certificate_errors = of.counter(
@@ -187,6 +187,7 @@ class ControllerMetrics:
     def __init__(self) -> None:
         self.results = {result: Tally() for result in RESULTS}
         self.errors, self.terminal, self.panics, self.timeouts, self.active = (Tally() for _ in range(5))
+        self.loops = Tally()
         self.seconds = Distribution(RECONCILE_SECONDS)
         self.adds, self.retries = Tally(), Tally()
         self.waited, self.worked = Distribution(QUEUE_SECONDS), Distribution(QUEUE_SECONDS)
@@ -209,10 +210,15 @@ class ControllerMetrics:
 
 
 _COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
-    ("reconcile_errors", "Reconciliations that raised", lambda of: of.errors),
-    ("terminal_reconcile_errors", "Reconciliations that raised TerminalError", lambda of: of.terminal),
-    ("reconcile_panics", "Reconciliations that ended with a bug (TypeError and similar)", lambda of: of.panics),
-    ("reconcile_timeouts", "Reconciliations that hit their timeout", lambda of: of.timeouts),
+    (f"{_PREFIX}_reconcile_errors", "Reconciliations that raised", lambda of: of.errors),
+    (f"{_PREFIX}_terminal_reconcile_errors", "Reconciliations that raised TerminalError", lambda of: of.terminal),
+    (
+        f"{_PREFIX}_reconcile_panics",
+        "Reconciliations that ended with a bug (TypeError and similar)",
+        lambda of: of.panics,
+    ),
+    (f"{_PREFIX}_reconcile_timeouts", "Reconciliations that hit their timeout", lambda of: of.timeouts),
+    ("pykb_reconcile_loops", "Hot loops, and again after each 30 reconciles of one", lambda of: of.loops),
 )
 _QUEUE_COUNTERS: tuple[tuple[str, str, Callable[[ControllerMetrics], Tally]], ...] = (
     ("workqueue_adds", "Keys added", lambda of: of.adds),
@@ -234,13 +240,12 @@ class _Controllers(Collector):
         return self._by_name.setdefault(controller, ControllerMetrics())
 
     def collect(self) -> Iterator[Metric]:
-        prefix = "controller_runtime"
         label = ["controller"]
-        total = CounterMetricFamily(f"{prefix}_reconcile", "Reconciliations by result", labels=[*label, "result"])
+        total = CounterMetricFamily(f"{_PREFIX}_reconcile", "Reconciliations by result", labels=[*label, "result"])
         seconds = HistogramMetricFamily(
-            f"{prefix}_reconcile_time_seconds", "Duration of a reconciliation", labels=label
+            f"{_PREFIX}_reconcile_time_seconds", "Duration of a reconciliation", labels=label
         )
-        active = GaugeMetricFamily(f"{prefix}_active_workers", "Reconciliations running now", labels=label)
+        active = GaugeMetricFamily(f"{_PREFIX}_active_workers", "Reconciliations running now", labels=label)
         for name, counts in self._by_name.items():
             for result, tally in counts.results.items():
                 total.add_metric([name, result], tally.value)
@@ -248,7 +253,7 @@ class _Controllers(Collector):
             active.add_metric([name], counts.active.value)
         yield from (total, seconds, active)
         for metric, text, tally_of in _COUNTERS:
-            counter = CounterMetricFamily(f"{prefix}_{metric}", text, labels=label)
+            counter = CounterMetricFamily(metric, text, labels=label)
             for name, counts in self._by_name.items():
                 counter.add_metric([name], tally_of(counts).value)
             yield counter

@@ -1,4 +1,4 @@
-"""Lets a request wait until the caches hold what its last reconcile wrote.
+"""Notes what reconciles write, and lets a request wait until the caches hold what its last reconcile wrote.
 
 The answer to a write comes a moment before its event reaches the cache. Another event, such as that
 of a child created just before, would wake the reconciler in this moment. It would read the state
@@ -10,29 +10,88 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pykb.meta.gvk import GroupVersionKind, NamespacedName
-from pykb.runtime._logging import current_reconcile
+from pykb.runtime._logging import ReconcileContext, current_reconcile
 from pykb.runtime.clock import Clock
 
 if TYPE_CHECKING:
     from pykb.runtime.client.connection import CacheReader
+    from pykb.runtime.controller.causes import ReconcileRecord
 
 LIMIT = timedelta(seconds=5)
 """How long a request waits. A watch that broke off takes longer to return, and must not stop the work."""
 
 
-def note_write(cache: CacheReader, gvk: GroupVersionKind, stored: dict[str, Any]) -> None:
+_MOST_WRITES = 4096
+
+
+class Ledger:
+    """Which reconcile made which version of an object, for the last writes of a process that were recorded."""
+
+    def __init__(self) -> None:
+        self._writers: dict[tuple[str, str, str, str], ReconcileContext] = {}
+
+    def note(self, kind: str, metadata: dict[str, Any], writer: ReconcileContext, *, deleted: bool = False) -> None:
+        """Note a write. A deletion is known by the uid of its object."""
+        self._writers[_version(kind, metadata, deleted=deleted)] = writer
+        if len(self._writers) > _MOST_WRITES:
+            del self._writers[next(iter(self._writers))]
+
+    def writer_of(self, obj: dict[str, Any], *, deleted: bool) -> ReconcileContext | None:
+        """The reconcile that made this version of an object, or that deleted it."""
+        return self._writers.get(_version(obj.get("kind", ""), obj["metadata"], deleted=deleted))
+
+
+def _version(kind: str, metadata: dict[str, Any], *, deleted: bool) -> tuple[str, str, str, str]:
+    version = metadata.get("uid" if deleted else "resourceVersion") or "-"
+    return kind, metadata.get("namespace", ""), metadata.get("name", ""), version
+
+
+class Recording(NamedTuple):
+    """Where a reconcile's writes are noted. If there is a record, so are its requests.
+
+    Attributes:
+        ledger: The writes of the process.
+        record: What a listener gets.
+        known: The objects of the answers, by kind, namespace and name.
+    """
+
+    ledger: Ledger
+    record: ReconcileRecord | None
+    known: dict[tuple[str, str, str], dict[str, Any]]
+
+
+def note_write(cache: CacheReader | None, gvk: GroupVersionKind, stored: dict[str, Any]) -> None:
     """Note what a server answered to a write of the running reconcile, if there is one."""
     context = current_reconcile.get()
+    if context is None:
+        return
+    context.wrote = True
     metadata = stored.get("metadata") or {}
     version, name = metadata.get("resourceVersion"), metadata.get("name")
-    if context is None or not version or not name or _is_gone(metadata):
+    if not version or not name:
+        return
+    if context.recording is not None:
+        context.recording.ledger.note(gvk.kind, metadata, context)
+    if cache is None or _is_gone(metadata):
         return
     unseen = cache.when_seen(gvk, NamespacedName(metadata.get("namespace", ""), name), version)
     if unseen is not None:
         context.unseen.append(unseen)
+
+
+def note_deletion(gvk: GroupVersionKind, key: NamespacedName, answer: dict[str, Any]) -> None:
+    """Note a deletion by the running reconcile, if there is one."""
+    context = current_reconcile.get()
+    if context is None:
+        return
+    context.wrote = True
+    if context.recording is not None:
+        uid = (answer.get("metadata") or {}).get("uid") or (answer.get("details") or {}).get("uid")
+        metadata = {"namespace": key.namespace, "name": key.name, "uid": uid}
+        context.recording.ledger.note(gvk.kind, metadata, context, deleted=True)
 
 
 def _is_gone(metadata: dict[str, Any]) -> bool:

@@ -59,6 +59,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
                 (_own("controller_runtime_reconcile_timeouts_total"), "{{controller}} timeouts"),
             ],
         ),
+        Panel("Hot loops", "ops", [(_own("pykb_reconcile_loops_total"), "{{controller}}")]),
         Panel(
             "Duration of a reconcile",
             "s",

@@ -206,13 +206,15 @@ class Informer(Generic[T]):
         self._identify(obj)
         if self._awaited:
             self._saw(key, obj)
+        managed = obj["metadata"].get("managedFields") or ()
         if self.options.transform is not None:
             obj = self.options.transform(obj)
         old = self.store.put(key, obj)
         if not self.registrations:
             return
         if old is None:
-            event = Event(EventType.CREATE, obj, parse=self._parse, initial=listed and not self._synced.is_set())
+            initial = listed and not self._synced.is_set()
+            event = Event(EventType.CREATE, obj, parse=self._parse, initial=initial, managed_fields=managed)
         else:
             event = Event(
                 EventType.UPDATE,
@@ -220,6 +222,7 @@ class Informer(Generic[T]):
                 parse=self._parse,
                 load_old=old.load,
                 old_resource_version=old.resource_version,
+                managed_fields=managed,
             )
         self._tell(self.registrations, event)
 

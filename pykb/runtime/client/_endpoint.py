@@ -10,10 +10,11 @@ from urllib.parse import quote
 
 import orjson
 
-from pykb.meta.gvk import GroupVersionKind
-from pykb.runtime._own_writes import note_write
+from pykb.meta.gvk import GroupVersionKind, NamespacedName
+from pykb.runtime._logging import current_reconcile
+from pykb.runtime._own_writes import note_deletion, note_write
 from pykb.runtime.client.codec import AnyObject, Kind, UnreadableObjects, gvk_of, resource_of
-from pykb.runtime.client.connection import Call, Connection, Method
+from pykb.runtime.client.connection import Call, Connection, Method, parse_path
 from pykb.runtime.client.mapper import ResourceMapper, ResourceMapping
 from pykb.runtime.client.options import ClientOptions
 from pykb.runtime.errors import NotFound
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 Query = tuple[tuple[str, str], ...]
 
-_WRITES: frozenset[Method] = frozenset(("POST", "PUT", "PATCH"))
 _DRY_RUN = ("dryRun", "All")
 _PLAIN = re.compile("[A-Za-z0-9._-]+")  # nothing in it needs quoting
 
@@ -123,6 +123,14 @@ class Exchange:
             repeatable=repeatable,
             impersonate=self.options.impersonate,
         )
+        context = current_reconcile.get()
+        if context is None or context.recording is None or context.recording.record is None:
+            return await self._send(call, endpoint)
+        from pykb.runtime.client._sent import recorded
+
+        return await recorded(context.recording, call, self.cache, endpoint.gvk, self._send(call, endpoint))
+
+    async def _send(self, call: Call, endpoint: Endpoint) -> dict[str, Any]:
         try:
             answer: dict[str, Any] = orjson.loads(await self.connection.request(call))
         except NotFound as error:
@@ -131,8 +139,11 @@ class Exchange:
                 # changed.
                 self.mapper.forget(endpoint.gvk)
             raise
-        if self.cache is not None and method in _WRITES and _DRY_RUN not in query:
-            note_write(self.cache, endpoint.gvk, answer)
+        if call.method != "GET" and not is_dry_run(call):
+            if call.method != "DELETE":
+                note_write(self.cache, endpoint.gvk, answer)
+            elif (route := parse_path(call.path)) is not None and route.name:
+                note_deletion(endpoint.gvk, NamespacedName(route.namespace, route.name), answer)
         return answer
 
     def write_query(self, *, field_manager: str | None = None, dry_run: bool = False) -> Query:
@@ -143,6 +154,11 @@ class Exchange:
         if self.options.field_validation:
             pairs.append(("fieldValidation", self.options.field_validation))
         return tuple(pairs)
+
+
+def is_dry_run(call: Call) -> bool:
+    """Whether the server stores nothing. Deletions say it in their body."""
+    return _DRY_RUN in call.query or (call.method == "DELETE" and b'"dryRun"' in (call.body or b""))
 
 
 def _segment(name: str) -> str:

@@ -22,6 +22,7 @@ from pykb.runtime.controller._handler import EnqueueRequestForOwner, EventHandle
 from pykb.runtime.controller.event import Event, EventFilter, EventFilters, EventType
 from pykb.runtime.controller.given import checked_predicates
 from pykb.runtime.controller.reconcile import RequestT
+from pykb.runtime.controller.recording import waking
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class Dispatcher:
             if not _passes(passes, event):
                 return
         try:
-            waiting = self._handler.handle(event, self._queue)
+            waiting = self._handle(event)
         except Exception:
             logger.exception("event handler failed, will retry", extra={"event": repr(event)})
             self._try_later(event)
@@ -82,7 +83,17 @@ class Dispatcher:
         if waiting is not None:
             self._tasks.create_task(self._finish(event, waiting))
 
+    def _handle(self, event: Event[Any]) -> Awaitable[None] | None:
+        if self._queue.tracker is None:
+            return self._handler.handle(event, self._queue)
+        token = waking.set(event)
+        try:
+            return self._handler.handle(event, self._queue)
+        finally:
+            waking.reset(token)
+
     async def _finish(self, event: Event[Any], waiting: Awaitable[None]) -> None:
+        waking.set(event)
         try:
             await waiting
         except asyncio.CancelledError:
@@ -116,6 +127,7 @@ class Dispatcher:
             events = tuple(self._failed[key])
             try:
                 for event in events:
+                    waking.set(event)
                     waiting = self._handler.handle(event, self._queue)
                     if waiting is not None:
                         await waiting

@@ -25,6 +25,7 @@ from pykb.runtime.controller.given import check_durations, check_function
 from pykb.runtime.controller.queue import QueueShutDown, Work, WorkQueue
 from pykb.runtime.controller.ratelimit import RateLimiter
 from pykb.runtime.controller.reconcile import Request, RequestT, RequestT_contra, Result, TerminalError
+from pykb.runtime.controller.recording import Recorder
 from pykb.runtime.election.fence import check_fence
 from pykb.runtime.errors import ApiError, ServerUnreachable
 from pykb.runtime.objects.owner import NotControlled
@@ -149,8 +150,8 @@ class Controller(Generic[RequestT]):
         self._sources: list[Source[RequestT]] = []
         self._running: dict[RequestT, Running[RequestT]] = {}
         self._pool: ThreadPoolExecutor | None = None
-        self.observer: Callable[[RequestT, BaseException | None], None] | None = None
-        """Called after each reconcile, with its error."""
+        self.recorder = Recorder(self.queue, self._clock, self._metrics.loops.inc)
+        """Records reconciles for listeners, and finds hot loops."""
 
     def watch(self, source: Source[RequestT]) -> None:
         """Add a source of requests. Call it before :meth:`run`."""
@@ -232,11 +233,15 @@ class Controller(Generic[RequestT]):
         log_fields = self.options.log_fields
         fields = None if log_fields is None else partial(log_fields, request)
         context = ReconcileContext(self.name, "", request, fields)
+        result: Result | None = None
+        failure: BaseException | None = None
         token = current_reconcile.set(context)
         started = self._clock.now()
         self._metrics.active.inc()
         task = asyncio.current_task()
         self._running[request] = Running(request, task, started)
+        if self.queue.tracker is not None:
+            self.recorder.begin(context)
         try:
             result = await self._call(request)
             if context.not_awaited:
@@ -246,19 +251,24 @@ class Controller(Generic[RequestT]):
                 raise  # the worker is to end
             # The reconciler waited for something that was cancelled. That is its failure; the
             # worker continues.
+            failure = error
             self._failed(work, error)
         except (GeneratorExit, SystemExit) as error:
             if not _runs(task):
                 raise  # the worker itself is closed when the event loop ends
+            failure = error
             self._failed(work, error)  # `sys.exit()` in a reconciler must not end the others
         except Exception as error:  # noqa: BLE001 - any error is logged, counted and retried
+            failure = error
             self._failed(work, error)
         else:
             self._succeeded(work, result)
         finally:
             del self._running[request]
             self._metrics.active.dec()
-            self._metrics.seconds.observe(self._clock.now() - started)
+            seconds = self._clock.now() - started
+            self._metrics.seconds.observe(seconds)
+            self.recorder.end(context, result, failure, seconds)
             current_reconcile.reset(token)
         return [future for future in context.unseen if not future.done()]
 
@@ -311,8 +321,6 @@ class Controller(Generic[RequestT]):
 
     def _succeeded(self, work: Work[RequestT], result: Result) -> None:
         self.queue.forget(work.key)
-        if self.observer is not None:
-            self.observer(work.key, None)
         if result.requeue_after is not None and result.requeue_after > timedelta():
             priority = work.priority if result.priority is None else result.priority
             self.queue.add(work.key, after=result.requeue_after, priority=priority)
@@ -321,8 +329,6 @@ class Controller(Generic[RequestT]):
         self._metrics.results["success"].inc()
 
     def _failed(self, work: Work[RequestT], error: BaseException) -> None:
-        if self.observer is not None:
-            self.observer(work.key, error)
         self._metrics.errors.inc()
         self._metrics.results["error"].inc()
         if isinstance(error, ReconcileTimeout):

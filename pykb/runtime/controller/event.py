@@ -40,6 +40,8 @@ class Event(Generic[T_co]):
         raw: The object as it is now. If deleted, its last known state. Read only.
         initial: Whether the object is part of the first list: it existed before the informer or
             this handler started.
+        managed_fields: The object's ``managedFields``, also if the cache leaves them out. Empty for a
+            deletion and a resync.
     """
 
     def __init__(
@@ -51,10 +53,12 @@ class Event(Generic[T_co]):
         load_old: Callable[[], dict[str, Any]] | None = None,
         old_resource_version: str = "",
         initial: bool = False,
+        managed_fields: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         self.type = event_type
         self.raw = raw
         self.initial = initial
+        self.managed_fields = managed_fields
         self._parse = parse
         self._load_old = load_old
         self._old_resource_version = old_resource_version

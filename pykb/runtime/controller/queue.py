@@ -53,6 +53,14 @@ class QueueObserver(Protocol):
         ...
 
 
+class Tracker(Protocol):
+    """Notes why keys are added."""
+
+    def __call__(self, key: Any, after: timedelta, /, *, limited: bool) -> None:
+        """A key is added, to be handed out after this time. The rate limiter decided the time if ``limited``."""
+        ...
+
+
 class Work(NamedTuple, Generic[K]):
     """A key for a worker, with its priority."""
 
@@ -84,6 +92,8 @@ class WorkQueue(Generic[K]):
         self._clock: Clock = clock or SystemClock()
         self._limiter: RateLimiter[K] = rate_limiter or default_rate_limiter()
         self._observer = observer
+        self.tracker: Tracker | None = None
+        """Told of each addition, if set."""
         self._sequence = count()
         # Every waiting key has one entry here. The heaps may hold outdated tuples besides the valid one: a tuple is
         # valid while its sequence number is the entry's.
@@ -103,6 +113,11 @@ class WorkQueue(Generic[K]):
 
     def add(self, key: K, *, priority: int = 0, after: timedelta = timedelta()) -> None:
         """Add a key, to be handed out after the delay ``after``. Ignored after :meth:`shut_down`."""
+        if self.tracker is not None:
+            self.tracker(key, after, limited=False)
+        self._insert(key, priority, after)
+
+    def _insert(self, key: K, priority: int, after: timedelta) -> None:
         if self._shut_down:
             return
         delay = after.total_seconds()
@@ -131,7 +146,10 @@ class WorkQueue(Generic[K]):
         """Add a key again, after the delay from the rate limiter."""
         if self._observer is not None:
             self._observer.retried()
-        self.add(key, priority=priority, after=self._limiter.when(key))
+        after = self._limiter.when(key)
+        if self.tracker is not None:
+            self.tracker(key, after, limited=True)
+        self._insert(key, priority, after)
 
     def forget(self, key: K) -> None:
         """Tell the rate limiter that the key succeeded."""

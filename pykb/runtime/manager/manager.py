@@ -21,6 +21,7 @@ from pykb.runtime.client.client import Client
 from pykb.runtime.client.listwatch import ClientListWatch
 from pykb.runtime.client.transport import Transport, TransportOptions
 from pykb.runtime.clock import Clock, SystemClock
+from pykb.runtime.controller.recording import Recorders
 from pykb.runtime.errors import NoKindMatch
 from pykb.runtime.login import CredentialSource, DiscoveredCredentials
 from pykb.runtime.manager._program import StopSignals, run_program
@@ -31,6 +32,7 @@ from pykb.runtime.manager.watchdog import MARGIN, Ending, StallWatch
 
 if TYPE_CHECKING:
     from pykb.runtime._kopf import OperatorRegistry
+    from pykb.runtime.controller.causes import ReconcileListener
     from pykb.runtime.controller.controller import Controller
     from pykb.runtime.webhook.server import WebhookServer
 
@@ -73,6 +75,7 @@ class Manager:
         """The same client without the cache: every read is a request."""
         self.api_reader.unreadable.observers.append(self.metrics.observe_unreadable)
         self._controllers: dict[str, Controller[Any]] = {}
+        self._recorders = Recorders()
         self.servers = Servers(
             self.options,
             self.api_reader,
@@ -151,7 +154,12 @@ class Manager:
                 )
             )
         self._controllers[controller.name] = controller
+        self._recorders.add(controller.recorder)
         self.add(controller)
+
+    def listen(self, listener: ReconcileListener) -> None:
+        """Tell a listener why each reconcile ran, what it sent and how it ended. Costs time for each reconcile."""
+        self._recorders.listen(listener)
 
     @property
     def controllers(self) -> Sequence[Controller[Any]]:

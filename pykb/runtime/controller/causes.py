@@ -1,0 +1,280 @@
+"""Why a reconcile ran, what it sent and how it ended, as values.
+
+A :class:`ReconcileListener` gets them (``manager.listen``). They never hold a value of a Secret, nor of
+a field whose name is that of a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import orjson
+
+from pykb.runtime._logging import SECRET_WORDS
+from pykb.runtime.controller.event import EventType
+from pykb.runtime.controller.reconcile import Result
+
+HIDDEN = "***"
+"""Stands in place of a secret value."""
+
+_LONGEST_VALUE = 80
+_SERVERS_OWN = ("resourceVersion", "managedFields", "generation")
+"""Metadata that the server changes with every write. It says nothing about the change."""
+
+
+class CauseKind(StrEnum):
+    """What can wake a reconciler."""
+
+    EVENT = "event"
+    """An object changed."""
+    INITIAL = "initial"
+    """The object was in the first list."""
+    RESYNC = "resync"
+    """An object was reported again without a change."""
+    RETRY = "retry"
+    """The last reconcile failed."""
+    REQUEUE_AFTER = "requeue_after"
+    """A reconcile asked for it, or the program added the request with a delay."""
+    PROGRAM = "program"
+    """The program added the request."""
+
+
+class ObjectId(NamedTuple):
+    """Names an object. The name is empty for a collection, and the kind for an object of a channel."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> ObjectId:
+        """The identity of an object in wire form."""
+        metadata = raw["metadata"]
+        namespace, name = metadata.get("namespace", ""), metadata.get("name", "")
+        return cls(raw.get("apiVersion", ""), raw.get("kind", ""), namespace, name)
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether it is a Secret."""
+        return self.kind == "Secret" and self.api_version == "v1"
+
+    def __str__(self) -> str:
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.kind or 'object'} {name}".rstrip("/ ")
+
+
+class ReconcileId(NamedTuple):
+    """Names one reconcile of this process. The ``id`` is the ``reconcileID`` of its log records."""
+
+    controller: str
+    request: Hashable
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """A field that changed.
+
+    Attributes:
+        path: The field, such as ``spec.containers[0].image``.
+        before: Its value; ``None`` if it was not set. Secret values are replaced by :data:`HIDDEN`.
+        after: Its value now.
+    """
+
+    path: str
+    before: Any
+    after: Any
+
+    def __str__(self) -> str:
+        return f"{self.path}: {shown(self.before)} -> {shown(self.after)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReconcileCause:
+    """One reason for a reconcile.
+
+    Attributes:
+        kind: Its kind.
+        event: The type of the event, if there was one.
+        object: The object of the event.
+        changes: The fields that changed, of an update.
+        field_manager: Who wrote the object, by its ``managedFields``. Empty if unknown.
+        written_by: The reconcile of this process that wrote the object, if one did.
+    """
+
+    kind: CauseKind
+    event: EventType | None = None
+    object: ObjectId | None = None
+    changes: tuple[FieldChange, ...] = ()
+    field_manager: str = ""
+    written_by: ReconcileId | None = None
+
+    def __str__(self) -> str:
+        if self.event is None or self.object is None:
+            return str(self.kind)
+        what = self.event if self.kind is CauseKind.EVENT else self.kind
+        writer = self.written_by
+        by = f"reconcile {writer.id} of {writer.controller} {writer.request}" if writer else self.field_manager
+        fields = "; ".join(map(str, self.changes))
+        return f"{what} of {self.object}" + (f" by {by}" if by else "") + (f" ({fields})" if fields else "")
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request that a reconcile sent to the API server.
+
+    Attributes:
+        method: The HTTP method.
+        object: The object, or the collection.
+        subresource: The subresource, such as ``status``.
+        changes: What a write changed, compared with the object that the reconcile knew. Empty for
+            creations and deletions, and if the object was unknown.
+        dry_run: Whether nothing was stored.
+        error: The class and the message of the error. Empty after a success.
+        seconds: How long it took.
+    """
+
+    method: str
+    object: ObjectId
+    subresource: str = ""
+    changes: tuple[FieldChange, ...] = ()
+    dry_run: bool = False
+    error: str = ""
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        part = f" ({self.subresource})" if self.subresource else ""
+        fields = ", ".join(map(str, self.changes))
+        return f"{self.method} {self.object}{part}" + (f": {self.error or fields}" if self.error or fields else "")
+
+
+@dataclass(slots=True)
+class ReconcileRecord:
+    """One reconcile. Its requests and its end are filled in while it runs.
+
+    Attributes:
+        id: Its identity.
+        causes: Why it ran, oldest first. Empty if nobody listened yet when its request was added.
+        more_causes: How many further causes were left out.
+        sent: What it sent.
+        result: What it returned, if it returned.
+        error: What it raised. Neither result nor error if the manager cancelled it.
+        seconds: How long it took.
+    """
+
+    id: ReconcileId
+    causes: tuple[ReconcileCause, ...] = ()
+    more_causes: int = 0
+    sent: list[SentRequest] = field(default_factory=list)
+    result: Result | None = None
+    error: BaseException | None = None
+    seconds: float = 0.0
+
+
+class ReconcileListener:
+    """Gets a record of each reconcile. Override what you need.
+
+    The methods are called in the event loop. They must not block. An error is logged.
+    """
+
+    def started(self, record: ReconcileRecord) -> None:
+        """A reconcile starts. Only its identity and its causes are known."""
+
+    def ended(self, record: ReconcileRecord) -> None:
+        """A reconcile ended."""
+
+
+def shown(value: Any) -> str:
+    """A value as short text."""
+    if value is None:
+        return "unset"
+    text = orjson.dumps(value, default=str).decode()
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 3]}..."
+
+
+def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[FieldChange, ...]:
+    """The fields in which two states of an object differ, without those that the server sets with every write."""
+    is_secret = ObjectId.of(after).is_secret
+    return tuple(_masked(each, hide=is_secret) for each in _differences("", _content(before), _content(after)))
+
+
+def field_manager_of(managed: Sequence[Mapping[str, Any]], changes: Sequence[FieldChange]) -> str:
+    """The manager that wrote last, by ``managedFields``. Their times have whole seconds, so changed fields come first.
+
+    Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
+    """
+    if not managed:
+        return ""
+    owners = [entry for entry in managed if any(_owns(entry.get("fieldsV1") or {}, each.path) for each in changes)]
+    last = max(owners or managed, key=lambda entry: str(entry.get("time") or ""))
+    return str(last.get("manager") or "")
+
+
+def _content(raw: Mapping[str, Any]) -> dict[str, Any]:
+    metadata = {name: value for name, value in raw["metadata"].items() if name not in _SERVERS_OWN}
+    return {**raw, "metadata": metadata}
+
+
+def _differences(path: str, before: Any, after: Any) -> Iterator[FieldChange]:
+    if before == after:
+        return
+    if _are_maps(before, after):
+        old, new = before or {}, after or {}
+        for name in sorted({*old, *new}):
+            yield from _differences(_below(path, name), old.get(name), new.get(name))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        if _sorted(before) == _sorted(after):  # only the order differs
+            yield FieldChange(path, before, after)
+            return
+        for number, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from _differences(f"{path}[{number}]", old, new)
+    else:
+        yield FieldChange(path, before, after)
+
+
+def _are_maps(*values: Any) -> bool:
+    """Whether values can be compared field by field. An unset one has no fields."""
+    return all(value is None or isinstance(value, Mapping) for value in values) and any(values)
+
+
+def _below(path: str, name: str) -> str:
+    plain = name.replace("_", "").isalnum()
+    return f"{path}.{name}".lstrip(".") if plain else f"{path}[{name!r}]"
+
+
+def _sorted(values: list[Any]) -> list[bytes]:
+    return sorted(orjson.dumps(value, option=orjson.OPT_SORT_KEYS) for value in values)
+
+
+def _masked(change: FieldChange, *, hide: bool) -> FieldChange:
+    if hide or _is_secret(change.path):
+        before, after = (None if value is None else HIDDEN for value in (change.before, change.after))
+        return FieldChange(change.path, before, after)
+    return FieldChange(change.path, _without_secrets(change.before), _without_secrets(change.after))
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: HIDDEN if _is_secret(name) else _without_secrets(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_without_secrets(each) for each in value]
+    return value
+
+
+def _is_secret(name: str) -> bool:
+    plain = name.lower().replace("_", "")
+    return any(word.replace("_", "") in plain for word in SECRET_WORDS)
+
+
+def _owns(fields: Mapping[str, Any], path: str) -> bool:
+    """Whether a set of fields has a path, up to the first list in it."""
+    for name in path.partition("[")[0].split("."):
+        found = fields.get(f"f:{name}")
+        if not found:  # a leaf, which may be a whole mapping
+            return found is not None
+        fields = found
+    return True

@@ -1,0 +1,194 @@
+"""Records why reconciles run and what they send, for listeners and for the watch over hot loops.
+
+Nothing is recorded unless somebody listens or an object is suspected of a hot loop. The work queue then
+passes each request that is added to :meth:`Recorder.added`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable
+from contextvars import ContextVar
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pykb.runtime._logging import ReconcileContext
+from pykb.runtime._own_writes import Ledger, Recording
+from pykb.runtime.clock import Clock
+from pykb.runtime.controller._hot_loop import HotLoops
+from pykb.runtime.controller.event import Event, EventType
+
+if TYPE_CHECKING:
+    from pykb.runtime.controller.causes import ReconcileCause, ReconcileListener, ReconcileRecord
+    from pykb.runtime.controller.queue import WorkQueue
+    from pykb.runtime.controller.reconcile import Result
+
+logger = logging.getLogger(__name__)
+
+MOST_CAUSES = 16
+"""Causes that are kept for one request. Others are counted."""
+
+waking: ContextVar[Event[Any] | None] = ContextVar("waking", default=None)
+"""The event that is being handled, while somebody records."""
+
+
+class _Waking(NamedTuple):
+    """One addition of a request: its kind unless an event decides it, when it is due, and its event."""
+
+    kind: str
+    due: float
+    event: Event[Any] | None
+
+
+class _Waiting:
+    """The additions of one request since its last reconcile started."""
+
+    __slots__ = ("left_out", "wakings")
+
+    def __init__(self) -> None:
+        self.wakings: list[_Waking] = []
+        self.left_out = 0
+
+    def add(self, found: _Waking) -> None:
+        if found.event is not None and any(each.event is found.event for each in self.wakings):
+            return  # an event may concern a request twice, as its old and its new owner
+        if len(self.wakings) < MOST_CAUSES:
+            self.wakings.append(found)
+        else:
+            self.left_out += 1
+
+
+class Recorder:
+    """Records the reconciles of one controller.
+
+    Args:
+        queue: The controller's queue. It gets :meth:`added` when recording begins.
+        clock: The controller's clock.
+        counted: Called for each hot loop.
+    """
+
+    def __init__(self, queue: WorkQueue[Any], clock: Clock, counted: Callable[[], None]) -> None:
+        self._queue = queue
+        self._clock = clock
+        self._loops = HotLoops(clock, self._watch, counted)
+        self._listeners: list[ReconcileListener] = []
+        self._waiting: dict[Hashable, _Waiting] = {}
+        self.ledger = Ledger()
+        """The writes of this process. Controllers of one manager share it."""
+
+    def listen(self, listener: ReconcileListener) -> None:
+        """Tell a listener of each reconcile from now on."""
+        self._listeners.append(listener)
+        self._queue.tracker = self.added
+
+    def added(self, request: Hashable, after: timedelta, /, *, limited: bool) -> None:
+        """A request was added to the queue."""
+        if not self._listeners and request not in self._loops.suspects:
+            return
+        delay = max(0.0, after.total_seconds())
+        kind = "retry" if limited else "requeue_after" if delay else "program"
+        found = _Waking(kind, self._clock.now() + delay, waking.get())
+        self._waiting.setdefault(request, _Waiting()).add(found)
+
+    def begin(self, context: ReconcileContext) -> None:
+        """A reconcile starts."""
+        waiting = self._waiting.pop(context.request, None) or _Waiting()
+        now = self._clock.now()
+        due = [each for each in waiting.wakings if each.due <= now]
+        is_suspect = context.request in self._loops.suspects
+        if is_suspect and due:
+            self._judge(context, due, complete=not waiting.left_out)
+        if self._listeners:
+            context.recording = Recording(self.ledger, self._record(context, due, waiting.left_out), {})
+            self._tell("started", context.recording.record)
+        elif is_suspect:
+            context.recording = Recording(self.ledger, None, {})
+
+    def end(
+        self, context: ReconcileContext, result: Result | None, error: BaseException | None, seconds: float
+    ) -> None:
+        """A reconcile ended."""
+        if context.wrote:
+            self._loops.wrote(context.request)
+        elif error is None:
+            self._loops.settled(context.request)
+        record = context.recording.record if context.recording is not None else None
+        if record is not None:
+            record.result, record.error, record.seconds = result, error, seconds
+            self._tell("ended", record)
+
+    def _watch(self, suspects: bool) -> None:
+        if suspects or self._listeners:
+            self._queue.tracker = self.added
+        else:
+            self._queue.tracker = None
+            self._waiting.clear()
+
+    def _judge(self, context: ReconcileContext, due: list[_Waking], *, complete: bool) -> None:
+        own: list[Event[Any]] = []
+        others: list[Event[Any]] = []
+        for each in due:
+            if each.event is None:
+                complete = complete and each.kind == "retry"
+                continue
+            writer = self.ledger.writer_of(each.event.raw, deleted=each.event.type is EventType.DELETE)
+            mine = writer is not None and (writer.controller, writer.request) == (context.controller, context.request)
+            (own if mine else others).append(each.event)
+        self._loops.woken(context.request, own, others if complete else None)
+
+    def _record(self, context: ReconcileContext, due: list[_Waking], left_out: int) -> ReconcileRecord:
+        from pykb.runtime.controller.causes import ReconcileId, ReconcileRecord
+
+        identity = ReconcileId(context.controller, context.request, context.reconcile_id)
+        return ReconcileRecord(identity, tuple(self._cause(each) for each in due), left_out)
+
+    def _cause(self, found: _Waking) -> ReconcileCause:
+        from pykb.runtime.controller import causes
+
+        event = found.event
+        if event is None:
+            return causes.ReconcileCause(causes.CauseKind(found.kind))
+        target = causes.ObjectId.of(event.raw)
+        if event.initial:
+            return causes.ReconcileCause(causes.CauseKind.INITIAL, event.type, target)
+        if event.unchanged:
+            return causes.ReconcileCause(causes.CauseKind.RESYNC, event.type, target)
+        changes = causes.changes_between(event.raw_old, event.raw)
+        writer = self.ledger.writer_of(event.raw, deleted=event.type is EventType.DELETE)
+        return causes.ReconcileCause(
+            causes.CauseKind.EVENT,
+            event.type,
+            target,
+            changes,
+            causes.field_manager_of(event.managed_fields, changes),
+            None if writer is None else causes.ReconcileId(writer.controller, writer.request, writer.reconcile_id),
+        )
+
+    def _tell(self, what: str, record: ReconcileRecord | None) -> None:
+        for listener in self._listeners:
+            try:
+                getattr(listener, what)(record)
+            except Exception:
+                logger.exception("listener failed", extra={"listener": type(listener).__qualname__})
+
+
+class Recorders:
+    """The recorders of a manager. They know each other's writes."""
+
+    def __init__(self) -> None:
+        self._ledger = Ledger()
+        self._recorders: list[Recorder] = []
+        self._listeners: list[ReconcileListener] = []
+
+    def add(self, recorder: Recorder) -> None:
+        """Add the recorder of a controller."""
+        recorder.ledger = self._ledger
+        self._recorders.append(recorder)
+        for listener in self._listeners:
+            recorder.listen(listener)
+
+    def listen(self, listener: ReconcileListener) -> None:
+        """Tell a listener of each reconcile from now on."""
+        self._listeners.append(listener)
+        for recorder in self._recorders:
+            recorder.listen(listener)
