@@ -8,6 +8,7 @@ import random
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -318,7 +319,7 @@ def test_a_killed_command_in_a_project_reached_by_a_link_is_completed(root: Path
     builder.create("new/a.txt", b"a")
     plan = builder.build()
     for at in range(100):
-        if run_and_break(lambda: apply(plan), at, how="kill") == "finished":
+        if run_and_break(partial(apply, plan), at, how="kill") == "finished":
             break
         recover(tmp_path / "way")
         if (root / "new/a.txt").exists():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,7 @@ def test_killed_at_any_change_of_the_file_system_the_project_is_as_before_or_as_
     after = writer.new(plan)
     for at in range(0, 2000, writer.stride):
         writer.fresh(root)
-        end = run_and_break(lambda: apply(plan), at, how="kill")
+        end = run_and_break(partial(apply, plan), at, how="kill")
         if end == FINISHED:
             break
         assert end == "killed"
@@ -68,7 +69,7 @@ def test_killed_at_any_change_of_the_file_system_the_project_is_as_before_or_as_
 def kills_of_create(root: Path) -> int:
     """How many changes of the file system it takes to apply that plan."""
     plan, total = CREATE.make(CREATE.fresh(root)), 0
-    while run_and_break(lambda: apply(plan), total, how="kill") != FINISHED:
+    while run_and_break(partial(apply, plan), total, how="kill") != FINISHED:
         CREATE.fresh(root)
         total += 1
     return total
@@ -81,8 +82,8 @@ def test_a_recovery_that_is_killed_itself_is_recovered_by_the_next(tmp_path: Pat
     for at in range(total // 2, total, 7):
         for again in range(200):
             plan = CREATE.make(CREATE.fresh(root))
-            run_and_break(lambda plan=plan: apply(plan), at, how="kill")
-            end = run_and_break(lambda: recover(root), again, how="kill")
+            run_and_break(partial(apply, plan), at, how="kill")
+            end = run_and_break(partial(recover, root), again, how="kill")
             recover(root)
             assert read_tree(root) in (CREATE.old, CREATE.new(plan)), f"mixed after kills at {at} and {again}"
             if end == FINISHED:
@@ -102,7 +103,7 @@ def test_failing_at_any_change_of_the_file_system_leaves_the_project_whole(tmp_p
     after = writer.new(plan)
     for at in range(0, 2000, writer.stride):
         writer.fresh(root)
-        end = run_and_break(lambda: apply(plan), at, how=how)
+        end = run_and_break(partial(apply, plan), at, how=how)
         tree = {path: text for path, text in read_tree(root).items() if not path.endswith("/")}
         assert tree in (writer.old, after), f"mixed after a failure at change {at}"
         failures += end == FAILED
@@ -120,7 +121,7 @@ def test_a_kill_leaves_git_status_clean(tmp_path: Path) -> None:
         subprocess.run(["git", *words], cwd=root, check=True)
     for at in range(3, 30, 4):
         plan = CREATE.make(root)
-        assert run_and_break(lambda plan=plan: apply(plan), at, how="kill") == "killed"
+        assert run_and_break(partial(apply, plan), at, how="kill") == "killed"
         status = subprocess.run(["git", "status", "--short"], cwd=root, check=True, capture_output=True, text=True)
         assert status.stdout == ""
 
@@ -144,7 +145,7 @@ def test_an_edit_after_a_kill_survives_recovery(tmp_path: Path) -> None:
     seen = set()
     for at in range(total // 2, total, 3):
         plan = CREATE.make(CREATE.fresh(root))
-        run_and_break(lambda plan=plan: apply(plan), at, how="kill")
+        run_and_break(partial(apply, plan), at, how="kill")
         if not (root / ".pykb/transaction").is_dir():
             continue
         (root / "PROJECT").write_text("edited by hand\n")
