@@ -10,6 +10,7 @@ import builtins
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from io import StringIO
 from typing import Self
 
@@ -55,13 +56,24 @@ class CodeStyle:
 
     def formatted(self, text: str) -> str:
         """Format a new module: sort its imports, and break statements that are too long."""
-        source = Source.parse(text)
-        found = [*source.imports()]
-        if found:
-            first, last = found[0][0].lineno - 1, found[-1][0].end_lineno
-            head = imports.block([each for _, each in found], self.package, self.width)
-            text = "".join([*source.lines[:first], head, *source.lines[last:]])
-        return laid_out(text, self.width)
+        return _formatted(text, self.package, self.width)
+
+
+@lru_cache(maxsize=256)  # commands that compare scaffolds render the same modules hundreds of times
+def _formatted(text: str, package: str, width: int) -> str:
+    source = Source.parse(text)
+    found = [*source.imports()]
+    if found:
+        first, last = found[0][0].lineno - 1, found[-1][0].end_lineno
+        head = imports.block([each for _, each in found], package, width)
+        text = "".join([*source.lines[:first], head, *source.lines[last:]])
+    return laid_out(text, width)
+
+
+@lru_cache(maxsize=256)
+def _tree(text: str) -> ast.Module:
+    """The syntax tree of a text. Nobody changes it."""
+    return read_python(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +90,7 @@ class Source:
         Raises:
             SyntaxError: It does not parse.
         """
-        return cls(text, read_python(text))
+        return cls(text, _tree(text))
 
     @property
     def lines(self) -> list[str]:
