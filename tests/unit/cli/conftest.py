@@ -8,11 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from pykb.cli import app
+from pykb.scaffold import distribution
+
+wheel = cache(distribution.wheel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ Pykb = Callable[..., Ended]
 def pykb(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Pykb:
     """Runs a command line in this process."""
     monkeypatch.setattr(os, "fsync", lambda _: None)  # the disk is not under test
+    monkeypatch.setattr(distribution, "wheel", wheel)  # of the same sources it is the same
     monkeypatch.setenv("NO_COLOR", "1")
 
     def run(*words: str) -> Ended:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from pykb.envtest import ControlPlane, get_assets
 from pykb.files.apply import apply
 from pykb.files.plan import Plan
 from pykb.project.file import read
+from pykb.scaffold import distribution
 
 Grow = Callable[..., Path]
 
@@ -24,11 +26,14 @@ Grow = Callable[..., Path]
 @pytest.fixture(scope="session")
 def grow(tmp_path_factory: pytest.TempPathFactory) -> Grow:
     """Makes a project with the APIs and webhooks that a test names; nothing is generated."""
+    wheel = cache(distribution.wheel)  # of the same sources it is the same
 
     def make(options: NewProject, *additions: NewApi | NewWebhook) -> Path:
         root = tmp_path_factory.mktemp("projects") / options.project_name
         root.mkdir()
-        plan, found = plan_project(options, root, year="2026")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(distribution, "wheel", wheel)
+            plan, found = plan_project(options, root, year="2026")
         write(plan)
         for each in additions:
             file, problems = read(root)
