@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -32,15 +36,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def mypy(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Runs ``mypy --strict`` on programs of users. Runs share a cache: most of what mypy reads is pykb and Pydantic."""
+    """Runs ``mypy --strict`` on programs of users. It begins with what `make lint` has learned of pykb."""
     strict = ("--strict", "--warn-unused-ignores", "--hide-error-context", "--python-version", "3.11")
     cache = tmp_path_factory.mktemp("mypy")
+    for known in (ROOT / ".mypy_cache/3.11").glob("*.db"):
+        (cache / "3.11").mkdir(exist_ok=True)
+        # A run of mypy may be writing there.
+        with closing(sqlite3.connect(known)) as source, closing(sqlite3.connect(cache / "3.11" / known.name)) as copy:
+            source.backup(copy)
 
     def check(*programs: Path) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "mypy", "--config-file", "pyproject.toml", *strict, "--cache-dir", cache]
         return subprocess.run([*command, *programs], cwd=ROOT, capture_output=True, text=True, check=False)
 
     return check
+
+
+@pytest.fixture(scope="session")
+def mypy_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache of mypy for generated projects, which knows what they all import: pykb and Pydantic.
+
+    Two runs of mypy must not write to the same cache, so each worker has its own copy.
+    """
+    kept, mine = ROOT / ".mypy_cache/projects", tmp_path_factory.mktemp("mypy") / "projects"
+    kept.mkdir(parents=True, exist_ok=True)
+    with (kept / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        command = [sys.executable, "-m", "mypy", "--cache-dir", kept, "."]
+        subprocess.run(command, cwd=ROOT / "testdata/app", capture_output=True, check=False)
+        shutil.copytree(kept, mine)
+    return mine
 
 
 @pytest.fixture

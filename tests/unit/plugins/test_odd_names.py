@@ -127,7 +127,7 @@ def test_the_projects_own_linter_and_formatter_change_nothing(projects: dict[str
     run(projects[name], BIN / "ruff", "format", "--no-cache", "--check", "--diff", ".")
 
 
-def test_the_types_are_right(projects: dict[str, Path], tmp_path: Path) -> None:
+def test_the_types_are_right(projects: dict[str, Path], mypy_cache: Path) -> None:
     """`mypy --strict`, by the projects' own rules, finds nothing in their packages and tests; all in one run, for speed."""
     roots = list(projects.values())
     environment = {**os.environ, "MYPYPATH": ":".join(map(str, [*roots, Path.cwd()]))}
@@ -139,7 +139,7 @@ def test_the_types_are_right(projects: dict[str, Path], tmp_path: Path) -> None:
             if root == roots[0] or {"controllers", "webhooks", "api"} & set(p.parts)
         ]
         files += [*own, *sorted((root / root.name.replace("-", "_")).rglob("*.py"))]
-    options = ("--config-file", "pyproject.toml", "--cache-dir", tmp_path)
+    options = ("--config-file", "pyproject.toml", "--cache-dir", mypy_cache)
     run(roots[0], BIN / "mypy", *options, *files, environment=environment)
 
 
