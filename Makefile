@@ -38,7 +38,7 @@ $(VENV)/.ready: requirements.txt pyproject.toml
 	else \
 	  "$(PYTHON)" -c 'import sys; sys.exit("error: pykb needs Python 3.11 or newer, $(PYTHON) is " + sys.version.split()[0] + "\nhelp: make PYTHON=python3.13 ..." if sys.version_info < (3, 11) else 0)'; \
 	  "$(PYTHON)" -m venv "$(VENV)"; \
-	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt; \
+	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt; \
 	  "$(BIN)/python" -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	fi
 	@touch "$@"
