@@ -85,7 +85,7 @@ class GroupVersionKind:
     @property
     def api_version(self) -> str:
         """The ``apiVersion`` field of its objects."""
-        return self.group_version.api_version
+        return f"{self.group}/{self.version}" if self.group else self.version
 
     def __str__(self) -> str:
         return f"{self.api_version} {self.kind}"

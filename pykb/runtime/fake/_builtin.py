@@ -125,11 +125,13 @@ def _immutable(path: str, value: Any) -> dict[str, str]:
 def _drop_empty(value: Any, structure: Structure) -> None:
     """Remove empty maps and lists, which the server's types omit when they write an object."""
     if isinstance(value, dict) and structure.shape in (Shape.STRUCT, Shape.MAP):
+        declared = structure.fields if structure.shape is Shape.STRUCT else {}
         for name, inner in list(value.items()):
-            below = structure.child(name)
-            _drop_empty(inner, below)
-            if structure.shape is Shape.STRUCT and name in structure.fields and _is_empty(inner, below):
-                del value[name]
+            if inner is None or isinstance(inner, (dict, list)):
+                below = structure.child(name)
+                _drop_empty(inner, below)
+                if name in declared and _is_empty(inner, below):
+                    del value[name]
     elif isinstance(value, list) and structure.element is not None:
         for item in value:
             _drop_empty(item, structure.element)

@@ -36,90 +36,124 @@ def item_key(item: Any, structure: Structure) -> str:
 def applied_fields(value: Any, structure: Structure) -> FieldSet:
     """The fields of an applied configuration, which its manager will own."""
     found: set[Path] = set()
-    _collect(value, structure, (), found, containers=False)
+    _collect(value, structure, (), found)
     return frozenset(found)
 
 
-def all_fields(value: Any, structure: Structure) -> dict[Path, Any]:
-    """Every field of an object with its value. A map or an item of a list only counts as present."""
-    found: dict[Path, Any] = {}
-    _flatten(value, structure, (), found)
-    return found
+def unlike_fields(before: Any, after: Any, structure: Structure) -> tuple[dict[Path, Any], dict[Path, Any]]:
+    """The fields of two objects with their values, without the parts that are equal.
+
+    A map or an item of a list only counts as present.
+    """
+    old: dict[Path, Any] = {}
+    new: dict[Path, Any] = {}
+    if _are_maps(before, after, structure):
+        _compare(before, after, structure, (), old, new)
+    else:
+        _flatten(before, structure, (), old)
+        _flatten(after, structure, (), new)
+    return old, new
 
 
-def _collect(value: Any, structure: Structure, path: Path, found: set[Path], *, containers: bool) -> None:
-    parts = list(_parts(value, structure))
-    if not parts:
-        if path:
-            found.add(path)
-        return
+def _collect(value: Any, structure: Structure, path: Path, found: set[Path]) -> None:
+    parts = _parts(value, structure)
+    if not parts and path:
+        found.add(path)
     for name, inner, inner_structure, is_entry in parts:
+        here = (*path, name)
         if is_entry:
-            found.add((*path, name))
-        _collect(inner, inner_structure, (*path, name), found, containers=containers)
+            found.add(here)
+        _collect(inner, inner_structure, here, found)
+
+
+def _are_maps(before: Any, after: Any, structure: Structure) -> bool:
+    """Whether both have parts that can be compared one by one."""
+    return bool(before and after and structure.shape in _MAPS and type(before) is type(after) is dict)
+
+
+def _compare(
+    before: dict[str, Any],
+    after: dict[str, Any],
+    structure: Structure,
+    path: Path,
+    old: dict[Path, Any],
+    new: dict[Path, Any],
+) -> None:
+    for name in {**before, **after}:
+        one, other = ({name: each[name]} if name in each else {} for each in (before, after))
+        if one == other:
+            continue
+        child = structure.child(name)
+        if one and other and _are_maps(one[name], other[name], child):
+            _compare(one[name], other[name], child, (*path, f"f:{name}"), old, new)
+        else:
+            _flatten_parts(_parts(one, structure), path, old)
+            _flatten_parts(_parts(other, structure), path, new)
 
 
 def _flatten(value: Any, structure: Structure, path: Path, found: dict[Path, Any]) -> None:
-    parts = list(_parts(value, structure))
-    if not parts:
-        if path:
-            found[path] = value
-        return
-    if path and structure.shape in (Shape.MAP, Shape.UNKNOWN, Shape.LIST_MAP, Shape.LIST_SET):
+    parts = _parts(value, structure)
+    if path and not parts:
+        found[path] = value
+    elif path and structure.shape in _COLLECTIONS:
         found[path] = _EMPTY
+    _flatten_parts(parts, path, found)
+
+
+def _flatten_parts(parts: Iterable[_Part], path: Path, found: dict[Path, Any]) -> None:
     for name, inner, inner_structure, is_entry in parts:
+        here = (*path, name)
         if is_entry:
-            found[(*path, name)] = _EMPTY
-        _flatten(inner, inner_structure, (*path, name), found)
+            found[here] = _EMPTY
+        _flatten(inner, inner_structure, here, found)
 
 
-def _parts(value: Any, structure: Structure) -> Iterable[tuple[str, Any, Structure, bool]]:
-    """The parts of a value: path element, value, structure, and whether it is an entry, not a declared field."""
-    if isinstance(value, Mapping) and structure.shape in (Shape.STRUCT, Shape.MAP, Shape.UNKNOWN):
+_MAPS = (Shape.STRUCT, Shape.MAP, Shape.UNKNOWN)
+_COLLECTIONS = (Shape.MAP, Shape.UNKNOWN, Shape.LIST_MAP, Shape.LIST_SET)
+_Part = tuple[str, Any, Structure, bool]
+"""Path element, value, structure, and whether it is an entry, not a declared field."""
+
+
+def _parts(value: Any, structure: Structure) -> list[_Part]:
+    if isinstance(value, dict) and structure.shape in _MAPS:
         declared = structure.fields if structure.shape is Shape.STRUCT else {}
-        for name, inner in value.items():
-            yield f"f:{name}", inner, structure.child(name), name not in declared
-    elif isinstance(value, list) and structure.shape in (Shape.LIST_MAP, Shape.LIST_SET):
-        for item in value:
-            element = structure.element
-            if element is not None:
-                yield item_key(item, structure), item, element, True
+        return [(f"f:{name}", inner, structure.child(name), name not in declared) for name, inner in value.items()]
+    element = structure.element
+    if isinstance(value, list) and element is not None and structure.shape in (Shape.LIST_MAP, Shape.LIST_SET):
+        return [(item_key(item, structure), item, element, True) for item in value]
+    return []
 
 
 def to_fields_v1(fields: FieldSet) -> dict[str, Any]:
     """Convert to the wire form."""
     root: dict[str, Any] = {}
-    members = set(fields)
     for path in sorted(fields):
         node = root
         for step in path:
-            node = node.setdefault(step, {})
-    for path in members:
-        node = root
-        for step in path:
-            node = node[step]
-        if node:
-            node["."] = {}
-    return _sorted(root)
+            inner = node.get(step)
+            if inner is None:
+                inner = node[step] = {}
+            elif not inner:  # a field of which parts follow: it came just before them
+                inner["."] = {}
+            node = inner
+    return root
 
 
-def _sorted(node: dict[str, Any]) -> dict[str, Any]:
-    return {name: _sorted(node[name]) for name in sorted(node)}
-
-
-def from_fields_v1(node: Mapping[str, Any], path: Path = ()) -> FieldSet:
+def from_fields_v1(node: Mapping[str, Any]) -> FieldSet:
     """Read the wire form."""
     found: set[Path] = set()
+    _read(node, (), found)
+    return frozenset(found)
+
+
+def _read(node: Mapping[str, Any], path: Path, found: set[Path]) -> None:
     for name, inner in node.items():
         if name == ".":
             found.add(path)
-            continue
-        here = (*path, name)
-        if inner:
-            found |= from_fields_v1(inner, here)
+        elif inner:
+            _read(inner, (*path, name), found)
         else:
-            found.add(here)
-    return frozenset(found)
+            found.add((*path, name))
 
 
 def display(path: Path) -> str:

@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pykb.runtime.errors import ApiError
-from pykb.runtime.fake._fields import FieldSet, Path, all_fields, applied_fields, display, from_fields_v1, to_fields_v1
+from pykb.runtime.fake._fields import (
+    FieldSet,
+    Path,
+    applied_fields,
+    display,
+    from_fields_v1,
+    to_fields_v1,
+    unlike_fields,
+)
 from pykb.runtime.fake._http import cause, refuse
 from pykb.runtime.fake._merge import merge_applied, remove_fields
 from pykb.runtime.objects.structure import Structure
@@ -55,8 +63,7 @@ def record_update(
 ) -> None:
     """Set the owners of ``new`` after ``owner`` has changed ``old`` to it. ``new`` starts with the previous owners."""
     owners = _owners(new)
-    before = _own_fields(old or {}, structure)
-    after = _own_fields(new, structure)
+    before, after = _own_fields(old or {}, new, structure)
     changed = frozenset(path for path, value in after.items() if path not in before or before[path] != value)
     gone = frozenset(before) - frozenset(after)
     for other in list(owners):
@@ -107,7 +114,7 @@ def apply(
 
 def _changed(base: Mapping[str, Any], merged: Mapping[str, Any], structure: Structure) -> FieldSet:
     """The fields that both objects have, with different values."""
-    before, after = _own_fields(base, structure), _own_fields(merged, structure)
+    before, after = _own_fields(base, merged, structure)
     return frozenset(path for path, value in after.items() if path in before and before[path] != value)
 
 
@@ -153,8 +160,14 @@ def _times(obj: Mapping[str, Any] | None) -> dict[Owner, str]:
     return {_owner(entry): entry.get("time", "") for entry in entries}
 
 
-def _own_fields(obj: Mapping[str, Any], structure: Structure) -> dict[Path, Any]:
-    return {path: value for path, value in all_fields(obj, structure).items() if not _is_servers(path)}
+def _own_fields(
+    old: Mapping[str, Any], new: Mapping[str, Any], structure: Structure
+) -> tuple[dict[Path, Any], dict[Path, Any]]:
+    before, after = (
+        {path: value for path, value in fields.items() if not _is_servers(path)}
+        for fields in unlike_fields(old, new, structure)
+    )
+    return before, after
 
 
 def _is_servers(path: Path) -> bool:

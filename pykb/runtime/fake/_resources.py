@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from pykb.api.builtin import find_class, kinds
 from pykb.api.object import Object
+from pykb.api.resource_info import ResourceInfo
 from pykb.meta.gvk import GroupVersion, GroupVersionKind
 from pykb.meta.plural import pluralize
 from pykb.runtime.objects.structure import UNKNOWN, Structure, of_custom_resource, structure_of_class
@@ -106,33 +108,14 @@ class Resources:
 
     def __init__(self) -> None:
         self._by_place: dict[tuple[GroupVersion, str], Resource] = {}
-        self._waiting: dict[GroupVersion, list[GroupVersionKind]] = {}
-        for gvk in kinds():
-            self._waiting.setdefault(gvk.group_version, []).append(gvk)
+        self._loaded: set[GroupVersion] = set()
 
     def _load(self, group_version: GroupVersion) -> None:
         """Import the built-in kinds of a group on first use. Importing all of them would take a second."""
-        for gvk in self._waiting.pop(group_version, ()):
-            if cls := find_class(gvk):
-                self._add_built_in(cls)
-
-    def _add_built_in(self, cls: type[Object]) -> None:
-        if cls.resource is None:
-            return
-        gvk = cls.gvk
-        counted = gvk.group in _COUNTED_GROUPS or gvk.kind in _COUNTED_KINDS
-        self.add(
-            Resource(
-                gvk=gvk,
-                plural=cls.resource.plural,
-                namespaced=cls.resource.namespaced,
-                subresources=cls.resource.subresources,
-                structure=structure_of_class(cls),
-                counted=counted and gvk.kind not in _NEVER_COUNTED,
-                selectable=_SELECTABLE.get(gvk.kind, ()) if gvk.group != "events.k8s.io" else _EVENT_FIELDS,
-                cls=cls,
-            )
-        )
+        if group_version not in self._loaded:
+            self._loaded.add(group_version)
+            for resource in _built_in(group_version):
+                self.add(resource)
 
     def add(self, resource: Resource) -> None:
         """Serve a resource."""
@@ -214,7 +197,7 @@ class Resources:
 
     def aggregated(self, *, core: bool) -> dict[str, Any]:
         """Aggregated discovery, of the core group or of all others."""
-        for group_version in list(self._waiting):
+        for group_version in _built_in_groups():
             self._load(group_version)
         groups: dict[str, dict[str, list[dict[str, Any]]]] = {}
         for resource in self._by_place.values():
@@ -238,6 +221,36 @@ class Resources:
             for group, versions in groups.items()
         ]
         return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "items": items}
+
+
+@cache
+def _built_in_groups() -> Mapping[GroupVersion, Sequence[GroupVersionKind]]:
+    found: dict[GroupVersion, list[GroupVersionKind]] = {}
+    for gvk in kinds():
+        found.setdefault(gvk.group_version, []).append(gvk)
+    return found
+
+
+@cache
+def _built_in(group_version: GroupVersion) -> Sequence[Resource]:
+    """The built-in kinds of a group. All servers of a process share them."""
+    classes = map(find_class, _built_in_groups().get(group_version, ()))
+    return [_of_class(cls, cls.resource) for cls in classes if cls is not None and cls.resource is not None]
+
+
+def _of_class(cls: type[Object], served: ResourceInfo) -> Resource:
+    gvk = cls.gvk
+    counted = gvk.group in _COUNTED_GROUPS or gvk.kind in _COUNTED_KINDS
+    return Resource(
+        gvk=gvk,
+        plural=served.plural,
+        namespaced=served.namespaced,
+        subresources=served.subresources,
+        structure=structure_of_class(cls),
+        counted=counted and gvk.kind not in _NEVER_COUNTED,
+        selectable=_SELECTABLE.get(gvk.kind, ()) if gvk.group != "events.k8s.io" else _EVENT_FIELDS,
+        cls=cls,
+    )
 
 
 def _scale(entry: Mapping[str, str]) -> Scale:

@@ -50,7 +50,7 @@ class Storage:
         self._objects: dict[StorageKey, dict[ObjectKey, bytes]] = {}
         self._history: deque[Change] = deque(maxlen=_REMEMBERED)
         self._forgotten = 0
-        self._news = asyncio.Condition()
+        self._followers: dict[StorageKey, dict[asyncio.Future[int], None]] = {}
 
     def get(self, storage: StorageKey, key: ObjectKey) -> dict[str, Any] | None:
         """A copy of an object."""
@@ -120,20 +120,37 @@ class Storage:
         """Yield the changes after a version, without end. It stops if the history has lost a change not yet yielded."""
         while not self.is_forgotten(since):
             newest = self.version
-            for change in [change for change in self._history if since < change.version]:
+            for change in self._since(since):
                 if change.storage == storage:
                     yield change
             since = max(since, newest)
-            async with self._news:
-                while self.version <= since:
-                    await self._news.wait()
+            if self.version <= since:
+                since = max(since, await self._news(storage))
+
+    async def _news(self, storage: StorageKey) -> int:
+        """Wait for a change of these objects. Return the version before it."""
+        news: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._followers.setdefault(storage, {})[news] = None
+        try:
+            return await news
+        finally:
+            self._followers.get(storage, {}).pop(news, None)
+
+    def _since(self, version: int) -> list[Change]:
+        found: list[Change] = []
+        for change in reversed(self._history):
+            if change.version <= version:
+                break
+            found.append(change)
+        return found[::-1]
 
     async def _tell(self, change: Change) -> None:
         self._history.append(change)
         for observer in self.observers:
             observer(change)
-        async with self._news:
-            self._news.notify_all()
+        for news in self._followers.pop(change.storage, {}):
+            if not news.done():
+                news.set_result(change.version - 1)
 
 
 class Listing:

@@ -12,7 +12,7 @@ import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from functools import cache
+from functools import cache, cached_property
 from typing import Annotated, Any, Union
 
 from pykb.api.annotations import (
@@ -71,14 +71,10 @@ class Structure:
             return self.fields.get(name, UNKNOWN)
         return self.element or UNKNOWN
 
-    @property
+    @cached_property
     def fields(self) -> Mapping[str, Structure]:
         """The declared fields of a struct."""
-        found = self.__dict__.get("_fields")
-        if found is None:
-            found = self.load()
-            self.__dict__["_fields"] = found
-        return typing.cast("Mapping[str, Structure]", found)
+        return self.load()
 
 
 UNKNOWN = Structure(Shape.UNKNOWN, open=True)
@@ -211,13 +207,13 @@ def of_custom_resource(schema: Mapping[str, Any]) -> Structure:
 def prune(value: Any, structure: Structure, path: str = "") -> list[str]:
     """Remove unknown fields in place. Return their paths."""
     unknown: list[str] = []
-    if isinstance(value, dict):
+    if isinstance(value, dict) and structure.shape in (Shape.STRUCT, Shape.MAP):
         if structure.shape is Shape.STRUCT and not structure.open:
             for name in [name for name in value if name not in structure.fields]:
                 del value[name]
                 unknown.append(f"{path}{name}")
-        if structure.shape in (Shape.STRUCT, Shape.MAP):
-            for name, inner in value.items():
+        for name, inner in value.items():
+            if isinstance(inner, (dict, list)):
                 unknown += prune(inner, structure.child(name), f"{path}{name}.")
     elif isinstance(value, list) and structure.element is not None:
         for index, inner in enumerate(value):
