@@ -38,6 +38,10 @@ def explore(
         list[str] | None,
         typer.Option(metavar="FIELD", help="A field that may differ, such as `Deployment.spec.replicas`. Repeatable."),
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="How many processes run histories.  [default: one a core]"),
+    ] = None,
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Run one history again, such as one in .pykb/explore.")
     ] = None,
@@ -65,23 +69,32 @@ def explore(
     if replay is not None:
         _replay(subject, replay)
         return
-    explorer = Explorer(subject, seconds=seconds, seed=seed, only=codes, ignore=tuple(ignore or ()))
-    with ProgressReporter() as reporter, _stopping(explorer) as stopped:
-        step = reporter.step("exploring")
+    explorer = Explorer(
+        subject, seconds=seconds, seed=seed, only=codes, ignore=tuple(ignore or ()), workers=workers or _cores()
+    )
+    with _stopping(explorer) as stopped:
+        explorer.start()  # the workers are forked: before the reporter has a thread
+        with ProgressReporter() as reporter:
+            step = reporter.step("exploring")
 
-        def show(progress: Progress) -> None:
-            if progress.histories % 10 == 0:
-                found = f"{progress.findings} finding{'s' * (progress.findings != 1)}"
-                step.update(f"{progress.histories} histories, {found}, {progress.code}")
+            def show(progress: Progress) -> None:
+                if progress.histories % 10 == 0:
+                    found = f"{progress.findings} finding{'s' * (progress.findings != 1)}"
+                    step.update(f"{progress.histories} histories, {found}, {progress.code}")
 
-        result = explorer.run(show)
-        step.done(f"{result.histories.total()} histories")
+            result = explorer.run(show)
+            step.done(f"{result.histories.total()} histories")
     _tell(result, root, seed)
     if stopped:
         raise typer.Exit(EXIT_INTERRUPTED)
     if result.findings or result.problems:
         raise typer.Exit(EXIT_FINDINGS)
     console.say("no findings")
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 @contextlib.contextmanager
@@ -130,7 +143,7 @@ def _tell(result: Report, root: Path, seed: int) -> None:
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
     console.say(f"{result.histories.total()} histories ({histories})")
     if result.unfinished:
-        console.say(f"the time was up before all histories of these were run: {', '.join(result.unfinished)}")
+        console.say(f"not all histories of these codes were run: {', '.join(result.unfinished)}")
 
 
 def _save(result: Report, root: Path, seed: int) -> list[Path]:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pykb.explore._history import Fault, FaultKind, Identity, Manifest
+from pykb.explore._state import read
 from pykb.explore._workloads import KINDS, Health, status_of
 from pykb.runtime import ApiError, Client, MergePatch
 from pykb.runtime.fake import FakeApiServer
@@ -63,7 +64,7 @@ class Actors:
             await self._changed.wait()
             await asyncio.sleep(PAUSE)
             self._changed.clear()
-            objects = list(self._server.storage.everything())
+            objects = [read(content) for content in self._server.storage.everything()]
             await _Collector(self._server, self._client, objects).run()
             for found in objects:
                 if not found["metadata"].get("deletionTimestamp"):
@@ -147,7 +148,7 @@ class _Collector:
         for found in inside:
             await self._delete(found)
         if not inside:
-            await self._server.storage.remove(_NAMESPACES, namespace)
+            await self._server.storage.remove(_NAMESPACES, {**namespace, "metadata": dict(namespace["metadata"])})
 
     def _dependents(self, owner: Manifest) -> list[tuple[Manifest, Manifest]]:
         uid = owner["metadata"]["uid"]

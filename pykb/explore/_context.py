@@ -53,21 +53,22 @@ class Context:
         sample: The object that the operator works on.
         run: Runs a history.
         ignore: Fields that may differ.
+        base: What comes of the creation of the sample.
     """
 
     subject: Subject
     sample: Manifest
     run: Callable[[History], Outcome]
     ignore: Sequence[str] = ()
-    known: dict[str, Outcome] = field(default_factory=dict)
+    base: Outcome = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Create the sample. Everything is compared with this."""
+        self.base = self.undisturbed(self.create)
 
     def undisturbed(self, *steps: Step) -> Outcome:
-        """What comes of steps without a fault. It is run once."""
-        history = History(steps)
-        key = orjson.dumps(history.to_json()).decode()
-        if key not in self.known:
-            self.known[key] = self.run(history)
-        return self.known[key]
+        """What comes of steps without a fault."""
+        return self.run(History(steps))
 
     @property
     def create(self) -> Step:
@@ -78,11 +79,6 @@ class Context:
     def delete(self) -> Step:
         """Deletes the sample."""
         return Step(Verb.DELETE, self.sample)
-
-    @property
-    def base(self) -> Outcome:
-        """The sample is created."""
-        return self.undisturbed(self.create)
 
     def life(self) -> tuple[Step, ...]:
         """The sample is created, changed and deleted."""

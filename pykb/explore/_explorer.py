@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -16,10 +15,11 @@ from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Sent
 from pykb.explore._history import History, Identity, Manifest
 from pykb.explore._plans import CODES, PLANS
+from pykb.explore._runner import Runner, Runs, Stopped
 from pykb.explore._state import Difference
 from pykb.explore._story import story, transcript
-from pykb.explore._time import VirtualTime
-from pykb.explore._world import Outcome, Subject, play
+from pykb.explore._workers import Workers
+from pykb.explore._world import Outcome, Subject
 from pykb.runtime.errors import rule_marker
 
 _now = time.monotonic
@@ -112,6 +112,16 @@ class Progress:
     findings: int
 
 
+@dataclass(slots=True)
+class _Run:
+    """A history that was begun. It has no case if a plan needs its outcome."""
+
+    number: int
+    history: History
+    case: Case | None = None
+    outcome: Outcome | None = None
+
+
 class Explorer:
     """Explores one operator.
 
@@ -121,6 +131,7 @@ class Explorer:
         seed: Selects the random values of the worlds.
         only: The codes to look for. Defaults to all.
         ignore: Fields that may differ: ``status.startedAt``, ``Deployment.spec.replicas``.
+        workers: How many processes run histories. 1 is this process.
     """
 
     def __init__(
@@ -131,61 +142,86 @@ class Explorer:
         seed: int = 0,
         only: Collection[str] = (),
         ignore: Sequence[str] = (),
+        workers: int = 1,
     ) -> None:
         self._subject = subject
         self._seconds = seconds
         self._seed = seed
         self._only = only
         self._ignore = ignore
+        self._count = workers
+        self._workers: Workers | None = None
         self._progress: Callable[[Progress], None] | None = None
         self._report = Report()
         self._found: dict[tuple[object, ...], Finding] = {}
         self._used: set[Grant] = set()
-        self._time = VirtualTime()
+        self._begun: deque[_Run] = deque()
         self._deadline = float("inf")
+
+    def start(self) -> None:
+        """Start the workers. :meth:`run` does it too. Call it before your program starts threads."""
+        if self._count > 1 and self._workers is None:
+            self._workers = Workers(self._subject, self._seed, self._count)
 
     def run(self, progress: Callable[[Progress], None] | None = None) -> Report:
         """Run the histories, until all are run, the time is up, or :meth:`stop` is called.
 
         Args:
             progress: Called after each history.
+
+        Raises:
+            EnvironmentProblem: The project cannot be run.
         """
         self._progress = progress
         if self._seconds is not None:
             self._deadline = min(self._deadline, _now() + self._seconds)
-        for sample in self._subject.samples:
-            self._explore(sample)
+        self.start()
+        with self._workers or Runner(self._subject, self._seed) as runs:
+            try:
+                for sample in self._subject.samples:
+                    self._explore(sample, runs)
+            except Stopped as stopped:
+                if stopped.diagnostic is not None:
+                    self._report.problems.append(stopped.diagnostic)
         self._report.findings = sorted(self._found.values(), key=lambda found: CODES.index(found.code.slug))
         if self._subject.rules and not self._only:
             self._report.unused = unused(self._subject.rules, self._used)
         return self._report
 
     def stop(self) -> None:
-        """End :meth:`run` after the present history. The report has what was found. A signal handler may call it."""
+        """End :meth:`run` soon. The report has what was found. A signal handler may call it."""
         self._deadline = float("-inf")
+        if self._workers is not None:
+            self._workers.stop()
 
     def replay(self, history: History) -> Iterator[str]:
         """Run one history, and yield what happened as lines for people."""
-        self._warm_up(history)
-        with self._time:
-            outcome = self._play(history)
+        with Runner(self._subject, self._seed, [history]) as runner:
+            outcome = runner.run(history)
         yield from transcript(outcome)
 
-    def _explore(self, sample: Manifest) -> None:
-        context = Context(self._subject, sample, self._play, self._ignore)
-        self._warm_up(History((context.create, context.delete)))
-        with self._time:
-            problem = self._problem_of(context)
-            if problem is not None:
-                self._report.problems.append(problem)
-                return
-            if not context.base.at_rest:  # nothing can be compared with a run that does not end
-                self._try(next(PLANS[codes.LOOP.slug](context)))
-                return
-            plans = {slug: plan(context) for slug, plan in PLANS.items() if not self._only or slug in self._only}
-            self._run_in_turn(plans)
+    def _explore(self, sample: Manifest, runs: Runs) -> None:
+        def undisturbed(history: History) -> Outcome:
+            run = self._begin(history, runs)
+            run.outcome = runs.outcome(run.number)
+            return run.outcome
 
-    def _run_in_turn(self, plans: dict[str, Iterator[Case]]) -> None:
+        context = Context(self._subject, sample, undisturbed, self._ignore)
+        problem = self._problem_of(context)
+        if problem is not None:
+            self._report.problems.append(problem)
+            return
+        plans = {slug: plan(context) for slug, plan in PLANS.items() if not self._only or slug in self._only}
+        if not context.base.at_rest:  # nothing can be compared with a run that does not end
+            plans = {codes.LOOP.slug: iter([next(PLANS[codes.LOOP.slug](context))])}
+        try:
+            self._run_in_turn(plans, runs)
+            self._judge(runs)
+        except Stopped:
+            self._leave_out(plans)
+            raise
+
+    def _run_in_turn(self, plans: dict[str, Iterator[Case]], runs: Runs) -> None:
         """Run one history of each code after the other, so that a short time is spent on all of them."""
         while plans:
             for slug in list(plans):
@@ -193,41 +229,42 @@ class Explorer:
                 if case is None:
                     del plans[slug]
                 elif _now() > self._deadline:
-                    self._report.unfinished += [left for left in plans if left not in self._report.unfinished]
+                    self._leave_out(plans)
                     return
                 else:
-                    self._try(case)
+                    self._begin(case.history, runs, case)
+                    self._judge(runs, ahead=runs.ahead)
 
-    def _try(self, case: Case) -> None:
-        outcome = self._play(case.history)
+    def _leave_out(self, plans: Collection[str]) -> None:
+        self._report.unfinished += [left for left in plans if left not in self._report.unfinished]
+
+    def _begin(self, history: History, runs: Runs, case: Case | None = None) -> _Run:
+        run = _Run(runs.begin(history), history, case)
+        self._begun.append(run)
+        return run
+
+    def _judge(self, runs: Runs, *, ahead: int = 0) -> None:
+        """Look at the outcomes in the order in which their histories were begun, whoever ran them."""
+        while len(self._begun) > ahead:
+            run = self._begun.popleft()
+            outcome = run.outcome or runs.outcome(run.number)
+            self._check_access(run.history, outcome)
+            self._note_strays(outcome)
+            if run.case is not None:
+                self._judge_case(run.case, outcome)
+
+    def _judge_case(self, case: Case, outcome: Outcome) -> None:
         self._report.histories[case.code.slug] += 1
         for violation in case.judge(outcome):
             self._note(case.code, case.history, outcome, violation)
         if self._progress is not None:
             self._progress(Progress(case.code.slug, self._report.histories.total(), len(self._found)))
 
-    def _play(self, history: History) -> Outcome:
-        outcome = self._run_alone(history)
-        self._check_access(history, outcome)
+    def _note_strays(self, outcome: Outcome) -> None:
         for what, remedy, place in outcome.strays:
             stray = codes.REAL_WORLD.at(place.span, f"this {what}", help=(remedy,))
             if stray not in self._report.strays:
                 self._report.strays.append(stray)
-        return outcome
-
-    def _warm_up(self, history: History) -> None:
-        """Import what the operator imports late: that must be there before the clocks are replaced."""
-        with self._time.waiting():
-            self._run_alone(history)
-
-    def _run_alone(self, history: History) -> Outcome:
-        """Run a history without the logs of its operator."""
-        disabled = logging.root.manager.disable
-        logging.disable(logging.CRITICAL)
-        try:
-            return self._time.run(lambda: play(self._subject, history), self._seed)
-        finally:
-            logging.disable(disabled)
 
     def _note(self, code: Code, history: History, outcome: Outcome, violation: Violation) -> None:
         key = (code.slug, *violation.cause)

@@ -76,13 +76,17 @@ def _register_of(root: Path, package: str) -> Callable[[Manager], None]:
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     module = f"{package}.__main__"
-    try:
-        register: Callable[[Manager], None] = importlib.import_module(module).register
-    except (ImportError, AttributeError) as error:
-        message = f"`{module}` has no `register` that can be used: {error}"
-        helps = ("the explorer calls `register(manager)`, as `pykb init` scaffolds it",)
-        raise EnvironmentProblem(NOT_EXPLORED.at(None, message, help=helps)) from error
-    return register
+
+    def register(manager: Manager) -> None:
+        try:
+            found: Callable[[Manager], None] = importlib.import_module(module).register
+        except (ImportError, AttributeError) as error:
+            message = f"`{module}` has no `register` that can be used: {error}"
+            helps = ("the explorer calls `register(manager)`, as `pykb init` scaffolds it",)
+            raise EnvironmentProblem(NOT_EXPLORED.at(None, message, help=helps)) from error
+        found(manager)
+
+    return register  # imports on the first call: each worker does it, and may have threads then
 
 
 def _no_sample(kind: str, files: list[Path]) -> Any:

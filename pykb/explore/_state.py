@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from pykb.explore._history import Identity
+import orjson
+
+from pykb.explore._history import Identity, Manifest
 from pykb.explore._variants import shorten
 
 _SERVER_METADATA = (
@@ -50,6 +53,13 @@ class Difference:
         if not self.path:
             return f"{name} is missing" if self.found is None else f"{name} is left over"
         return f"{name}: {self.path} is {_shown(self.found)}, expected {_shown(self.expected)}"
+
+
+@lru_cache(maxsize=512)
+def read(content: bytes) -> Manifest:
+    """An object from its JSON. Nobody changes it: histories have most of their objects in common."""
+    manifest: Manifest = orjson.loads(content)
+    return manifest
 
 
 def state_of(objects: Iterable[Mapping[str, Any]]) -> State:
@@ -105,8 +115,10 @@ def _reduce(found: Mapping[str, Any], named: Mapping[str, str]) -> dict[str, Any
         del metadata["name"]
     if found["metadata"].get("deletionTimestamp"):
         metadata["deletionTimestamp"] = "<set>"
-    for reference in metadata.get("ownerReferences") or ():
-        reference.pop("uid", None)
+    if references := metadata.get("ownerReferences"):
+        metadata["ownerReferences"] = [
+            {name: value for name, value in reference.items() if name != "uid"} for reference in references
+        ]
     reduced = {name: value for name, value in found.items() if name not in ("apiVersion", "kind", "metadata", "status")}
     reduced = {name: _timeless(value, named) for name, value in reduced.items()}
     reduced["metadata"] = _timeless(metadata, named)

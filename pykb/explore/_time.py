@@ -57,6 +57,8 @@ class _Selector(selectors.SelectSelector):
         return key
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        if timeout == 0 and not (self._threads.any or self._outside or self._given_up):
+            return []  # nobody else uses the loop's own socket
         # While a thread works, the loop does nothing. So they always alternate in the same way.
         waits = self._threads.busy or (self._outside and timeout != 0)
         slows = (self._threads.stuck or self._given_up) and timeout != 0

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
 from pydantic import ValidationError
 
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._actors import Actor, Actors
 from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author, place_in
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
-from pykb.explore._state import State, state_of
+from pykb.explore._state import State, read, state_of
 from pykb.explore._time import LoopClock, VirtualLoop, real_day
 from pykb.runtime import (
     ApiError,
@@ -143,20 +144,29 @@ class Outcome:
         return next((each.by for each in reversed(self.changes) if each.by and each.identity == identity), None)
 
 
-async def play(subject: Subject, history: History) -> Outcome:
-    """Run a history. Needs an event loop with virtual time."""
-    world = _World(subject, history)
+async def cluster_of(subject: Subject) -> FakeApiServer:
+    """The API server with which all histories begin."""
+    return await FakeApiServer(crds=copy.deepcopy(list(subject.crds))).copy()
+
+
+async def play(subject: Subject, cluster: FakeApiServer, history: History) -> Outcome:
+    """Run a history. Needs an event loop with virtual time.
+
+    Raises:
+        EnvironmentProblem: The project's ``register`` failed.
+    """
+    world = _World(subject, await cluster.copy(), history)
     await world.play()
     return world.outcome
 
 
 class _World(ReconcileListener):
-    def __init__(self, subject: Subject, history: History) -> None:
+    def __init__(self, subject: Subject, server: FakeApiServer, history: History) -> None:
         self._subject = subject
         self._history = history
         self._loop = asyncio.get_running_loop()
         self.outcome = Outcome()
-        self._server = FakeApiServer(crds=copy.deepcopy(list(subject.crds)))
+        self._server = server
         self._server.storage.observers.append(self._note)
         # All share one mapper: discovery is not what a history is about.
         self._mapper = ResourceMapper(self._server)
@@ -184,6 +194,8 @@ class _World(ReconcileListener):
             self.outcome.sent = self._tape.sent
             self.outcome.struck = self._tape.struck
             self.outcome.strays = list(self._strays())
+            if operator.done():
+                await operator  # it ends only by an error
         finally:
             for task in (operator, actors, *self._acting):
                 task.cancel()
@@ -216,7 +228,10 @@ class _World(ReconcileListener):
             if self._gate is not None:
                 self._gate.see()
         await self._settle()
-        self.outcome.states.append(state_of(self._server.storage.everything()))
+        self.outcome.states.append(self._state())
+
+    def _state(self) -> State:
+        return state_of(map(read, self._server.storage.everything()))
 
     async def _take_over(self, fault: Fault) -> None:
         """Let another process go on, whose caches are behind."""
@@ -224,10 +239,10 @@ class _World(ReconcileListener):
         if self._gate is not None:
             self._gate.die()
         await self._settle()
-        self.outcome.states[-1] = state_of(self._server.storage.everything())
+        self.outcome.states[-1] = self._state()
 
     async def _perform(self, step: Step) -> None:
-        manifest, identity = copy.deepcopy(step.manifest), Identity.of(step.manifest)
+        manifest, identity = dict(step.manifest), Identity.of(step.manifest)
         try:
             match step.verb:
                 case Verb.CREATE:
@@ -272,7 +287,7 @@ class _World(ReconcileListener):
             client = Client(gate, mapper=self._mapper)
             options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
             manager = self._manager = Manager(options, client=client, clock=LoopClock(self._loop))
-            self._subject.register(manager)
+            self._register(manager)
             self._failing.clear()
             manager.listen(self)
             running = asyncio.create_task(manager.start())
@@ -287,6 +302,16 @@ class _World(ReconcileListener):
                     task.cancel()
                 await asyncio.gather(running, died, return_exceptions=True)
             await asyncio.sleep(_RESTART)
+
+    def _register(self, manager: Manager) -> None:
+        try:
+            self._subject.register(manager)
+        except EnvironmentProblem:
+            raise
+        except Exception as error:
+            place = _place_of(error, self._subject.root)
+            message = f"`register` fails: {type(error).__name__}: {error}"
+            raise EnvironmentProblem(NOT_EXPLORED.at(place.span if place else None, message)) from error
 
     # -- rest
 
@@ -318,7 +343,7 @@ class _World(ReconcileListener):
     # -- notes
 
     def _note(self, change: Any) -> None:
-        identity = Identity.of(orjson.loads(change.after or change.before))
+        identity = Identity.of(read(change.after or change.before))
         self._changes += not identity.is_record  # an error that comes again and again may be said each time
         self.outcome.changes.append(
             Change(identity, change.before, change.after, author.get(), self._loop.time(), change.version)

@@ -26,7 +26,8 @@ from pykb.api.meta.v1 import ObjectMeta
 from pykb.explore import Explorer, History, Report, Step, Subject, Verb
 from pykb.explore import _time as virtual
 from pykb.explore._gate import Place, Sent, place_in
-from pykb.explore._world import Outcome, play
+from pykb.explore._runner import Runner
+from pykb.explore._world import Outcome
 from pykb.runtime import AlreadyExists, ControllerBuilder, Manager, NotFound, Reconciler, Request
 from tests.explorer.zoo.kinds import CRD, SAMPLE, Animal
 
@@ -263,8 +264,8 @@ def played(operator: type[Reconciler], seed: int = 0) -> Outcome:
         operator(manager.client).setup(manager)  # type: ignore[attr-defined]
 
     subject = Subject(register, [CRD], [SAMPLE], None, HERE)
-    with virtual.VirtualTime() as world:
-        return world.run(lambda: play(subject, History((Step(Verb.CREATE, SAMPLE),))), seed)
+    with Runner(subject, seed) as runner:
+        return runner.run(History((Step(Verb.CREATE, SAMPLE),)))
 
 
 def vars_of(sent: Sent) -> tuple[object, ...]:

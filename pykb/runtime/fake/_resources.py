@@ -110,6 +110,13 @@ class Resources:
         self._by_place: dict[tuple[GroupVersion, str], Resource] = {}
         self._loaded: set[GroupVersion] = set()
 
+    def copy(self) -> Resources:
+        """The same kinds. Later ones belong to one of the two."""
+        other = Resources()
+        other._by_place |= self._by_place
+        other._loaded |= self._loaded
+        return other
+
     def _load(self, group_version: GroupVersion) -> None:
         """Import the built-in kinds of a group on first use. Importing all of them would take a second."""
         if group_version not in self._loaded:

@@ -52,6 +52,13 @@ class Storage:
         self._forgotten = 0
         self._followers: dict[StorageKey, dict[asyncio.Future[int], None]] = {}
 
+    def copy(self) -> Storage:
+        """The same objects at the same version, without the history and the observers."""
+        other = Storage()
+        other.version = other._forgotten = self.version
+        other._objects = {storage: dict(objects) for storage, objects in self._objects.items()}
+        return other
+
     def get(self, storage: StorageKey, key: ObjectKey) -> dict[str, Any] | None:
         """A copy of an object."""
         found = self._objects.get(storage, {}).get(key)
@@ -81,10 +88,10 @@ class Storage:
             if not namespace or inside == namespace:
                 yield orjson.loads(found)
 
-    def everything(self) -> Iterator[dict[str, Any]]:
-        """Copies of all objects, sorted by group, plural, namespace and name."""
+    def everything(self) -> Iterator[bytes]:
+        """All objects as JSON, sorted by group, plural, namespace and name."""
         for storage in sorted(self._objects):
-            yield from self.all(storage, "")
+            yield from (found for _, found in sorted(self._objects[storage].items()))
 
     async def put(self, storage: StorageKey, obj: dict[str, Any]) -> dict[str, Any]:
         """Store an object with the next version. Return the stored object."""

@@ -29,10 +29,13 @@ def project(tmp_path: Path) -> Path:
 
 
 def command(root: Path, *words: str) -> subprocess.Popen[str]:
-    """Start `pykb explore`."""
+    """Start `pykb explore` as the first process of its group."""
     argv = [sys.executable, "-P", "-m", "pykb", "explore", *words]
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONHASHSEED"}
-    return subprocess.Popen(argv, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    return subprocess.Popen(
+        argv, cwd=root, env=environment, stdout=pipe, stderr=pipe, text=True, start_new_session=True
+    )
 
 
 def explore(root: Path, *words: str) -> tuple[int, str, str]:
@@ -66,17 +69,47 @@ def test_findings_for_programs_are_one_document(project):
     assert finding["span"]["path"] == str(CONTROLLER)
 
 
-def test_an_interrupt_shows_what_was_found(project):
-    """Nothing is lost."""
-    program = command(project)
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_interrupt_shows_what_was_found(project, workers):
+    """Nothing is lost, and no process is left."""
+    program = command(project, "--workers", workers)
     for line in program.stderr or ():
         if "exploring" in line:
             break
-    program.send_signal(signal.SIGINT)
+    os.killpg(program.pid, signal.SIGINT)  # as a terminal does
     _, shown = program.communicate(timeout=60)
     assert program.returncode == 130
     assert "histories" in shown
     assert "Traceback" not in shown
+    with pytest.raises(ProcessLookupError):
+        os.killpg(program.pid, 0)
+
+
+def test_any_number_of_workers_finds_the_same(project):
+    """Byte for byte, in the same order, with the same files."""
+    told = []
+    for workers in ("1", "3"):
+        code, _, shown = explore(project, "--only", "explore-history,explore-leak,explore-theft", "--workers", workers)
+        assert code == 1
+        files = {path.name: path.read_bytes() for path in (project / ".pykb" / "explore").iterdir()}
+        told.append((shown[shown.index("error[") :], files))
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("end", ["_exit(7)", "abort()"])
+def test_a_worker_that_dies_is_told(project, end):
+    """With the history that it was in."""
+    text = (project / CONTROLLER).read_text(encoding="utf-8")
+    line = "        try:\n            deployment = "
+    assert line in text
+    death = f"        if app.spec.deployment.replicas == 3:\n            __import__('os').{end}\n"
+    (project / CONTROLLER).write_text(text.replace(line, death + line), encoding="utf-8")
+    code, _, shown = explore(project, "--only", "explore-history", "--workers", "2")
+    assert code == 1
+    how = "with exit code 7" if "7" in end else "by signal SIGABRT"
+    assert f"a worker process ended {how} in the middle of a history" in shown
+    assert "App app-sample (`spec.deployment.replicas = 3`)" in shown
+    assert "run with `--workers 1`" in shown
 
 
 @pytest.mark.parametrize(
