@@ -62,7 +62,7 @@ golden: env ## Write testdata anew from what pykb does now; read the diff before
 
 .PHONY: lock
 lock: ## Pin the newest allowed versions of all dependencies, with hashes (needs uv).
-	uv pip compile --quiet pyproject.toml --extra cli --extra test --group dev --universal --python-version 3.11 \
+	uv pip compile --quiet pyproject.toml --extra cli --extra otel --extra test --group dev --universal --python-version 3.11 \
 	  --generate-hashes --no-header --upgrade -o requirements.txt
 
 ##@ Test

@@ -9,7 +9,7 @@ import re
 import ssl
 import tempfile
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from urllib.parse import quote, urlencode, urlsplit
@@ -89,7 +89,11 @@ class Server:
         self.peer: Peer = Peer(parts.hostname or "", port, self.tls, credentials.tls_server_name, proxy)
         self._heads: dict[tuple[str, str | None, Impersonation | None, bool], bytes] = {}
 
-    def request(self, call: Call, *, stream: bool = False) -> bytes:
+    def url_of(self, call: Call) -> str:
+        """The whole URL of a request."""
+        return f"{self.credentials.server.rstrip('/')}{target_of(call)}"
+
+    def request(self, call: Call, *, stream: bool = False, headers: Mapping[str, str] | None = None) -> bytes:
         """Encode a request for the wire. The answer may be compressed, unless it is a stream.
 
         Raises:
@@ -105,18 +109,23 @@ class Server:
             if len(self._heads) >= _HEADS:
                 self._heads.clear()
             head = self._heads[key] = self._head(call, stream=stream)
+        if headers:
+            head += _lines(headers).encode()
         start = f"{call.method} {target} HTTP/1.1\r\n".encode("ascii")
         if call.body is None:
             return b"%b%b\r\n" % (start, head)
         return b"%b%bContent-Length: %d\r\n\r\n%b" % (start, head, len(call.body), call.body)
 
     def _head(self, call: Call, *, stream: bool) -> bytes:
-        lines = [f"Host: {self.host}\r\nAccept-Encoding: {'identity' if stream else 'gzip'}\r\n"]
-        for name, value in request_headers(call, self.credentials).items():
-            if any(each in value for each in "\r\n\0"):
-                raise ValueError(f"the header `{name}` would hold a line break")  # not the value: it may be a token
-            lines.append(f"{name}: {value}\r\n")
-        return "".join(lines).encode()
+        first = f"Host: {self.host}\r\nAccept-Encoding: {'identity' if stream else 'gzip'}\r\n"
+        return (first + _lines(request_headers(call, self.credentials))).encode()
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    for name, value in headers.items():
+        if any(each in value for each in "\r\n\0"):
+            raise ValueError(f"the header `{name}` would hold a line break")  # not the value: it may be a token
+    return "".join(f"{name}: {value}\r\n" for name, value in headers.items())
 
 
 def host_of(server: str) -> str:

@@ -12,11 +12,12 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import orjson
 
 from pykb.diagnostics.codes.cluster import CLUSTER_UNREACHABLE
+from pykb.runtime._tracing import spans
 from pykb.runtime.client._http1 import Answer, Http1Stream
 from pykb.runtime.client._pool import ConnectFailed, Pool
 from pykb.runtime.client._throttle import Throttle
@@ -26,6 +27,9 @@ from pykb.runtime.clock import Clock, SystemClock
 from pykb.runtime.election.fence import check_fence
 from pykb.runtime.errors import ApiError, ServerUnreachable, Unauthorized, error_from_status
 from pykb.runtime.login.credentials import Credentials, CredentialSource, expired_part
+
+if TYPE_CHECKING:
+    from pykb.runtime._otel import Spans
 
 logger = logging.getLogger(__name__)
 
@@ -132,6 +136,7 @@ class Transport:
         self._refused: Credentials | None = None
         self._renewal = asyncio.Lock()
         self._warnings: set[str] = set()
+        self._spans: Spans | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -220,6 +225,7 @@ class Transport:
                 " `await_in_thread(...)` instead of `asyncio.run(...)`"
             )
         self._loop = running
+        self._spans = spans()
 
     def _report_refused(self, credentials: Credentials) -> None:
         """Log once that the credentials are refused. Most callers can only retry."""
@@ -269,8 +275,14 @@ class Transport:
 
     async def _ask(self, server: Server, call: Call) -> Answer:
         timeout = call.timeout or self._options.timeout
-        async with asyncio.timeout(timeout.total_seconds()):
-            return await self._pool.exchange(server.peer, server.request(call))
+        if self._spans is None:
+            async with asyncio.timeout(timeout.total_seconds()):
+                return await self._pool.exchange(server.peer, server.request(call))
+        with self._spans.request(call, server) as (span, headers):
+            async with asyncio.timeout(timeout.total_seconds()):
+                answer = await self._pool.exchange(server.peer, server.request(call, headers=headers))
+            span.answered(answer.status)
+            return answer
 
     async def _begin(self, server: Server, call: Call) -> _Begun:
         patience = self._options.idle_timeout.total_seconds()

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pykb.runtime._logging import ReconcileContext
 from pykb.runtime._own_writes import Ledger, Recording
+from pykb.runtime._tracing import spans
 from pykb.runtime.clock import Clock
 from pykb.runtime.controller._hot_loop import HotLoops
 from pykb.runtime.controller.event import Event, EventType
@@ -192,3 +193,8 @@ class Recorders:
         self._listeners.append(listener)
         for recorder in self._recorders:
             recorder.listen(listener)
+
+    def trace(self) -> None:
+        """Make spans of reconciles, if the program has set a tracer provider."""
+        if (traced := spans()) is not None:
+            self.listen(traced)

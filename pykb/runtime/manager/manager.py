@@ -238,6 +238,7 @@ class Manager:
             raise RuntimeError("a manager runs only once, and this one was already started: create another")
         self._started = True
         watch_for_not_awaited()
+        self._recorders.trace()
         try:
             if self._given is None:
                 await self._log_in()
@@ -323,8 +324,6 @@ class Manager:
         from pykb.runtime.election.elector import LeadershipLost
         from pykb.runtime.election.leading import Work, elect
 
-        own = await self._own_namespace()
-
         async def lead() -> None:
             self._lead()
             try:
@@ -339,6 +338,7 @@ class Manager:
         # controllers.
         client = self.api_reader if self._given is not None else self._client_with(TransportOptions())
         try:
+            own = await self._own_namespace()
             await elect(client, self.options, own, work, clock=self.clock, metrics=self.metrics)
         except LeadershipLost:
             self._grace = min(self._grace, self.options.lease_duration - self.options.renew_deadline)

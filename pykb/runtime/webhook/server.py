@@ -19,6 +19,7 @@ from pykb.diagnostics import EnvironmentProblem
 from pykb.diagnostics.codes.runtime import WEBHOOK_PATH
 from pykb.meta.gvk import GroupKind, GroupVersionKind
 from pykb.runtime._metrics import Metrics
+from pykb.runtime._tracing import spans
 from pykb.runtime.clock import Clock
 from pykb.runtime.manager.options import ManagerOptions
 from pykb.runtime.serving import JSON, BindAddress, HttpError, HttpRequest, HttpResponse, HttpServer, Limits, passing
@@ -30,6 +31,7 @@ from pykb.runtime.webhook._leaving import Leaving
 from pykb.runtime.webhook.steps import Lane, Steps
 
 if TYPE_CHECKING:
+    from pykb.runtime._otel import Spans
     from pykb.runtime.serving.managed_certificates import ManagedCertificates
     from pykb.runtime.webhook.conversion import Conversions
 
@@ -94,6 +96,7 @@ class WebhookServer:
         self._leaving = Leaving(clock)
         self._counts: dict[str, _Counts] = {}
         self._lane = Lane()
+        self._spans: Spans | None = None
 
     @property
     def paths(self) -> frozenset[str]:
@@ -220,6 +223,7 @@ class WebhookServer:
         Raises:
             EnvironmentProblem: The port cannot be bound, or the certificate cannot be read.
         """
+        self._spans = spans()
         options = self._options
         files = options.webhook_certificate
         certificate = await make_certificate(
@@ -284,7 +288,7 @@ class WebhookServer:
         started = self._clock.now()
         counts.in_flight.inc()
         try:
-            response = await self._answer(endpoint, request)
+            response = await self._traced(endpoint, request)
             code = response.status
         except HttpError as error:
             code = error.status
@@ -300,6 +304,14 @@ class WebhookServer:
         if self._leaving.begun:
             response.closes = True
         return response
+
+    async def _traced(self, endpoint: Endpoint | None, request: HttpRequest) -> HttpResponse:
+        if self._spans is None:
+            return await self._answer(endpoint, request)
+        with self._spans.webhook(None if endpoint is None else request.path, request) as span:
+            response = await self._answer(endpoint, request)
+            span.answered(response.status)
+            return response
 
     def _counts_of(self, webhook: str) -> _Counts:
         counts = self._counts.get(webhook)
