@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -42,6 +43,32 @@ def explained(incomplete: str) -> list[str]:
     from pykb.diagnostics.codes import all_codes
 
     return _beginning(incomplete, iter([*all_codes(), "markers"]))
+
+
+def explorer_codes(incomplete: str) -> list[str]:
+    """The codes of the explorer. Those before a comma are typed already."""
+    from pykb.diagnostics.codes import explore
+    from pykb.diagnostics.model import Code
+
+    typed, comma, last = incomplete.rpartition(",")
+    kept = (explore.NOT_EXPLORED, explore.UNUSED_GRANT)
+    codes = (each.slug for each in vars(explore).values() if isinstance(each, Code) and each not in kept)
+    return [f"{typed}{comma}{code}" for code in _beginning(last, codes)]
+
+
+def histories(incomplete: str) -> list[str]:
+    """The histories of the last findings, relative to the working directory."""
+    from pykb.cli.project import find_root
+    from pykb.files.state import EXPLORED, STATE
+
+    root = find_root()
+    folder = os.path.relpath(root / STATE / EXPLORED) if root is not None else ""
+    try:
+        names = os.listdir(folder) if folder else []
+    except OSError:
+        return []
+    found = [f"{folder}/{name}" for name in names if name.endswith(".json") and _WORD.fullmatch(name)]
+    return sorted(path for path in found if path.startswith(incomplete))
 
 
 def _beginning(incomplete: str, names: Iterator[str]) -> list[str]:

@@ -19,10 +19,6 @@ from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE, finish,
 if TYPE_CHECKING:
     from pykb.explore import Explorer, Progress, Report, Subject
 
-SAVED = "explore"
-"""The folder in .pykb with the histories of the last findings."""
-
-
 def explore(
     kind: Annotated[
         str, typer.Argument(metavar="[KIND]", help="Only samples of this kind.", autocompletion=candidates.kinds)
@@ -32,7 +28,12 @@ def explore(
     ] = None,
     seed: Annotated[int, typer.Option(help="Selects the random values of the worlds.")] = 0,
     only: Annotated[
-        str, typer.Option(metavar="CODE,...", help="Look only for these codes, such as `explore-crash`.")
+        str,
+        typer.Option(
+            metavar="CODE,...",
+            help="Look only for these codes, such as `explore-crash`.",
+            autocompletion=candidates.explorer_codes,
+        ),
     ] = "",
     ignore: Annotated[
         list[str] | None,
@@ -43,7 +44,12 @@ def explore(
         typer.Option(min=1, metavar="N", help="How many processes run histories.  [default: one a core]"),
     ] = None,
     replay: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Run one history again, such as one in .pykb/explore.")
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Run one history again, such as one in .pykb/explore.",
+            autocompletion=candidates.histories,
+        ),
     ] = None,
 ) -> None:
     """Look for faults of the operator: crashes, failed requests, stale caches, changed specs, and more.
@@ -149,11 +155,11 @@ def _tell(result: Report, root: Path, seed: int) -> None:
 def _save(result: Report, root: Path, seed: int) -> list[Path]:
     """Keep the histories of the findings, in place of the last ones."""
     from pykb.files import durable
-    from pykb.files.state import private_folder
+    from pykb.files.state import EXPLORED, private_folder
 
     if not result.findings:
         return []
-    folder = private_folder(root, SAVED)
+    folder = private_folder(root, EXPLORED)
     for old in folder.glob("*.json"):
         old.unlink()
     paths = []

@@ -42,10 +42,13 @@ def subject_of(
         actors: What other controllers and people do.
 
     Raises:
-        EnvironmentProblem: There is no sample, or the manager cannot be imported.
+        EnvironmentProblem: There is no CRD or no sample, or the manager cannot be imported.
     """
     crds = list(_documents(sorted((root / CRDS).glob("*.yaml"))))
     files = [root / sample] if sample else sorted((root / SAMPLES).glob("*.yaml"))
+    if not crds:
+        helps = ("run `pykb generate`",)
+        raise EnvironmentProblem(NOT_EXPLORED.at(None, f"`{CRDS}` has no CustomResourceDefinition", help=helps))
     own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in crds}
     samples = []
     for manifest in _documents(files):

@@ -14,6 +14,8 @@ from pykb.files import durable
 from pykb.reading import read_json
 
 STATE = ".pykb"
+EXPLORED = "explore"
+"""The subfolder with the histories of the explorer's last findings."""
 _MOST_BYTES = 1024 * 1024
 
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
 
+from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore import Actor, Explorer, Report, subject_of
 from pykb.runtime import Manager
+
+LIMIT = "PYKB_EXPLORE_SECONDS"
+"""Of the environment: the longest time of an exploration in a test."""
 
 _BOUND = timedelta(seconds=5)
 
@@ -43,10 +49,23 @@ class ProjectExplorer:
             actors: What other controllers and people do. Each is called with a client a moment after each change.
             seed: Selects the random values of the worlds.
             limit: The longest time. Then the rest is left out. ``None`` runs everything.
+                ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
 
         Raises:
-            EnvironmentProblem: There is no sample of a kind of this project.
+            EnvironmentProblem: There is no sample of a kind of this project, or the time in the
+                environment is not a number.
         """
         subject = subject_of(self._project, register=register, sample=sample, actors=actors)
-        seconds = limit.total_seconds() if limit is not None else None
-        return Explorer(subject, seconds=seconds, seed=seed, only=only, ignore=ignore).run()
+        return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore).run()
+
+
+def _seconds(limit: timedelta | None) -> float | None:
+    """The lower one of the limits that the test and the environment set."""
+    limits = [] if limit is None else [limit.total_seconds()]
+    if text := os.environ.get(LIMIT):
+        try:
+            limits.append(float(text))
+        except ValueError as error:
+            helps = (f"for example: `{LIMIT}=2`",)
+            raise EnvironmentProblem(NOT_EXPLORED.at(None, f"`{LIMIT}={text}` is not a number", help=helps)) from error
+    return min(limits, default=None)

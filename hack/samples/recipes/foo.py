@@ -26,6 +26,14 @@ FOO_COLUMNS = """
 # +kubebuilder:subresource:status
 """
 
+EXPLORED = """
+    explorer.run(register, sample=SAMPLE).check()
+"""
+KEPT_REPLICAS = """
+    # As in sample-controller, the replicas are kept. The rest belongs to whoever changes the Deployment.
+    explorer.run(register, sample=SAMPLE, ignore=["Deployment.spec.template"]).check()
+"""
+
 STEPS = [
     init("--domain", "k8s.io", "--project-name", "sample-controller"),
     create_api("samplecontroller", "v1alpha1", "Foo", "--resource", "--controller"),
@@ -44,6 +52,7 @@ STEPS = [
         "config/samples/samplecontroller_v1alpha1_foo.yaml",
         ("  foo: bar\n", "  deploymentName: example-foo\n  replicas: 1\n"),
     ),
+    replace("tests/controllers/test_foo_faults.py", (EXPLORED, KEPT_REPLICAS)),
     resync_every_30_seconds("sample_controller"),
     own(
         "sample_controller/controllers/foo_controller.py",

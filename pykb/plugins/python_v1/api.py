@@ -9,7 +9,7 @@ from pykb.plugins.request import ApiRequest, Controller
 from pykb.plugins.style import Style
 from pykb.python_source.source import Source
 from pykb.scaffold.insert import Fragment, FragmentKind
-from pykb.scaffold.plan import PlanBuilder
+from pykb.scaffold.plan import OnExists, PlanBuilder
 
 
 def scaffold(request: ApiRequest, plan: PlanBuilder) -> None:
@@ -58,6 +58,8 @@ def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) 
     if not request.resource.external:
         test = f"tests/{folder.removeprefix(f'{package}/')}/test_{controller.file}.py"
         files.own(test, f"tests/controllers/test_{source}.py.j2", controller=controller)
+    if controller.style != Style.HANDLERS and not (request.resource.core or request.resource.external):
+        _faults(request, folder, files)
     main = f"{package}/__main__.py"
     if controller.style == Style.HANDLERS:
         # kopf's decorators register on import. The alias with the same name marks the import as intended.
@@ -72,6 +74,13 @@ def _controller(request: ApiRequest, controller: Controller, plan: PlanBuilder) 
     files.insert(main, Fragment("imports", line, FragmentKind.IMPORT))
     call = f"{name}(manager.client).setup(manager)"
     files.insert(main, Fragment("builder", call, FragmentKind.STATEMENT, key=name))
+
+
+def _faults(request: ApiRequest, controllers: str, files: Files) -> None:
+    """The explorer's test. Controllers of the same kind share it."""
+    folder = controllers.removeprefix(f"{request.project.package}/")
+    path = f"tests/{folder}/test_{request.resource.singular}_faults.py"
+    files.own(path, "tests/controllers/test_faults.py.j2", on_exists=OnExists.KEEP)
 
 
 def _unique(plan: PlanBuilder, path: str, module: str, name: str, controller: Controller) -> str:

@@ -135,3 +135,26 @@ def test_a_manager_that_cannot_be_imported_is_a_finding(project):
     assert code == 1
     assert "nothing_of_this_name" in shown
     assert "Traceback" not in shown
+
+
+def test_codes_kinds_and_histories_are_completed(tmp_path):
+    """Also the last of several codes. A name that means something to the shell is left out."""
+    root = tmp_path / "app"
+    (root / ".pykb/explore").mkdir(parents=True)
+    shutil.copy(APP / "PROJECT", root)
+    for name in ("1-explore-crash.json", "2-explore-leak.json", "$(date).json", "notes.txt"):
+        (root / ".pykb/explore" / name).touch()
+
+    def completed(line: str) -> list[str]:
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split(" ")) - 1)}
+        argv = [sys.executable, "-P", "-m", "pykb"]
+        environment = {**os.environ, "_PYKB_COMPLETE": "complete_bash", **words}
+        return subprocess.run(argv, cwd=root, env=environment, capture_output=True, text=True).stdout.split()
+
+    assert completed("pykb explore ") == ["App"]
+    assert completed("pykb explore --only explore-l") == ["explore-leak", "explore-loop"]
+    assert completed("pykb explore --only explore-crash,explore-d") == ["explore-crash,explore-drift"]
+    assert "explore-unused-grant" not in completed("pykb explore --only ")
+    folder = ".pykb/explore"
+    assert completed("pykb explore --replay ") == [f"{folder}/1-explore-crash.json", f"{folder}/2-explore-leak.json"]
+    assert completed(f"pykb explore --replay {folder}/2") == [f"{folder}/2-explore-leak.json"]

@@ -13,12 +13,13 @@ from pykb.commands.create_api import NewApi
 from pykb.commands.create_webhook import NewWebhook
 from pykb.commands.init import NewProject
 from pykb.plugins.style import Style
+from pykb.project.operand import Operand
 from tests.unit.plugins.conftest import Grow
 
 
-def run(root: Path, *command: str) -> None:
+def run(root: Path, *command: str, **variables: str) -> None:
     """Run a module in a project; what it finds fails the test."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **variables}
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=root, env=environment, capture_output=True, text=True, check=False
     )
@@ -40,3 +41,37 @@ def test_objects_without_a_namespace_do_not_meet(grow: Grow) -> None:
     )
     run(root, "pykb", "generate")
     run(root, "pytest", "-q", "-p", "no:cacheprovider", "-m", "not e2e")
+
+
+def test_what_is_scaffolded_holds_under_faults(grow: Grow) -> None:
+    """One test for each kind with a reconciler, whatever its options. It passes before anything is edited."""
+    root = grow(
+        NewProject("example.com", "sea", multigroup=True),
+        NewApi("deep", "v1", "Kraken", namespaced=False),
+        NewApi("deep", "v1", "Kraken", namespaced=False, resource=False, controller_name="feeding"),
+        NewApi("deep", "v1beta1", "Squid", controller=False),
+        NewApi("deep", "v1", "Squid"),
+        NewWebhook("deep", "v1", "Squid", defaulting=True, validation=True, conversion=True, spoke=("v1beta1",)),
+        NewApi("shore", "v1", "Squid", operand=Operand("squid:1"), plugins=["deploy-image"]),
+        NewApi("shore", "v1", "Crab", controller=False),
+        NewApi("shore", "v1", "Gull", style=Style.HANDLERS),
+        NewApi("core", "v1", "Pod", resource=False),
+    )
+    tests = sorted(path.relative_to(root / "tests").as_posix() for path in root.glob("tests/**/test_*_faults.py"))
+    folder = "controllers"
+    assert tests == [
+        f"{folder}/deep/test_kraken_faults.py",
+        f"{folder}/deep/test_squid_faults.py",
+        f"{folder}/shore/test_squid_faults.py",
+    ]
+    run(root, "pykb", "generate")
+    run(root, "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{each}" for each in tests), PYKB_EXPLORE_SECONDS="2")
+
+
+def test_a_limit_that_is_not_a_number_is_said(grow: Grow) -> None:
+    """With the variable's name."""
+    root = grow(NewProject("example.com", "sea", namespaced=True), NewApi("deep", "v1", "Kraken"))
+    run(root, "pykb", "generate")
+    with pytest.raises(AssertionError, match="`PYKB_EXPLORE_SECONDS=soon` is not a number"):
+        run(root, "pytest", "-q", "-p", "no:cacheprovider", "-k", "faults", PYKB_EXPLORE_SECONDS="soon")
+    run(root, "pytest", "-q", "-p", "no:cacheprovider", "-k", "faults", PYKB_EXPLORE_SECONDS="1")

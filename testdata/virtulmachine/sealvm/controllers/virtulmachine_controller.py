@@ -24,6 +24,7 @@ from pykb.runtime import (
     Reconciler,
     Request,
     Result,
+    TerminalError,
     ensure_finalizer,
     release_finalizer,
 )
@@ -72,6 +73,9 @@ class VirtulMachineReconciler(Reconciler):
         except NoRoomError as error:
             self.recorder.event(machine, "Warning", "NoRoom", str(error))
             raise
+        except ValueError as error:  # the machine is older than the webhook that refuses it
+            self.recorder.event(machine, "Warning", "NotANumber", f"spec.cpu: {error}")
+            raise TerminalError("the number of CPUs must be corrected first") from error
 
     async def report_running(self, machine: VirtulMachine) -> None:
         """Write the status, once, through its subresource."""
