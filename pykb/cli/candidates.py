@@ -47,13 +47,10 @@ def explained(incomplete: str) -> list[str]:
 
 def explorer_codes(incomplete: str) -> list[str]:
     """The codes of the explorer. Those before a comma are typed already."""
-    from pykb.diagnostics.codes import explore
-    from pykb.diagnostics.model import Code
+    from pykb.diagnostics.codes.explore import ADVICE
 
     typed, comma, last = incomplete.rpartition(",")
-    kept = (explore.NOT_EXPLORED, explore.UNUSED_GRANT)
-    codes = (each.slug for each in vars(explore).values() if isinstance(each, Code) and each not in kept)
-    return [f"{typed}{comma}{code}" for code in _beginning(last, codes)]
+    return [f"{typed}{comma}{code}" for code in _beginning(last, iter(ADVICE))]
 
 
 def histories(incomplete: str) -> list[str]:
@@ -62,12 +59,10 @@ def histories(incomplete: str) -> list[str]:
     from pykb.files.state import EXPLORED, STATE
 
     root = find_root()
-    folder = os.path.relpath(root / STATE / EXPLORED) if root is not None else ""
-    try:
-        names = os.listdir(folder) if folder else []
-    except OSError:
+    if root is None:
         return []
-    found = [f"{folder}/{name}" for name in names if name.endswith(".json") and _WORD.fullmatch(name)]
+    folder = root / STATE / EXPLORED
+    found = [os.path.relpath(each) for each in folder.glob("*.json") if _WORD.fullmatch(each.name)]
     return sorted(path for path in found if path.startswith(incomplete))
 
 

@@ -19,6 +19,7 @@ from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE, finish,
 if TYPE_CHECKING:
     from pykb.explore import Explorer, Progress, Report, Subject
 
+
 def explore(
     kind: Annotated[
         str, typer.Argument(metavar="[KIND]", help="Only samples of this kind.", autocompletion=candidates.kinds)
@@ -37,7 +38,10 @@ def explore(
     ] = "",
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="FIELD", help="A field that may differ, such as `Deployment.spec.replicas`. Repeatable."),
+        typer.Option(
+            metavar="FIELD",
+            help="A field that may differ, such as `Deployment.spec.replicas`, or a code to leave out. Repeatable.",
+        ),
     ] = None,
     workers: Annotated[
         int | None,
@@ -144,10 +148,12 @@ def _codes(only: str) -> tuple[str, ...]:
 
 def _tell(result: Report, root: Path, seed: int) -> None:
     report([*result.diagnostics(), *result.notes()])
-    for path in _save(result, root, seed):
-        console.say(f"to run it again: `pykb explore --replay {path.relative_to(root)}`")
+    if saved := _save(result, root, seed):
+        what = "it" if len(saved) == 1 else f"the first of the {len(saved)} histories"
+        console.say(f"to run {what} again: `pykb explore --replay {saved[0].relative_to(root)}`")
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
-    console.say(f"{result.histories.total()} histories ({histories})")
+    total = result.histories.total()
+    console.say(f"{total} histor{'y' if total == 1 else 'ies'} ({histories})")
     if result.unfinished:
         console.say(f"not all histories of these codes were run: {', '.join(result.unfinished)}")
 

@@ -160,6 +160,9 @@ def _lines(labels: list[Label], source: list[str], *, gutter: int, accent: str |
 
 def _underline(span: Span, text: str, shift: int) -> tuple[int, int]:
     """The start and the width of the marks below a line, whose text begins ``shift`` columns later than the source."""
+    if span == Span(span.path, span.line, 1) and text[:1].isspace():  # a line as a whole
+        code = text.strip()
+        return len(text[: text.find(code)].expandtabs(4)), max(1, len(code))
     column = min(span.column - shift, len(text) + 1)
     start = len(text[: max(column - 1, 0)].expandtabs(4))
     end = span.end_column - shift if span.end_line == span.line else len(text) + 1

@@ -27,12 +27,14 @@ class Violation:
         place: The line of the user's code.
         found: The differences of the states.
         cause: Violations with the same cause are one finding.
+        steps: How many steps of the history show it. Defaults to all.
     """
 
     message: str
     place: Place | None = None
     found: tuple[Difference, ...] = ()
     cause: tuple[Any, ...] = ()
+    steps: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,9 +51,8 @@ class Finding:
         found = [str(each) for each in self.differences[1:5]]
         more = len(self.differences) - 5
         notes = [*steps, *found, *([f"and {more} more differences"] if more > 0 else [])]
-        return self.code.at(
-            self.span, self.message, notes=tuple(notes), help=(f"about this: `pykb explain {self.code.slug}`",)
-        )
+        helps = (codes.ADVICE[self.code.slug], f"more about this: `pykb explain {self.code.slug}`")
+        return self.code.at(self.span, self.message, notes=tuple(notes), help=helps)
 
 
 @dataclass(slots=True)
@@ -84,8 +83,14 @@ class Report:
         """What is worth a look, but no fault."""
         if not self.unused:
             return self.strays
-        grants = ", ".join(f"{verb} {resource}" for verb, _, resource in self.unused)
-        return [*self.strays, codes.UNUSED_GRANT.at(None, f"no history used these permissions: {grants}")]
+        verbs: dict[str, list[str]] = {}
+        for verb, group, resource in self.unused:
+            plural, slash, subresource = resource.partition("/")
+            name = f"{plural}.{group}".rstrip(".") + slash + subresource
+            verbs.setdefault(name, []).append(verb)
+        grants = "\n".join(f"{resource}: {', '.join(each)}" for resource, each in sorted(verbs.items()))
+        notes = (f"by resource:\n{grants}",)
+        return [*self.strays, codes.UNUSED_GRANT.at(None, "no history used some permissions of the role", notes=notes)]
 
     def check(self) -> None:
         """Raise if something did not hold.
@@ -130,7 +135,7 @@ class Explorer:
         seconds: The limit of real time. ``None`` runs everything.
         seed: Selects the random values of the worlds.
         only: The codes to look for. Defaults to all.
-        ignore: Fields that may differ: ``status.startedAt``, ``Deployment.spec.replicas``.
+        ignore: Fields that may differ (``status.startedAt``, ``Deployment.spec.replicas``), and codes to leave out.
         workers: How many processes run histories. 1 is this process.
     """
 
@@ -147,7 +152,8 @@ class Explorer:
         self._subject = subject
         self._seconds = seconds
         self._seed = seed
-        self._only = only
+        left_out = [each for each in ignore if each in CODES]
+        self._only = [each for each in only or CODES if each not in left_out] if left_out else only
         self._ignore = ignore
         self._count = workers
         self._workers: Workers | None = None
@@ -184,7 +190,7 @@ class Explorer:
                 if stopped.diagnostic is not None:
                     self._report.problems.append(stopped.diagnostic)
         self._report.findings = sorted(self._found.values(), key=lambda found: CODES.index(found.code.slug))
-        if self._subject.rules and not self._only:
+        if self._subject.rules and not self._only and len(self._report.histories) > 1:
             self._report.unused = unused(self._subject.rules, self._used)
         return self._report
 
@@ -268,6 +274,7 @@ class Explorer:
 
     def _note(self, code: Code, history: History, outcome: Outcome, violation: Violation) -> None:
         key = (code.slug, *violation.cause)
+        history = history.first(violation.steps)
         steps = tuple(story(history, outcome))
         known = self._found.get(key)
         if known is not None and len(known.story) <= len(steps):

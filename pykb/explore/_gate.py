@@ -88,7 +88,14 @@ class Sent:
     at: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.verb} {self.resource} {self.name}".rstrip()
+        """What the operator does: ``updates the status of sites/home``."""
+        resource, _, subresource = self.resource.partition("/")
+        what = f"the {subresource} of {resource}" if subresource else resource
+        return f"{_DONE.get(self.verb, self.verb)} {what}{'/' * bool(self.name)}{self.name}"
+
+
+_DONE = {"create": "creates", "update": "updates", "patch": "patches", "delete": "deletes"}
+_DONE |= {"get": "reads", "list": "lists", "watch": "watches", "deletecollection": "deletes all"}
 
 
 author: contextvars.ContextVar[Sent | None] = contextvars.ContextVar("author", default=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -115,6 +115,12 @@ class History:
     fault: Fault | None = None
     idle: float = 0.0
     """Virtual seconds to go on at rest in the end."""
+
+    def first(self, steps: int | None) -> History:
+        """The history up to a step, if what follows cannot change what was before."""
+        is_plain = not any(step.unseen or step.after_write is not None for step in self.steps)
+        is_early = self.fault is None or self.fault.kind is not FaultKind.BACK
+        return replace(self, steps=self.steps[:steps]) if is_plain and is_early else self
 
     def to_json(self) -> dict[str, Any]:
         """As plain values."""

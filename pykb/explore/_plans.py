@@ -70,10 +70,11 @@ def history(context: Context) -> Iterator[Case]:
                 return  # the field cannot be changed
             expected = (fresh.states[0], context.base.states[0])
             words = (f"after the change to `{path}`", f"after a change to `{path}` and back")
-            for wanted, found, what in zip(expected, outcome.states[1:], words, strict=False):
+            every = zip(expected, outcome.states[1:], words, strict=False)
+            for number, (wanted, found, what) in enumerate(every, start=2):
                 if unlike := context.compare(wanted, found):
                     place = place_among(unlike, outcome, fresh)
-                    yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike))
+                    yield Violation(f"{unlike[0]} {what}", place, unlike, cause_of(unlike), steps=number)
                     return
 
         steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
@@ -132,7 +133,8 @@ def theft(context: Context) -> Iterator[Case]:
                     verb = "changed" if change.after else "deleted"
                     place = change.by.place
                     message = f"{identity} of somebody else is {verb}"
-                    yield Violation(message, place, (), (identity.kind, place))
+                    early = None if change.at >= outcome.began[-1] else 2  # the deletion does not matter
+                    yield Violation(message, place, (), (identity.kind, place), steps=early)
                     return
             if outcome.states and not _is_said(context, outcome):
                 place = place_of(context.base.maker_of(identity))
@@ -181,7 +183,7 @@ def loop(context: Context) -> Iterator[Case]:
             return
         for sent in outcome.sent:
             if sent.write and sent.at > outcome.rested_at:
-                message = f"the operator writes for ever: {sent}, though nothing has changed"
+                message = f"the operator writes for ever, though nothing has changed: it {sent}"
                 yield Violation(message, sent.place, (), (sent.place,))
                 return
         late = [moment for moment in outcome.reconciles if moment > outcome.rested_at]

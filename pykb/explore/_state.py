@@ -52,7 +52,11 @@ class Difference:
         name = str(self.identity)
         if not self.path:
             return f"{name} is missing" if self.found is None else f"{name} is left over"
-        return f"{name}: {self.path} is {_shown(self.found)}, expected {_shown(self.expected)}"
+        if self.found is None:
+            return f"{name}: {self.path} is missing instead of {shorten(self.expected)}"
+        if self.expected is None:
+            return f"{name}: {self.path} is {shorten(self.found)}, and should be missing"
+        return f"{name}: {self.path} is {shorten(self.found)} instead of {shorten(self.expected)}"
 
 
 @lru_cache(maxsize=512)
@@ -151,7 +155,3 @@ def _compare(path: str, expected: Any, found: Any) -> Iterator[tuple[str, Any, A
             yield from _compare(f"{path}[{number}]", one, other)
     elif expected != found:
         yield path, expected, found
-
-
-def _shown(value: Any) -> str:
-    return "missing" if value is None else shorten(value)

@@ -8,9 +8,8 @@ from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
 from pykb.explore._world import Change, Outcome
 
-_DONE = {Verb.CREATE: "creates", Verb.REPLACE: "replaces", Verb.PATCH: "changes", Verb.DELETE: "deletes"}
+_DONE = {Verb.CREATE: "creates", Verb.REPLACE: "changes", Verb.PATCH: "changes", Verb.DELETE: "deletes"}
 _HEALTH = {FaultKind.LATE: "Each workload becomes ready", FaultKind.FAIL: "Each workload fails"}
-_SENT = {"create": "creates", "update": "updates", "patch": "writes", "delete": "deletes", "get": "reads"}
 
 
 def story(history: History, outcome: Outcome) -> Iterator[str]:
@@ -55,9 +54,10 @@ def _done(change: Change) -> str:
 
 def _step(step: Step, outcome: Outcome) -> str:
     text = f"Somebody {_DONE[step.verb]} {Identity.of(step.manifest)}"
-    text += f" (`{step.note}`)" if step.note else ""
+    text += " back" if step.verb is Verb.REPLACE and not step.note else ""
+    text += f": `{step.note}`" if step.note else ""
     if step.unseen:
-        text += " while the operator's watches are broken"
+        text += ", while the operator's watches are broken"
     if step.after_write is not None:
         before = next((sent for sent in outcome.sent if sent.write == step.after_write), None)
         text += f", right after the operator {_act(before)}" if before else ""
@@ -85,8 +85,7 @@ def _strike(fault: Fault, sent: Sent) -> str:
 def _act(sent: Sent | None) -> str:
     if sent is None:
         return "writes"
-    where = _place(sent.place)
-    return f"{_SENT.get(sent.verb, sent.verb)} {sent.resource} {sent.name}".rstrip() + where
+    return f"{sent}{_place(sent.place)}"
 
 
 def _place(place: Place | None) -> str:

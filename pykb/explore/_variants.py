@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -49,8 +50,8 @@ def spell(path: Path) -> str:
 
 
 def shorten(value: Any) -> str:
-    """A value for people, in at most 60 characters."""
-    text = repr(value)
+    """A value as in JSON, in at most 60 characters."""
+    text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 

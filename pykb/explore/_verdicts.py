@@ -17,12 +17,13 @@ def same_states(context: Context, expected: Outcome, what: str) -> Callable[[Out
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if not outcome.at_rest:
-            yield restless(outcome, what)
+            if expected.at_rest:
+                yield restless(outcome, what)
             return
-        for one, other in zip(expected.states, outcome.states, strict=False):
+        for number, (one, other) in enumerate(zip(expected.states, outcome.states, strict=False), start=1):
             if found := context.compare(one, other):
                 place = outcome.struck.place if outcome.struck else place_among(found, outcome, expected)
-                yield Violation(f"{found[0]} {what}", place, found, cause_of(found))
+                yield Violation(f"{found[0]} {what}", place, found, cause_of(found), steps=number)
                 return
 
     return judge
@@ -35,7 +36,8 @@ def same_end(context: Context, expected: Outcome, what: str) -> Callable[[Outcom
         if outcome.refused or expected.refused:
             return
         if not outcome.at_rest:
-            yield restless(outcome, what)
+            if expected.at_rest:
+                yield restless(outcome, what)
         elif found := context.compare(expected.states[-1], outcome.states[-1]):
             yield Violation(f"{found[0]} {what}", place_among(found, outcome, expected), found, cause_of(found))
 
@@ -70,7 +72,7 @@ def place_of(sent: Sent | None) -> Place | None:
 def restless(outcome: Outcome, when: str) -> Violation:
     """The operator writes or reconciles without end."""
     last = next((sent for sent in reversed(outcome.sent) if sent.write), None)
-    message = f"the operator does not come to rest {when}: {last or 'it reconciles again and again'}"
+    message = f"the operator does not come to rest {when}: it {last or 'reconciles again and again'}"
     return Violation(message, place_of(last), (), ("restless", place_of(last)))
 
 

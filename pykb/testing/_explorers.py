@@ -45,7 +45,7 @@ class ProjectExplorer:
             register: Registers the controllers with a manager: the project's own.
             sample: A file of one sample, relative to the project. Defaults to all in ``config/samples``.
             only: The codes to look for, such as ``explore-crash``. Defaults to all.
-            ignore: Fields that may differ, such as ``Deployment.spec.replicas``.
+            ignore: Fields that may differ, such as ``Deployment.spec.replicas``, and codes to leave out.
             actors: What other controllers and people do. Each is called with a client a moment after each change.
             seed: Selects the random values of the worlds.
             limit: The longest time. Then the rest is left out. ``None`` runs everything.

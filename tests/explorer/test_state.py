@@ -56,7 +56,7 @@ def test_records_and_what_every_cluster_has_are_left_out():
 def test_a_value_a_missing_object_and_one_too_many_differ():
     """Each as people say it."""
     expected, bigger = state_of([WIDGET]), state_of([changed(spec__size=2)])
-    assert [str(each) for each in differences(expected, bigger)] == ["Widget w: spec.size is 2, expected 1"]
+    assert [str(each) for each in differences(expected, bigger)] == ["Widget w: spec.size is 2 instead of 1"]
     assert [str(each) for each in differences(expected, {})] == ["Widget w is missing"]
     assert [str(each) for each in differences({}, expected)] == ["Widget w is left over"]
 

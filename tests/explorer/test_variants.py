@@ -34,13 +34,13 @@ def texts(*, edges):
 def test_ordinary_values_stay_within_the_schema():
     """A number at its maximum becomes smaller, a text at its greatest length shorter."""
     found = texts(edges=False)
-    assert "spec.name = 'ab'" in found
+    assert 'spec.name = "ab"' in found
     assert "spec.size = 2" in found
-    assert "spec.on = False" in found
-    assert "spec.mode = 'b'" in found
+    assert "spec.on = false" in found
+    assert 'spec.mode = "b"' in found
     assert "spec.ports = []" in found
     assert "spec.ports[0].port = 2" in found
-    assert "spec.extra.other = 'a'" in found
+    assert 'spec.extra.other = "a"' in found
     assert "spec.more = 7" in found
     assert "no spec.size" not in found
 
@@ -51,8 +51,8 @@ def test_edges_are_the_least_the_greatest_and_nothing():
     assert "spec.size = 1" in found
     assert "no spec.size" in found
     assert "no spec.name" not in found
-    assert "spec.name = ''" not in found
-    assert "spec.name = 'aaaa'" in found
+    assert 'spec.name = ""' not in found
+    assert 'spec.name = "aaaa"' in found
     assert "spec.ports = []" in found
 
 

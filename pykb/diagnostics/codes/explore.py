@@ -128,3 +128,18 @@ NOT_EXPLORED = Code(
     "The explorer needs a sample that the API server accepts and that the operator brings to rest without errors. "
     "Everything is compared with this run.",
 )
+
+ADVICE = {
+    CRASH.slug: "a process can die at any moment: derive each step from the objects that exist, write the status last",
+    ERROR.slug: "each request can fail once, even after its effect: let the error out, and make each write repeatable",
+    STALE.slug: "caches can be behind: give children fixed names, and delete with the uid as precondition",
+    UNSEEN.slug: "events get lost when a watch breaks: compare what is there with what is wanted in each reconcile",
+    HISTORY.slug: "users change specs: apply each child in each reconcile, and `prune` those that are not wanted",
+    DRIFT.slug: "only the operator can bring it back: watch the child (`.owns`), and apply it in each reconcile",
+    LEAK.slug: "nobody else deletes it: set the owner reference (`owner=`), or a finalizer before anything is made",
+    THEFT.slug: "two owners undo each other's work: pass `owner=`, and report `NotControlled` in an event",
+    LOOP.slug: "it loads the API server for ever: write only what has changed (`patch_status`, `ensure_applied`)",
+    BUG.slug: "the API server accepts this spec, so users will write it: refuse it by a marker, or handle it",
+    RBAC.slug: "a cluster answers 403 Forbidden: add the marker to the reconciler, and run `make manifests`",
+}
+"""Why a finding is a fault and what to do, in one sentence for its message."""

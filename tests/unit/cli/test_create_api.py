@@ -54,6 +54,7 @@ def test_an_api_is_added_everywhere_it_belongs(pykb, project: Path, status) -> N
             "?? sealvm/controllers/__init__.py",
             "?? sealvm/controllers/machine_controller.py",
             "?? tests/controllers/test_machine_controller.py",
+            "?? tests/controllers/test_machine_faults.py",
         ]
     )
     assert "bases/infra.sealyun.com_machines.yaml" in (project / "config/crd/kustomization.yaml").read_text()
