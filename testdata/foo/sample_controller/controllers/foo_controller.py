@@ -43,7 +43,7 @@ class FooReconciler(Reconciler):
     # +kubebuilder:rbac:groups=samplecontroller.k8s.io,resources=foos,verbs=get;list;watch
     # +kubebuilder:rbac:groups=samplecontroller.k8s.io,resources=foos/status,verbs=get;update;patch
     # +kubebuilder:rbac:groups=samplecontroller.k8s.io,resources=foos/finalizers,verbs=update
-    # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update;patch;delete
+    # +kubebuilder:rbac:groups=apps,resources=deployments,verbs=get;list;watch;create;update;delete
     # +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
     async def reconcile(self, request: Request) -> Result:
         """Create the Deployment, scale it, delete one of a former name, and report the available replicas.

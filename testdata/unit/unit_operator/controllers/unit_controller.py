@@ -74,7 +74,7 @@ class UnitReconciler(Reconciler):
         super().__init__(client, recorder=recorder)
         self.pre_delete = pre_delete
 
-    # +kubebuilder:rbac:groups=custom.example.com,resources=units,verbs=get;list;watch;update;patch
+    # +kubebuilder:rbac:groups=custom.example.com,resources=units,verbs=get;list;watch;patch
     # +kubebuilder:rbac:groups=custom.example.com,resources=units/status,verbs=get;update;patch
     # +kubebuilder:rbac:groups=custom.example.com,resources=units/finalizers,verbs=update
     # +kubebuilder:rbac:groups=apps,resources=deployments;statefulsets,verbs=get;list;watch;create;patch;delete
