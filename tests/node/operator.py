@@ -20,6 +20,18 @@ from tests.e2e.conftest import Shell, eventually
 
 RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
 
+SCRAPE = """
+import ssl, sys, urllib.error, urllib.request
+token = sys.stdin.read().strip()
+headers = {"Authorization": f"Bearer {token}"} if token else {}
+request = urllib.request.Request("https://localhost:8443/metrics", headers=headers)
+try:
+    with urllib.request.urlopen(request, context=ssl._create_unverified_context()) as answer:
+        print(answer.status, answer.read().decode())
+except urllib.error.HTTPError as error:
+    print(error.code)
+"""
+
 
 @dataclass(frozen=True)
 class Node:
@@ -63,8 +75,13 @@ class Operator:
         self.shell.run("make", "docker-build", f"IMG={self.image(tag)}", arguments)
         self.shell.run(*self.node.loader, self.image(tag))
 
+    def prepare_namespace(self) -> None:
+        """Create the operator's namespace, with Pod Security "restricted"."""
+        self.shell.ctl("create", "namespace", self.namespace)
+        self.shell.ctl("label", "namespace", self.namespace, RESTRICTED)
+
     def deploy(self, tag: str) -> None:
-        """Deploy an image, and wait until its pods are ready."""
+        """Deploy an image, and wait until its pods are ready and the API server reaches their webhooks."""
         self.shell.pykb("deploy", "--image", self.image(tag))
 
     def ctl(self, *arguments: str, text: str | None = None) -> str:
@@ -97,6 +114,14 @@ class Operator:
     def python(self, pod: str, code: str, text: str = "") -> str:
         """Run Python code in the container of a pod. The image has no other program."""
         return self.ctl("exec", "--stdin", pod, "--", "python", "-c", code, text=text)
+
+    def scrape(self, pod: str, token: str = "") -> str:
+        """The status of a request for the metrics, and the metrics if they are given."""
+        return self.python(pod, SCRAPE, token).strip()
+
+    def token(self) -> str:
+        """A token of the manager's ServiceAccount."""
+        return self.ctl("create", "token", self.manager)
 
     def leader(self) -> str:
         """The pod that holds the lease."""
@@ -137,8 +162,7 @@ def deployed(
     prepare(operator.shell)
     operator.shell.pykb("generate")
     operator.build(tag)
-    operator.shell.ctl("create", "namespace", operator.namespace)
-    operator.shell.ctl("label", "namespace", operator.namespace, RESTRICTED)
+    operator.prepare_namespace()
     try:
         operator.deploy(tag)
         yield operator
