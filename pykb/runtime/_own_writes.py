@@ -8,7 +8,7 @@ from before its own write, and write again. So the request waits, and no worker 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,21 +27,32 @@ LIMIT = timedelta(seconds=5)
 _MOST_WRITES = 4096
 
 
+class Write(NamedTuple):
+    """A write of a reconcile, under the name of its field manager.
+
+    The answer to a write without an effect has the version of an earlier write, perhaps by somebody
+    else. So a version is a reconcile's own only if the field manager is the same.
+    """
+
+    by: ReconcileContext
+    field_manager: str
+
+
 class Ledger:
     """Which reconcile made which version of an object, for the last writes of a process that were recorded."""
 
     def __init__(self) -> None:
-        self._writers: dict[tuple[str, str, str, str], ReconcileContext] = {}
+        self._writes: dict[tuple[str, str, str, str], Write] = {}
 
-    def note(self, kind: str, metadata: dict[str, Any], writer: ReconcileContext, *, deleted: bool = False) -> None:
+    def note(self, kind: str, metadata: dict[str, Any], write: Write, *, deleted: bool = False) -> None:
         """Note a write. A deletion is known by the uid of its object."""
-        self._writers[_version(kind, metadata, deleted=deleted)] = writer
-        if len(self._writers) > _MOST_WRITES:
-            del self._writers[next(iter(self._writers))]
+        self._writes[_version(kind, metadata, deleted=deleted)] = write
+        if len(self._writes) > _MOST_WRITES:
+            del self._writes[next(iter(self._writes))]
 
-    def writer_of(self, obj: dict[str, Any], *, deleted: bool) -> ReconcileContext | None:
-        """The reconcile that made this version of an object, or that deleted it."""
-        return self._writers.get(_version(obj.get("kind", ""), obj["metadata"], deleted=deleted))
+    def find(self, obj: dict[str, Any], *, deleted: bool) -> Write | None:
+        """The write whose answer had this version of an object, or that deleted it."""
+        return self._writes.get(_version(obj.get("kind", ""), obj["metadata"], deleted=deleted))
 
 
 def _version(kind: str, metadata: dict[str, Any], *, deleted: bool) -> tuple[str, str, str, str]:
@@ -63,7 +74,9 @@ class Recording(NamedTuple):
     known: dict[tuple[str, str, str], dict[str, Any]]
 
 
-def note_write(cache: CacheReader | None, gvk: GroupVersionKind, stored: dict[str, Any]) -> None:
+def note_write(
+    cache: CacheReader | None, gvk: GroupVersionKind, stored: dict[str, Any], query: Iterable[tuple[str, str]] = ()
+) -> None:
     """Note what a server answered to a write of the running reconcile, if there is one."""
     context = current_reconcile.get()
     if context is None:
@@ -74,7 +87,7 @@ def note_write(cache: CacheReader | None, gvk: GroupVersionKind, stored: dict[st
     if not version or not name:
         return
     if context.recording is not None:
-        context.recording.ledger.note(gvk.kind, metadata, context)
+        context.recording.ledger.note(gvk.kind, metadata, Write(context, dict(query).get("fieldManager", "")))
     if cache is None or _is_gone(metadata):
         return
     unseen = cache.when_seen(gvk, NamespacedName(metadata.get("namespace", ""), name), version)
@@ -91,7 +104,7 @@ def note_deletion(gvk: GroupVersionKind, key: NamespacedName, answer: dict[str, 
     if context.recording is not None:
         uid = (answer.get("metadata") or {}).get("uid") or (answer.get("details") or {}).get("uid")
         metadata = {"namespace": key.namespace, "name": key.name, "uid": uid}
-        context.recording.ledger.note(gvk.kind, metadata, context, deleted=True)
+        context.recording.ledger.note(gvk.kind, metadata, Write(context, ""), deleted=True)
 
 
 def _is_gone(metadata: dict[str, Any]) -> bool:

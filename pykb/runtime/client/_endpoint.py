@@ -141,7 +141,7 @@ class Exchange:
             raise
         if call.method != "GET" and not is_dry_run(call):
             if call.method != "DELETE":
-                note_write(self.cache, endpoint.gvk, answer)
+                note_write(self.cache, endpoint.gvk, answer, call.query)
             elif (route := parse_path(call.path)) is not None and route.name:
                 note_deletion(endpoint.gvk, NamespacedName(route.namespace, route.name), answer)
         return answer

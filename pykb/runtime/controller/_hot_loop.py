@@ -7,6 +7,8 @@ A step of a loop is a reconcile that nothing but its own writes woke, and that w
   one successful reconcile without a write ends the row. So does everything else that wakes it: a
   change by somebody else, a ``requeue_after`` that is due, a resync. Only a retry is ignored, since a
   conflict with a child's controller is part of many loops.
+* **Writes without an effect are not steps.** Many reconcilers apply everything each time. The API
+  server sends no event for an object that stays the same.
 * **Steps may be slow.** They need not come at once, since a reconcile can take seconds. A row is
   forgotten when the object was not written for one to two :data:`PERIOD`.
 * **Work in steps is not reported.** Phases, or children that are created one by one, do not change the
@@ -60,11 +62,13 @@ class _Suspect:
     Attributes:
         steps: The steps in a row.
         moving: The fields that all of them changed, with the last change.
+        has_failed: Whether its last reconcile failed.
         is_fresh: Whether it was written in this period.
     """
 
     steps: int = 0
     moving: _Moves = field(default_factory=dict)
+    has_failed: bool = False
     is_fresh: bool = True
 
 
@@ -107,6 +111,12 @@ class HotLoops:
         for counts in (self._young, self._old, self.suspects):
             counts.pop(request, None)
 
+    def failed(self, request: Hashable) -> None:
+        """A reconcile ended with an error."""
+        suspect = self.suspects.get(request)
+        if suspect is not None:
+            suspect.has_failed = True
+
     def woken(self, request: Hashable, own: Sequence[Event[Any]], others: Sequence[Event[Any]] | None) -> None:
         """A reconcile of a suspect starts.
 
@@ -118,11 +128,13 @@ class HotLoops:
         suspect = self.suspects[request]
         moved = _moved(own) if others is not None and (own or suspect.moving) else {}
         moving = suspect.moving or moved
+        has_failed, suspect.has_failed = suspect.has_failed, False
         if others is None or not all(_is_answer(event, moving, request) for event in others):
-            suspect.steps = 0
-            suspect.moving = {}
+            suspect.steps, suspect.moving = 0, {}
         elif own:
             self._step(request, suspect, moved)
+        elif others and not has_failed:  # the last writes had no effect, or their events would be here
+            suspect.steps, suspect.moving = 0, {}
 
     def _step(self, request: Hashable, suspect: _Suspect, moved: _Moves) -> None:
         same = {key: moved[key] for key in suspect.moving if key in moved}

@@ -113,6 +113,8 @@ class Recorder:
             self._loops.wrote(context.request)
         elif error is None:
             self._loops.settled(context.request)
+        if error is not None:
+            self._loops.failed(context.request)
         record = context.recording.record if context.recording is not None else None
         if record is not None:
             record.result, record.error, record.seconds = result, error, seconds
@@ -132,7 +134,7 @@ class Recorder:
             if each.event is None:
                 complete = complete and each.kind == "retry"
                 continue
-            writer = self.ledger.writer_of(each.event.raw, deleted=each.event.type is EventType.DELETE)
+            writer = self._writer_of(each.event)
             mine = writer is not None and (writer.controller, writer.request) == (context.controller, context.request)
             (own if mine else others).append(each.event)
         self._loops.woken(context.request, own, others if complete else None)
@@ -155,7 +157,7 @@ class Recorder:
         if event.unchanged:
             return causes.ReconcileCause(causes.CauseKind.RESYNC, event.type, target)
         changes = causes.changes_between(event.raw_old, event.raw)
-        writer = self.ledger.writer_of(event.raw, deleted=event.type is EventType.DELETE)
+        writer = self._writer_of(event)
         return causes.ReconcileCause(
             causes.CauseKind.EVENT,
             event.type,
@@ -164,6 +166,16 @@ class Recorder:
             causes.field_manager_of(event.managed_fields, changes),
             None if writer is None else causes.ReconcileId(writer.controller, writer.request, writer.reconcile_id),
         )
+
+    def _writer_of(self, event: Event[Any]) -> ReconcileContext | None:
+        """The reconcile of this process that made an event."""
+        write = self.ledger.find(event.raw, deleted=event.type is EventType.DELETE)
+        if write is None:
+            return None
+        from pykb.runtime.controller.causes import changes_between, field_manager_of
+
+        manager = field_manager_of(event.managed_fields, changes_between(event.raw_old, event.raw))
+        return write.by if not manager or manager == write.field_manager else None
 
     def _tell(self, what: str, record: ReconcileRecord | None) -> None:
         for listener in self._listeners:

@@ -108,7 +108,7 @@ async def test_an_error_of_a_reconcile_is_in_its_span(exported):
         with trace.get_tracer("the user's").start_as_current_span("inner"):
             raise ValueError("no luck")
 
-    inner, outer, _ = await reconciled(exported, fake_client(config_map()), fail)
+    inner, outer, *_ = await reconciled(exported, fake_client(config_map()), fail)
     assert (inner.name, inner.parent.span_id) == ("inner", outer.context.span_id)
     assert (outer.status.status_code, outer.status.description) == (StatusCode.ERROR, "no luck")
     assert outer.attributes["error.type"] == "ValueError"

@@ -162,9 +162,9 @@ async def test_a_child_whose_controller_answers_is_one_too(caplog):
 
     async def work(client, request, count):
         found = await client.find(Deployment, request)
-        env = [EnvVar(name=name) for name in ("ab" if count % 2 else "ba")]
         if found is None:
             labels = {"app": "a"}
+            env = [EnvVar(name=name) for name in "ab"]
             spec = PodSpec(containers=[Container(name="c", image="i", env=env)])
             found = Deployment(
                 metadata=ObjectMeta(name=request.name, namespace=request.namespace),
@@ -176,7 +176,7 @@ async def test_a_child_whose_controller_answers_is_one_too(caplog):
             set_controller_reference(await client.get(ConfigMap, request), found)
             await client.create(found)
         else:
-            found.spec.template.spec.containers[0].env = env
+            found.spec.template.spec.containers[0].env.reverse()
             await client.update(found)
         answers.append(asyncio.create_task(answer(request, count), context=Context()))  # as another program
 
@@ -274,6 +274,60 @@ async def test_work_in_steps_is_silent(caplog):
     rig.builder = (
         ControllerBuilder(rig.manager).named("looping").watches(ConfigMap, lambda _: [Request("default", "a")])
     )
+    async with rig.start():
+        await rig.until(ENOUGH)
+    assert (reported(caplog), rig.loops) == ([], 0)
+
+
+async def test_steps_that_wait_for_a_childs_controller_are_silent(caplog):
+    """A rollout, one replica after the other, by a reconciler that applies everything each time."""
+    client = fake_client(config_map(), config_map("child", size="0", ready="0"))
+    other = Client(client.connection, mapper=client.mapper, options=ClientOptions(field_manager="kcm"))
+
+    async def work(client, request, count):
+        child = await client.get(ConfigMap, "default/child")
+        size = int(child.data["size"]) + (child.data["size"] == child.metadata.annotations.get("ready"))
+        await client.patch(child, MergePatch({"data": {"size": str(size)}}))  # often without an effect
+
+    async def answer():
+        child = await other.get(ConfigMap, "default/child")
+        await other.patch(child, MergePatch({"metadata": {"annotations": {"ready": child.data["size"]}}}))
+        return int(child.data["size"])
+
+    owner = await client.get(ConfigMap, "default/a")
+    child = await client.get(ConfigMap, "default/child")
+    child.metadata.annotations = {"ready": "0"}
+    set_controller_reference(owner, child)
+    await client.update(child)
+    rig = Rig(client, work, 10_000)
+    rig.builder = (
+        ControllerBuilder(rig.manager).named("looping").watches(ConfigMap, lambda _: [Request("default", "a")])
+    )
+    async with rig.start():
+        for size in range(1, ENOUGH):
+            await eventually(lambda size=size: sized(client, size))
+            await eventually(lambda: not rig.controller.queue._entries and not rig.controller.queue._processing)
+            assert await answer() == size
+        assert rig.controller.recorder._loops.suspects
+    assert (reported(caplog), rig.loops) == ([], 0)
+
+
+async def sized(client, size):
+    """Whether the child has this size."""
+    assert (await client.get(ConfigMap, "default/child")).data["size"] == str(size)
+
+
+async def test_somebody_elses_version_does_not_become_ours_by_a_write_without_effect(caplog):
+    """The answer to such a write has the version that somebody else made a moment before."""
+    client = fake_client(config_map(kept="x"))
+    other = Client(client.connection, mapper=client.mapper, options=ClientOptions(field_manager="somebody"))
+
+    async def work(client, request, count):
+        change = other.patch(config_map(), MergePatch({"data": {"count": str(count)}}))
+        await asyncio.create_task(change, context=Context())  # as another program
+        await client.patch(config_map(), MergePatch({"data": {"kept": "x"}}))
+
+    rig = Rig(client, work)
     async with rig.start():
         await rig.until(ENOUGH)
     assert (reported(caplog), rig.loops) == ([], 0)
