@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import shutil
 import signal
@@ -28,6 +29,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # API servers of short lives spend a quarter of their time on collecting garbage.
 os.environ.setdefault("GOGC", "200")
 
+# A worker holds thousands of tests. To look through all of them for garbage as often as by default takes a tenth of
+# the time.
+gc.set_threshold(1000, 10, 200)
+
 # A busy machine is not a slow strategy: no test of ours asserts a time.
 settings.register_profile("pykb", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
 settings.load_profile("pykb")
@@ -36,6 +41,12 @@ settings.load_profile("pykb")
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The option that accepts what is generated now."""
     parser.addoption("--update-golden", action="store_true", help="write the expected files of golden tests anew")
+
+
+def pytest_collection_finish() -> None:
+    """The tests and their modules stay until the end, so they are no garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
