@@ -207,8 +207,8 @@ async def test_repairs_drift_and_says_so(client: Client, namespace: str, app: Ap
     async def is_whole() -> bool:
         return await client.find(Service, f"{namespace}/web") is not None and await image() == app.spec.deployment.image
 
-    async def was_said() -> bool:
-        return await reasons(client, namespace) == ["Created", "Created", "Synced", "Updated"]
+    async def was_said() -> None:
+        assert await reasons(client, namespace) == ["Created", "Created", "Synced", "Updated"]
 
     options = ManagerOptions(namespaces=(namespace,))
     async with run_manager(lambda manager: AppReconciler(manager.client).setup(manager), options=options):
