@@ -89,11 +89,15 @@ test-corpus: env ## Import a folder of CRDs, generate them again, compare: make 
 	  echo "help: make test-corpus CRD_CORPUS=FOLDER" >&2; exit 2; fi
 	CRD_CORPUS="$(abspath $(CRD_CORPUS))" $(BIN)/pytest -q $(ARGS) tests/apiserver/importer/corpus.py
 
+# The helm program of the tests on a node.
+NODE_HELM ?= helm
+
 .PHONY: test-node
 test-node: env ## Run the samples as pods in the cluster of KUBECONFIG: make test-node NODE_LOAD="kind load docker-image" NODE_AUDIT=FILE
 	@if [ -z "$(NODE_LOAD)" ] || [ -z "$(NODE_AUDIT)" ]; then echo "error: no cluster with a node was named" >&2; \
 	  echo "help: CONTRIBUTING.md, 'Tests on a node'" >&2; exit 2; fi
-	PYKB_NODE_LOAD="$(NODE_LOAD)" PYKB_NODE_AUDIT="$(abspath $(NODE_AUDIT))" $(BIN)/pytest -q $(ARGS) tests/node
+	PYKB_NODE_LOAD="$(NODE_LOAD)" PYKB_NODE_AUDIT="$(abspath $(NODE_AUDIT))" PYKB_NODE_HELM="$(NODE_HELM)" \
+	  $(BIN)/pytest -q $(ARGS) tests/node
 
 .PHONY: test-actors
 test-actors: env ## Compare the explorer's stand-ins for controllers with the cluster of KUBECONFIG, which needs no node.
