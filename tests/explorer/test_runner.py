@@ -1,0 +1,40 @@
+"""What histories cost."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+
+from pykb.explore._history import Fault, FaultKind, History, Step, Verb
+from pykb.explore._runner import Runner
+from pykb.runtime import Manager
+from tests.explorer.zoo import operators
+from tests.explorer.zoo.kinds import SAMPLE, subject_of
+
+
+def test_memory_does_not_grow_with_the_number_of_histories():
+    """Neither objects nor bytes are left of a history, with and without a crash."""
+
+    def register(manager: Manager) -> None:
+        operators.Keeper(manager.client).setup(manager)
+
+    steps = (Step(Verb.CREATE, SAMPLE), Step(Verb.DELETE, SAMPLE))
+    histories = (History(steps), History(steps, Fault(FaultKind.CRASH_AFTER, 1)))
+    with Runner(subject_of(register), 0) as runner:
+
+        def left_after(rounds: int) -> tuple[int, int]:
+            for _ in range(rounds):
+                for history in histories:
+                    runner.run(history)
+            gc.collect()
+            return len(gc.get_objects()), tracemalloc.get_traced_memory()[0]
+
+        tracemalloc.start()
+        try:
+            left_after(5)  # fills what is kept of the first ones
+            objects, size = left_after(5)
+            more_objects, more_size = left_after(20)
+        finally:
+            tracemalloc.stop()
+    assert more_objects - objects < 200
+    assert more_size - size < 50_000
