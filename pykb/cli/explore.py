@@ -154,6 +154,10 @@ def _tell(result: Report, root: Path, seed: int) -> None:
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
     total = result.histories.total()
     console.say(f"{total} histor{'y' if total == 1 else 'ies'} ({histories})")
+    if result.left_out:
+        console.say(
+            f"{result.left_out} other specs of the samples were not tried: those tried are spread over the fields"
+        )
     if result.unfinished:
         console.say(f"not all histories of these codes were run: {', '.join(result.unfinished)}")
 

@@ -55,6 +55,7 @@ class Context:
         sample: The object that the operator works on.
         run: Runs a history.
         ignore: Fields that may differ.
+        left_out: How many specs were not yielded by :meth:`changed`, at the edges of the schema and others.
         base: What comes of the creation of the sample.
     """
 
@@ -62,6 +63,7 @@ class Context:
     sample: Manifest
     run: Callable[[History], Outcome]
     ignore: Sequence[str] = ()
+    left_out: dict[bool, int] = field(default_factory=dict)
     base: Outcome = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +94,7 @@ class Context:
         """Other specs of the sample, spread over its fields, each with a text about it."""
         every = list(variants(schema_of(self.subject.crds, self.sample), self.sample, edges=edges))
         step = max(1, -(-len(every) // _MOST_VARIANTS))
+        self.left_out[edges] = len(every) - len(every[::step])
         yield from every[::step]
 
     def children(self) -> list[Identity]:

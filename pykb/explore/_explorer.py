@@ -62,7 +62,8 @@ class Report:
     Attributes:
         findings: What did not hold, in order of codes.
         histories: How many histories were run, by code.
-        unfinished: Codes of which histories were left out, because the time was up.
+        unfinished: Codes of which histories were left out, because it was ended before.
+        left_out: How many other specs of the samples were not tried, because their schemas have so many fields.
         unused: Grants that nothing needed.
         problems: Samples that could not be explored.
         strays: What the operator does outside of the virtual world.
@@ -71,6 +72,7 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     histories: Counter[str] = field(default_factory=Counter)
     unfinished: list[str] = field(default_factory=list)
+    left_out: int = 0
     unused: list[Grant] = field(default_factory=list)
     problems: list[Diagnostic] = field(default_factory=list)
     strays: list[Diagnostic] = field(default_factory=list)
@@ -226,6 +228,7 @@ class Explorer:
         except Stopped:
             self._leave_out(plans)
             raise
+        self._report.left_out += sum(context.left_out.values())
 
     def _run_in_turn(self, plans: dict[str, Iterator[Case]], runs: Runs) -> None:
         """Run one history of each code after the other, so that a short time is spent on all of them."""

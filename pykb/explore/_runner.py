@@ -43,6 +43,11 @@ class Runs(Protocol):
         ...
 
 
+def prepare(subject: Subject) -> None:
+    """Import what the API server in memory needs, so that processes forked later share it."""
+    VirtualTime().run(lambda: cluster_of(subject), 0)
+
+
 class Runner:
     """Runs histories, each in a world of its own that begins at the same time and in the same state.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -16,9 +17,12 @@ from typing import Self
 from pykb.diagnostics import Diagnostic, EnvironmentProblem
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._history import History
-from pykb.explore._runner import Runner, Stopped
+from pykb.explore._runner import Runner, Stopped, prepare
 from pykb.explore._story import story
 from pykb.explore._world import Outcome, Subject
+
+_GARBAGE = 10_000
+"""New objects after which a worker looks for garbage: those of about half a history."""
 
 
 class Workers:
@@ -38,6 +42,7 @@ class Workers:
         self._stopped = False
         self._running: dict[Connection, tuple[int, History]] = {}
         self._processes: dict[Connection, BaseProcess] = {}
+        prepare(subject)
         context = multiprocessing.get_context("fork")
         for number in range(count):
             ours, theirs = context.Pipe()
@@ -108,6 +113,9 @@ def _work(pipe: Connection, others: Sequence[Connection], subject: Subject, seed
         other.close()
     try:
         with Runner(subject, seed) as runner:
+            # The garbage of histories is found without looking at all that was imported, again and again.
+            gc.freeze()
+            gc.set_threshold(_GARBAGE)
             while True:
                 pipe.send(runner.run(pipe.recv()))
     except EnvironmentProblem as problem:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+
+from pykb.explore._context import Context
 from pykb.explore._plans import _foreign
 from pykb.explore._variants import leaves, patch_of, put, spell, variants
+from pykb.explore._world import Outcome, Subject
+from tests.explorer.zoo import kinds
 
 SCHEMA = {
     "type": "object",
@@ -82,3 +87,21 @@ def test_an_object_of_somebody_else_is_whole_and_differs_in_one_value():
     assert made["spec"] == spec
     put(spec, ("template", "spec", "containers", 0, "image"), "b:1")
     assert spec["template"]["spec"]["containers"] == [{"name": "a", "image": "b:1"}]
+
+
+def test_the_specs_of_a_large_schema_are_spread_over_its_fields():
+    """The others are counted."""
+    names = [f"field{number}" for number in range(100)]
+    crd = copy.deepcopy(kinds.CRD)
+    [version] = crd["spec"]["versions"]
+    version["schema"]["openAPIV3Schema"]["properties"]["spec"] = {
+        "type": "object",
+        "properties": {name: {"type": "string"} for name in names},
+    }
+    sample = {**kinds.SAMPLE, "spec": dict.fromkeys(names, "value")}
+    context = Context(Subject(lambda _: None, [crd], [sample]), sample, lambda _: Outcome())
+    tried = [path for path, _ in context.changed(edges=False)]
+    assert len(tried) == 34
+    assert tried[0].startswith("spec.field0 ")
+    assert tried[-1].startswith("spec.field99 ")
+    assert context.left_out == {False: 66}
