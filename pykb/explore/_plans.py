@@ -205,8 +205,9 @@ def bug(context: Context) -> Iterator[Case]:
                 return
             for failure in outcome.failures:
                 if failure.is_bug:
-                    message = f"{failure.kind} for a valid `{path}`: {failure.message}"
-                    yield Violation(message, failure.place, (), (failure.kind, failure.place))
+                    message = f"{failure.kind}, though the schema accepts `{path}`: {failure.message}"
+                    early = 1 if failure.at < outcome.began[-1] else None
+                    yield Violation(message, failure.place, (), (failure.kind, failure.place), steps=early)
                     return
             if outcome.at_rest and len(outcome.states) > 1:
                 unlike = context.compare(context.base.states[0], outcome.states[1])

@@ -6,12 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
+import orjson
+
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
 from pykb.explore._verdicts import comes_back, place_of, same_end, same_states
-from pykb.explore._world import Outcome
+from pykb.explore._world import Change, Outcome
 
 T = TypeVar("T")
 
@@ -40,7 +42,7 @@ def _nothing_twice(context: Context, expected: Outcome) -> Callable[[Outcome], I
         yield from same(outcome)
         for (what, identity), times in sorted((_made(outcome) - normal).items()):
             usual = normal[what, identity]
-            message = f"{identity} is {what} {_times(usual + times)} when caches lag, not {_times(usual)}"
+            message = f"{identity} is {what} {_times(usual + times)} when caches lag, instead of {_times(usual)}"
             yield Violation(message, place_of(_last(outcome, identity, what)), (), (what, identity.kind))
 
     return judge
@@ -118,16 +120,23 @@ def _made(outcome: Outcome) -> Counter[tuple[str, Identity]]:
     every: Counter[tuple[str, Identity]] = Counter()
     for change in outcome.changes:
         if change.by is not None and not change.identity.is_record and (change.before is None or change.after is None):
-            every["created" if change.before is None else "deleted", change.identity] += 1
+            every["created" if change.before is None else "deleted", _named(change)] += 1
     return every
 
 
 def _last(outcome: Outcome, identity: Identity, what: str) -> Sent | None:
     for change in reversed(outcome.changes):
-        if change.identity == identity and change.by and (change.before is None) == (what == "created"):
+        is_it = change.by and (change.before is None or change.after is None) and _named(change) == identity
+        if is_it and (change.before is None) == (what == "created"):
             return change.by
     return None
 
 
+def _named(change: Change) -> Identity:
+    """The identity of an object, with the prefix of a name that the API server generated."""
+    metadata = orjson.loads(change.after or change.before or b"{}")["metadata"]
+    return change.identity._replace(name=metadata.get("generateName") or change.identity.name)
+
+
 def _times(number: int) -> str:
-    return {0: "at all", 1: "once", 2: "twice"}.get(number, f"{number} times")
+    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")

@@ -53,9 +53,9 @@ class Difference:
         if not self.path:
             return f"{name} is missing" if self.found is None else f"{name} is left over"
         if self.found is None:
-            return f"{name}: {self.path} is missing instead of {shorten(self.expected)}"
+            return f"{name}: {self.path} = {shorten(self.expected)} is missing"
         if self.expected is None:
-            return f"{name}: {self.path} is {shorten(self.found)}, and should be missing"
+            return f"{name}: {self.path} = {shorten(self.found)} is left over"
         return f"{name}: {self.path} is {shorten(self.found)} instead of {shorten(self.expected)}"
 
 
@@ -70,6 +70,8 @@ def state_of(objects: Iterable[Mapping[str, Any]]) -> State:
     """Reduce objects to what can be compared. Generated names become their prefix and a number."""
     every = list(objects)
     named = {found["metadata"]["uid"]: f"<uid of {Identity.of(found)}>" for found in every}
+    made = (found["metadata"] for found in every if found["metadata"].get("generateName"))
+    named |= {metadata["name"]: f"{metadata['generateName']}<generated>" for metadata in made}
     state: dict[Identity, Mapping[str, Any]] = {}
     generated: dict[Identity, list[Mapping[str, Any]]] = {}
     for found in every:
@@ -142,6 +144,8 @@ def _timeless(value: Any, named: Mapping[str, str]) -> Any:
             values.sort(key=repr)
         return values
     if isinstance(value, str):
+        if value in named:  # the name or the uid of an object
+            return named[value]
         return _UID.sub(lambda found: named.get(found[0], found[0]), _TIME.sub("<time>", value))
     return value
 

@@ -81,3 +81,23 @@ def test_generated_names_are_compared_by_their_prefix():
 
     assert differences(made("w-abcde", "w-fghij"), made("w-zzzzz", "w-aaaaa")) == ()
     assert differences(made("w-abcde", "w-fghij"), made("w-abcde"))
+
+
+def test_a_generated_name_may_differ_wherever_it_is():
+    """Also in the status of another object, but not a name that no object has."""
+
+    def world(name: str, child: str):
+        part = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"generateName": "part-", "name": name, "uid": "7"},
+        }
+        return state_of([{**WIDGET, "status": {"child": child}}, part])
+
+    assert not differences(world("part-a", "part-a"), world("part-b", "part-b"))
+    assert [str(each) for each in differences(world("part-a", "part-a"), world("part-b", "part-a"))] == [
+        'Widget w: status.child is "part-a" instead of "part-<generated>"'
+    ]
+    assert [str(each) for each in differences(state_of([WIDGET]), state_of([changed(spec__more=2)]))] == [
+        "Widget w: spec.more = 2 is left over"
+    ]
