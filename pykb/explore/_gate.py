@@ -91,6 +91,8 @@ class Sent:
         """What the operator does: ``updates the status of sites/home``."""
         resource, _, subresource = self.resource.partition("/")
         what = f"the {subresource} of {resource}" if subresource else resource
+        if self.verb == "create" and not self.name:  # the API server generates it
+            what = f"one of {what}"
         return f"{_DONE.get(self.verb, self.verb)} {what}{'/' * bool(self.name)}{self.name}"
 
 

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
-from pykb.explore import Explorer, History, Report
+from pykb.diagnostics.render import render
+from pykb.explore import Explorer, Finding, History, Report
 from pykb.runtime import Manager, Reconciler
 from tests.explorer.zoo import operators
 from tests.explorer.zoo.kinds import subject_of
 
 TWINS = [getattr(operators, f"{faulty.__name__}Mended") for faulty in operators.ALL]
+SHOWN = (
+    operators.StatusBeforeChild,
+    operators.CreatesTwice,
+    operators.LeavesOldName,
+    operators.DoesNotWatch,
+    operators.FinalizerTooLate,
+    operators.TakesOver,
+    operators.PollsAndWrites,
+    operators.BadEdge,
+    operators.DeletesByStaleList,
+)
+"""Those whose finding docs/reference/explore.md shows."""
+PAGE = Path(__file__).parents[2] / "docs/reference/explore.md"
 SOUND = [*TWINS, operators.Keeper, operators.Threaded, operators.Sleeps]
 
 
@@ -34,6 +50,15 @@ def test_a_fault_is_found_with_its_line(operator):
     assert span is not None
     assert span.path == "operators.py"
     assert found[operator.fault].story
+    if operator in SHOWN:
+        page = PAGE.read_text(encoding="utf-8")
+        assert any(f"```text\n{told(finding)}\n```" in page for finding in report.findings)
+
+
+def told(finding: Finding) -> str:
+    """A finding as the reference shows it: without places and advice."""
+    lines = render([finding.to_diagnostic()]).splitlines()
+    return re.sub(r" \(operators.py:\d+\)", "", "\n".join(each for each in lines if each[:4] in ("erro", "note")))
 
 
 @pytest.mark.parametrize("operator", SOUND, ids=lambda each: each.__name__)
