@@ -108,6 +108,8 @@ class HotLoops:
 
     def settled(self, request: Hashable) -> None:
         """A reconcile ended that had not written."""
+        if self._timer is None:
+            return  # nothing is remembered
         for counts in (self._young, self._old, self.suspects):
             counts.pop(request, None)
 
