@@ -38,6 +38,7 @@ class ProjectExplorer:
         actors: Sequence[Actor] = (),
         seed: int = 0,
         limit: timedelta | None = _BOUND,
+        workers: int = 1,
     ) -> Report:
         """Explore. ``report.check()`` raises if something did not hold.
 
@@ -49,6 +50,7 @@ class ProjectExplorer:
             actors: What other controllers and people do. Each is called with a client a moment after each change.
             seed: Selects the random values of the worlds.
             limit: The longest time. Then the rest is left out. ``None`` runs everything.
+            workers: How many processes run histories. More than 1 are forked: the test should have no threads.
                 ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
 
         Raises:
@@ -56,7 +58,7 @@ class ProjectExplorer:
                 environment is not a number.
         """
         subject = subject_of(self._project, register=register, sample=sample, actors=actors)
-        return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore).run()
+        return Explorer(subject, seconds=_seconds(limit), seed=seed, only=only, ignore=ignore, workers=workers).run()
 
 
 def _seconds(limit: timedelta | None) -> float | None:
