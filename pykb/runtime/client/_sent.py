@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable
 from typing import TYPE_CHECKING, Any
 
@@ -58,5 +59,9 @@ async def _changes(
     if call.method not in ("PUT", "PATCH"):
         return ()
     if before is None and cache is not None and cache.has(gvk, namespace):
-        before = await cache.get(gvk, namespace, name)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(
+                0
+            ):  # a reconcile does not wait for its record, if the first list is not here yet
+                before = await cache.get(gvk, namespace, name)
     return changes_between(before, answer) if before is not None else ()

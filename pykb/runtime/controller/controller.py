@@ -240,9 +240,9 @@ class Controller(Generic[RequestT]):
         self._metrics.active.inc()
         task = asyncio.current_task()
         self._running[request] = Running(request, task, started)
-        if self.queue.tracker is not None:
-            self.recorder.begin(context)
         try:
+            if self.queue.tracker is not None:
+                self.recorder.begin(context)
             result = await self._call(request)
             if context.not_awaited:
                 raise NotAwaited(context.not_awaited)  # noqa: TRY301 - a failure like any other

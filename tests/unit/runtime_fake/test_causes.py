@@ -1,5 +1,6 @@
 """A manager in memory tells why each reconcile ran, what it sent and how it ended."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
@@ -169,6 +170,27 @@ async def test_a_retry_a_delay_and_a_resync_are_not_events():
     ]
     assert isinstance(listener.ends[0].error, RuntimeError)
     assert listener.ends[1].result == Result(requeue_after=timedelta(minutes=5))
+
+
+async def test_a_reconcile_does_not_wait_for_its_record():
+    """A kind whose first list hangs has no known state. Its write is recorded without changes."""
+    client = fake_client(config_map(), Secret(metadata=ObjectMeta(name="s", namespace="default")))
+
+    async def write(client, request):
+        await client.patch(
+            Secret(metadata=ObjectMeta(name="s", namespace="default")), MergePatch({"data": {"k": "eA=="}})
+        )
+
+    manager, listener = managed(client, write)
+    informer = manager.cache.informer(Secret)
+    informer.run = lambda *_: asyncio.get_running_loop().create_future()
+    async with asyncio.timeout(10):
+        task = asyncio.create_task(manager.start())
+        await eventually(lambda: len(listener.ends) > 0)
+        manager.stop()
+        await task
+    assert not informer.has_synced
+    assert listener.sent[0] == ["PATCH Secret default/s"]
 
 
 async def test_a_listener_that_fails_harms_nobody(caplog):
