@@ -8,8 +8,9 @@
         assert await client.get(Deployment, "default/x-deployment")
 
 Like the real one, it supports versions and conflicts, finalizers, generations, subresources,
-selectors, pages, server-side apply with owners, watches and dry runs. It does not have controllers,
-webhooks, access control or CEL rules. For those, and to confirm any behavior, use ``pykb.envtest``.
+selectors, pages, server-side apply with owners, watches and dry runs. It calls webhooks and converters
+that ``FakeApiServer.use_webhooks`` gives it. It does not have controllers, access control or CEL
+rules. For those, and to confirm any behavior, use ``pykb.envtest``.
 """
 
 from pykb.runtime.fake._server import FakeApiServer, fake_client

@@ -139,14 +139,8 @@ def admit(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
     Raises:
         ApiError: A field is unknown (strict), or a value breaks the schema.
     """
-    builtin.complete(resource, obj)
-    unknown = prune(obj, resource.structure)
-    if unknown and strict:
-        fields = ", ".join(f'unknown field "{path}"' for path in unknown)
-        raise bad_request(f"{_undecodable(resource)}: strict decoding error: {fields}")
-    if resource.schema is not None:
-        fill_defaults(obj, resource.schema)
-    elif resource.cls is not None:
+    prepare(resource, obj, strict=strict)
+    if resource.schema is None and resource.cls is not None:
         _check_class(resource, obj)
     mistakes = _metadata_mistakes(resource, obj["metadata"]) + builtin.mistakes(resource, obj)
     if resource.schema is not None:
@@ -154,6 +148,21 @@ def admit(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
         mistakes += find_mistakes(rest, resource.schema, "")
     if mistakes:
         raise invalid(resource.gvk.kind, resource.gvk.group, obj["metadata"].get("name", ""), mistakes)
+
+
+def prepare(resource: Resource, obj: dict[str, Any], *, strict: bool) -> None:
+    """Prune and fill in defaults, in place.
+
+    Raises:
+        ApiError: A field is unknown (strict).
+    """
+    builtin.complete(resource, obj)
+    unknown = prune(obj, resource.structure)
+    if unknown and strict:
+        fields = ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise bad_request(f"{_undecodable(resource)}: strict decoding error: {fields}")
+    if resource.schema is not None:
+        fill_defaults(obj, resource.schema)
 
 
 def _check_class(resource: Resource, obj: dict[str, Any]) -> None:

@@ -86,6 +86,10 @@ class Resource:
     selectable: tuple[str, ...] = ()
     scale: Scale = field(default_factory=Scale)
     cls: type[Object] | None = None
+    stored_version: str = ""
+    """The API version in which objects are stored. Empty for the one in which they are written."""
+    converts: bool = False
+    """Whether its versions have different fields."""
 
     @property
     def has_status(self) -> bool:
@@ -147,6 +151,7 @@ class Resources:
     def add_definition(self, crd: Mapping[str, Any]) -> None:
         """Serve the kind of a CRD."""
         spec = crd["spec"]
+        stored = next((each["name"] for each in spec["versions"] if each.get("storage")), "")
         for version in spec["versions"]:
             group_version = GroupVersion(spec["group"], version["name"])
             if not version.get("served"):
@@ -166,6 +171,8 @@ class Resources:
                     counted=True,
                     selectable=tuple(entry["jsonPath"].lstrip(".") for entry in version.get("selectableFields") or ()),
                     scale=_scale(subresources.get("scale") or {}),
+                    stored_version=str(GroupVersion(spec["group"], stored)) if stored else "",
+                    converts=(spec.get("conversion") or {}).get("strategy") == "Webhook",
                 )
             )
 
@@ -179,6 +186,13 @@ class Resources:
         """The resource of a path."""
         self._load(group_version)
         return self._by_place.get((group_version, plural))
+
+    def versions_of(self, resource: Resource) -> list[Resource]:
+        """The other served versions of a resource that is converted."""
+        if not resource.converts:
+            return []
+        every = self._by_place.values()
+        return [each for each in every if each.storage_key == resource.storage_key and each is not resource]
 
     def of_kind(self, gvk: GroupVersionKind) -> Resource | None:
         """The resource of a kind."""

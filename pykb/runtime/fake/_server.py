@@ -1,7 +1,8 @@
 """`FakeApiServer`: an API server in memory, behind the same connection as the real one.
 
-It behaves like a kube-apiserver without controllers, webhooks, access control, CEL and the defaults
-of built-in kinds. The same conformance suite runs against both (``tests/apiserver/conformance``).
+It behaves like a kube-apiserver without controllers, access control, CEL and the defaults of
+built-in kinds. It calls webhooks and converters that it is given. The same conformance suite runs
+against both (``tests/apiserver/conformance``).
 Source of requests for metadata only:
 https://kubernetes.io/docs/reference/using-api/api-concepts/#receiving-resources-as-metadata-only
 """
@@ -12,7 +13,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -36,7 +37,12 @@ from pykb.runtime.fake._http import (
 from pykb.runtime.fake._merge import json_patch, merge_patch
 from pykb.runtime.fake._resources import CRD, Resource, Resources
 from pykb.runtime.fake._storage import Listing, Storage
+from pykb.runtime.fake._versions import Versions
+from pykb.runtime.fake._webhooks import Webhooks
 from pykb.runtime.fake._writing import Writing
+
+if TYPE_CHECKING:
+    from pykb.runtime.webhook.server import WebhookServer
 
 Reactor = Callable[[Call], None]
 
@@ -75,11 +81,17 @@ class FakeApiServer:
     def _hold(self, resources: Resources, storage: Storage) -> None:
         self.resources = resources
         self.storage = storage
-        self._listing = Listing(resources, storage)
-        self._writing = Writing(resources, storage)
+        self.versions = Versions()
+        """Converts objects of kinds with several versions."""
+        self._webhooks = Webhooks(resources, storage, self.versions)
+        self._listing = Listing(resources, storage, self.versions)
+        self._writing = Writing(resources, storage, self.versions, self._webhooks)
 
     async def copy(self) -> FakeApiServer:
-        """Make another server with the same kinds and objects. This is faster than to begin with CRDs again."""
+        """Make another server with the same kinds and objects. This is faster than to begin with CRDs again.
+
+        It calls no webhooks.
+        """
         await self._sow()
         other = FakeApiServer()
         other._hold(self.resources.copy(), self.storage.copy())
@@ -98,6 +110,28 @@ class FakeApiServer:
             if self.resources.of_kind(gvk_of(obj)) is None and isinstance(obj, Object):
                 self.resources.add_class(type(obj))
             self._seeds.append(wire)
+
+    def use_webhooks(self, server: WebhookServer, configurations: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Call a manager's webhooks and converters, without a network. Those of another manager are no longer called.
+
+        ::
+
+            server = FakeApiServer(crds=crds)
+            manager = Manager(client=Client(server, mapper=ResourceMapper(server)))
+            register(manager)
+            server.use_webhooks(manager.webhook_server, configurations)
+
+        Args:
+            server: The webhook server. It need not run.
+            configurations: The webhook configurations: the manifests in ``config/webhook/manifests.yaml``.
+        """
+        self._webhooks.use(configurations, server.ask)
+        self.versions.convert = server.conversions.convert if server.converted else None
+
+    @property
+    def warnings(self) -> list[str]:
+        """The warnings of webhooks so far."""
+        return self._webhooks.warnings
 
     async def request(self, call: Call) -> bytes:
         """Answer a request; see :class:`~pykb.runtime.client.connection.Connection`."""
@@ -195,7 +229,7 @@ class FakeApiServer:
         found = self.storage.get(resource.storage_key, (route.namespace, route.name))
         if found is None:
             raise not_found(resource.plural, resource.gvk.group, route.name)
-        return {**found, "apiVersion": resource.gvk.api_version}
+        return self.versions.read(resource, found)
 
     def _locate(self, path: str) -> tuple[Resource, Route]:
         route = parse_path(path)

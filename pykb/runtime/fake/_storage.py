@@ -13,8 +13,10 @@ from typing import Any
 import orjson
 
 from pykb.runtime.client.selectors import FieldSelector, LabelSelector
+from pykb.runtime.errors import ApiError
 from pykb.runtime.fake._http import Parameters, bad_request, cause, invalid, refuse, status_body
 from pykb.runtime.fake._resources import Resource, Resources
+from pykb.runtime.fake._versions import Versions
 
 StorageKey = tuple[str, str]
 """Group and plural."""
@@ -163,9 +165,10 @@ class Storage:
 class Listing:
     """Reads collections."""
 
-    def __init__(self, resources: Resources, storage: Storage) -> None:
+    def __init__(self, resources: Resources, storage: Storage, versions: Versions) -> None:
         self._resources = resources
         self._storage = storage
+        self._versions = versions
 
     def select(
         self, resource: Resource, namespace: str, parameters: Parameters, *, version: int | None = None
@@ -173,9 +176,10 @@ class Listing:
         """Return the objects that match the selectors, now or at an earlier version."""
         matches = _matcher(resource, parameters)
         storage, key = self._storage, resource.storage_key
-        for obj in storage.all(key, namespace) if version is None else storage.all_at(key, namespace, version):
+        for found in storage.all(key, namespace) if version is None else storage.all_at(key, namespace, version):
+            obj = self._versions.read(resource, found)
             if matches(obj):
-                yield {**obj, "apiVersion": resource.gvk.api_version}
+                yield obj
 
     def list(self, resource: Resource, namespace: str, parameters: Parameters) -> dict[str, Any]:
         """Return a list or a page of one."""
@@ -220,7 +224,7 @@ class Listing:
                 aclosing(self._storage.follow(resource.storage_key, int(since))) as news,
             ):
                 async for change in news:
-                    if line := _event(change, resource, namespace, matches):
+                    if line := self._event(change, resource, namespace, matches):
                         yield line
             yield _line("ERROR", status_body(410, "Expired", f"{_TOO_OLD}: {since} ({self._storage.version})"))
         except TimeoutError:
@@ -237,6 +241,25 @@ class Listing:
         if self._storage.is_forgotten(version):
             raise refuse(410, "Expired", f"The resourceVersion for the provided list is too old: {version}")
         return version
+
+    def _event(self, change: Change, resource: Resource, namespace: str, matches: Matches) -> bytes | None:
+        """The line for a change. An object that starts or stops matching is reported as added or deleted."""
+        before = orjson.loads(change.before) if change.before else None
+        after = orjson.loads(change.after) if change.after else None
+        either = after or before or {}
+        if namespace and either["metadata"].get("namespace", "") != namespace:
+            return None
+        try:
+            before, after = (each and self._versions.read(resource, each) for each in (before, after))
+        except ApiError as error:
+            return _line("ERROR", status_body(error.status, error.reason, error.message))
+        was, is_now = before is not None and matches(before), after is not None and matches(after)
+        if is_now and after is not None:
+            return _line("MODIFIED" if was else "ADDED", after)
+        if was and before is not None:
+            before["metadata"]["resourceVersion"] = str(change.version)
+            return _line("DELETED", before)
+        return None
 
     def _read_token(self, token: str) -> tuple[str, tuple[str, str]]:
         try:
@@ -282,22 +305,6 @@ def _unknown_field(resource: Resource, path: str) -> str:
     if resource.selectable:
         return f"field label not supported: {path}"
     return f'"{path}" is not a known field selector: only "metadata.name", "metadata.namespace"'
-
-
-def _event(change: Change, resource: Resource, namespace: str, matches: Matches) -> bytes | None:
-    """The line for a change. An object that starts or stops matching is reported as added or deleted."""
-    before = orjson.loads(change.before) if change.before else None
-    after = orjson.loads(change.after) if change.after else None
-    either = after or before or {}
-    if namespace and either["metadata"].get("namespace", "") != namespace:
-        return None
-    was, is_now = before is not None and matches(before), after is not None and matches(after)
-    if is_now and after is not None:
-        return _line("MODIFIED" if was else "ADDED", {**after, "apiVersion": resource.gvk.api_version})
-    if was and before is not None:
-        before["metadata"]["resourceVersion"] = str(change.version)
-        return _line("DELETED", {**before, "apiVersion": resource.gvk.api_version})
-    return None
 
 
 def _line(kind: str, obj: Mapping[str, Any]) -> bytes:

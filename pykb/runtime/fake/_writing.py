@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+import copy
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pykb.runtime.client.connection import Route
@@ -15,6 +18,7 @@ from pykb.runtime.fake._admission import (
     carry_over,
     count_generation,
     now,
+    prepare,
     read_body,
     refuse_new_finalizers,
     start_life,
@@ -24,6 +28,8 @@ from pykb.runtime.fake._merge import PatchRefused, json_patch, merge_patch, stra
 from pykb.runtime.fake._resources import CRD, Resource, Resources
 from pykb.runtime.fake._schema import check_applied, without_nulls
 from pykb.runtime.fake._storage import Storage
+from pykb.runtime.fake._versions import Versions
+from pykb.runtime.fake._webhooks import Asked, Webhooks
 
 _MERGE = "application/merge-patch+json"
 _JSON = "application/json-patch+json"
@@ -34,11 +40,17 @@ _POLICIES = {"Foreground": "foregroundDeletion", "Background": None, "Orphan": "
 
 
 class Writing:
-    """Changes objects. Each method is a transaction: it does not await between reading and storing an object."""
+    """Changes objects.
 
-    def __init__(self, resources: Resources, storage: Storage) -> None:
+    Each method is a transaction: it does not await between reading and storing an object. If it awaited webhooks and
+    the object has changed meanwhile, it begins again.
+    """
+
+    def __init__(self, resources: Resources, storage: Storage, versions: Versions, webhooks: Webhooks) -> None:
         self._resources = resources
         self._storage = storage
+        self._versions = versions
+        self._webhooks = webhooks
 
     async def seed(self, wire: dict[str, Any]) -> None:
         """Store an object as given, including its status. Missing metadata is added."""
@@ -59,15 +71,14 @@ class Writing:
         builtin.complete(resource, obj)
         if resource.gvk.kind == "Namespace":
             obj.setdefault("status", {"phase": "Active"})
-        await self._storage.put(resource.storage_key, obj)
+        await self._storage.put(resource.storage_key, self._versions.write(resource, obj))
 
     async def create(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
         """Store a new object."""
         obj = read_body(resource, body, namespace=route.namespace)
         self._check_namespace(resource, route.namespace)
         obj["metadata"].pop("managedFields", None)
-        start_life(resource, obj)
-        admit(resource, obj, strict=parameters.get("fieldValidation") == "Strict")
+        obj = await self._begun(resource, obj, route, parameters)
         self._check_free(resource, obj)
         if resource.gvk.kind == "Namespace":
             obj["status"] = {"phase": "Active"}
@@ -77,6 +88,9 @@ class Writing:
 
     async def update(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
         """Replace an object, or its status."""
+        return await _repeated(lambda: self._update(resource, route, parameters, body))
+
+    async def _update(self, resource: Resource, route: Route, parameters: Parameters, body: Any) -> dict[str, Any]:
         obj = read_body(resource, body, namespace=route.namespace, name=route.name)
         old = self._existing(resource, route)
         if not obj["metadata"].get("resourceVersion") and resource.conditional:
@@ -91,9 +105,13 @@ class Writing:
     ) -> dict[str, Any]:
         """Change an object by a patch or an apply. ``via`` is a subresource that shows only a part of it."""
         if content_type == APPLY_CONTENT_TYPE:
-            return await self._apply(resource, route, parameters, body)
-        old = self._existing(resource, route)
-        base = {**old, "apiVersion": resource.gvk.api_version}
+            return await _repeated(lambda: self._apply(resource, route, parameters, body))
+        return await _repeated(lambda: self._patch(resource, route, parameters, body, content_type, via))
+
+    async def _patch(
+        self, resource: Resource, route: Route, parameters: Parameters, body: Any, content_type: str, via: str
+    ) -> dict[str, Any]:
+        old = base = self._existing(resource, route)
         match content_type:
             case _ if content_type == _MERGE:
                 new = merge_patch(base, body)
@@ -120,7 +138,8 @@ class Writing:
             raise refusal.bad_request("PatchOptions.meta.k8s.io is invalid: fieldManager: Required value")
         if config["metadata"].get("managedFields"):
             raise refusal.bad_request("metadata.managedFields must be nil")
-        old = self._storage.get(resource.storage_key, (route.namespace, route.name))
+        found = self._storage.get(resource.storage_key, (route.namespace, route.name))
+        old = None if found is None else self._versions.read(resource, found)
         if old is None and route.subresource:
             raise refusal.not_found(resource.plural, resource.gvk.group, route.name)
         version = config["metadata"].pop("resourceVersion", None)
@@ -142,10 +161,26 @@ class Writing:
         if old is not None:
             return await self._change(resource, old, result.obj, route, parameters, None)
         self._check_namespace(resource, route.namespace)
-        obj = result.obj
-        start_life(resource, obj)
-        admit(resource, obj, strict=parameters.get("fieldValidation") == "Strict")
+        obj = await self._begun(resource, result.obj, route, parameters)
+        if self._storage.get(resource.storage_key, (route.namespace, route.name)) is not None:
+            raise _Moved
         return await self._store(resource, obj, parameters, old=None)
+
+    async def _begun(
+        self, resource: Resource, obj: dict[str, Any], route: Route, parameters: Parameters
+    ) -> dict[str, Any]:
+        """A new object, accepted by everybody."""
+        strict = parameters.get("fieldValidation") == "Strict"
+        asked = Asked("CREATE", resource, route, parameters, obj, None)
+        called = self._webhooks.concern(asked)
+        if called:
+            prepare(resource, obj, strict=strict)
+            obj = await self._webhooks.mutate(asked) or obj
+        start_life(resource, obj)
+        admit(resource, obj, strict=strict and not called)
+        if called:
+            await self._webhooks.validate(replace(asked, new=copy.deepcopy(obj)))
+        return obj
 
     async def _change(
         self,
@@ -167,7 +202,14 @@ class Writing:
         new = carry_over(resource, old, obj, route.subresource)
         if owner is not None:
             ownership.settle(old, new, subresource=bool(route.subresource))
-        admit(resource, new, strict=parameters.get("fieldValidation") == "Strict")
+        strict = parameters.get("fieldValidation") == "Strict"
+        asked = Asked("UPDATE", resource, route, parameters, new, old)
+        called = self._webhooks.concern(asked)
+        if called:
+            prepare(resource, new, strict=strict)
+            changed = await self._webhooks.mutate(asked) or new
+            new = carry_over(resource, old, changed, route.subresource)
+        admit(resource, new, strict=strict and not called)
         if error := refuse_new_finalizers(resource, old, new):
             raise error
         if causes := builtin.forbidden_changes(resource, old, new):
@@ -176,48 +218,59 @@ class Writing:
         if owner is not None:
             ownership.record_update(old, new, owner, resource.structure, now())
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        if called:
+            await self._webhooks.validate(replace(asked, new=copy.deepcopy(new)))
+            self._check_unmoved(resource, route, old)
         if _same(old, new, resource):
-            return {**old, "apiVersion": resource.gvk.api_version}
+            return old
         return await self._store(resource, new, parameters, old=old)
 
     async def delete(self, resource: Resource, route: Route, options: Mapping[str, Any]) -> dict[str, Any]:
         """Delete an object, or mark it as deleted if it has finalizers."""
         old = self._existing(resource, route)
         self._check_preconditions(resource, old, options.get("preconditions") or {})
-        answer = {**old, "apiVersion": resource.gvk.api_version}
+        asked = Asked("DELETE", resource, route, Parameters({}), None, old)
+        if self._webhooks.concern(asked):
+            await self._webhooks.mutate(asked)
+            await self._webhooks.validate(asked)
+            old = self._existing(resource, route)
         if "dryRun" in options:
-            return answer
+            return old
         finalizers = _finalizers(old, _policy(options))
         if not finalizers and resource.gvk.kind != "Namespace":
-            removed = await self._storage.remove(resource.storage_key, old)
-            return {**removed, "apiVersion": resource.gvk.api_version}
+            removed = await self._storage.remove(resource.storage_key, self._versions.write(resource, old))
+            return self._versions.read(resource, removed)
         if old["metadata"].get("deletionTimestamp") and finalizers == old["metadata"].get("finalizers"):
-            return answer
-        marked = _marked(resource, old, finalizers)
-        await self._storage.put(resource.storage_key, marked)
-        return {**marked, "apiVersion": resource.gvk.api_version}
+            return old
+        marked = self._versions.write(resource, _marked(resource, old, finalizers))
+        return self._versions.read(resource, await self._storage.put(resource.storage_key, marked))
 
     async def _store(
         self, resource: Resource, obj: dict[str, Any], parameters: Parameters, *, old: dict[str, Any] | None
     ) -> dict[str, Any]:
-        answer = {**obj, "apiVersion": resource.gvk.api_version}
+        stored = self._versions.write(resource, obj)
         if parameters.dry_run:
-            return answer
+            return self._versions.read(resource, stored)
         if old is not None and _is_released(resource, obj):
-            await self._storage.remove(resource.storage_key, obj)
-            return answer
+            await self._storage.remove(resource.storage_key, stored)
+            return self._versions.read(resource, stored)
         if resource.gvk == CRD:
-            obj["status"] = {**(obj.get("status") or {}), "conditions": [{"type": "Established", "status": "True"}]}
-        await self._storage.put(resource.storage_key, obj)
+            stored["status"] = {**(obj.get("status") or {}), "conditions": [{"type": "Established", "status": "True"}]}
+        await self._storage.put(resource.storage_key, stored)
         if resource.gvk == CRD:
-            self._resources.add_definition(obj)
-        return {**obj, "apiVersion": resource.gvk.api_version}
+            self._resources.add_definition(stored)
+        return self._versions.read(resource, stored)
 
     def _existing(self, resource: Resource, route: Route) -> dict[str, Any]:
         found = self._storage.get(resource.storage_key, (route.namespace, route.name))
         if found is None:
             raise refusal.not_found(resource.plural, resource.gvk.group, route.name)
-        return found
+        return self._versions.read(resource, found)
+
+    def _check_unmoved(self, resource: Resource, route: Route, old: Mapping[str, Any]) -> None:
+        found = self._storage.get(resource.storage_key, (route.namespace, route.name))
+        if found is None or found["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]:
+            raise _Moved
 
     def _check_free(self, resource: Resource, obj: Mapping[str, Any]) -> None:
         name = obj["metadata"]["name"]
@@ -245,6 +298,16 @@ class Writing:
             if wanted and wanted != found:
                 why = f"Precondition failed: {words} in precondition: {wanted}, {words} in object meta: {found}"
                 raise refusal.conflict(resource.plural, resource.gvk.group, old["metadata"]["name"], why)
+
+
+class _Moved(Exception):  # noqa: N818 - says what happened to the object
+    """Somebody changed the object while webhooks were called."""
+
+
+async def _repeated(attempt: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    while True:
+        with contextlib.suppress(_Moved):
+            return await attempt()
 
 
 def _check_uid(resource: Resource, old: Mapping[str, Any], new: Mapping[str, Any]) -> None:

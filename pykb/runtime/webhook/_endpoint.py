@@ -44,11 +44,18 @@ class AdmissionEndpoint:
         handler: Callable[[AdmissionRequest], Awaitable[AdmissionResponse]],
         metrics: Metrics,
         steps: Steps | None = None,
+        failed: Callable[[BaseException], None] = lambda _: None,
     ) -> None:
         self._path = path
+        self._failed = failed
         self._handler = handler
         self._metrics = metrics
         self._steps = steps
+
+    @property
+    def author(self) -> Callable[..., Any]:
+        """The function that its author wrote."""
+        return getattr(self._handler, "author", self._handler)
 
     async def answer(self, request: HttpRequest) -> HttpResponse:
         """Return the review with the response."""
@@ -67,6 +74,7 @@ class AdmissionEndpoint:
             try:
                 return _written(asked.uid, response)
             except TypeError as error:  # a handler's patch or warning has no JSON form
+                self._failed(error)
                 return _written(asked.uid, answer_to(error, self._metrics))
 
     async def _decide(self, asked: AdmissionRequest) -> AdmissionResponse:
@@ -82,6 +90,7 @@ class AdmissionEndpoint:
                 raise  # the time limit has passed, or the server stops
             return answer_to(error, self._metrics)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - after any error, the API server gets a response
+            self._failed(error)
             return answer_to(error, self._metrics)
         return response
 

@@ -184,6 +184,7 @@ class DefaulterHandler:
     def __init__(self, gvk: GroupVersionKind, defaulter: Defaulter[T]) -> None:
         self._gvk = gvk
         self._defaulter = defaulter
+        self.author = defaulter.default
 
     async def __call__(self, request: AdmissionRequest) -> AdmissionResponse:
         """Return the patch. DELETE has no object to change, and CONNECT has no object of the kind."""

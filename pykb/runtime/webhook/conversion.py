@@ -7,7 +7,7 @@ Source: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/cust
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -39,8 +39,9 @@ class ConversionFailed(PykbError):  # noqa: N818 - says what it is about
 class Conversions:
     """The converters of all kinds, and the handler of ``/convert``."""
 
-    def __init__(self, metrics: Metrics) -> None:
+    def __init__(self, metrics: Metrics, failed: Callable[[BaseException], None] = lambda _: None) -> None:
         self._metrics = metrics
+        self._failed = failed
         self._hubs: dict[GroupKind, type[Object]] = {}
         self._spokes: dict[GroupVersionKind, Converter[Any, Any]] = {}
 
@@ -129,6 +130,13 @@ class Conversions:
             obj = self._step(obj, self._spokes[target], to_hub=False)
         return obj
 
+    def author(self, source: str, desired: str, kind: str) -> Callable[..., object]:
+        """The first function of a converter that is called between two API versions of a kind."""
+        by_source = self._spokes.get(GroupVersion.parse(source).with_kind(kind))
+        if by_source is not None:
+            return by_source.to_hub
+        return self._spokes[GroupVersion.parse(desired).with_kind(kind)].from_hub
+
     def _check_known(self, gvk: GroupVersionKind) -> None:
         hub = self._hubs.get(gvk.group_kind)
         if hub is None:
@@ -164,6 +172,7 @@ class Conversions:
         except Unconvertible as error:
             raise ConversionFailed(f"cannot convert {what}: {error}") from None
         except (Exception, SystemExit) as error:
+            self._failed(error)
             self._metrics.conversion_panics.inc()
             shown = {"object": str(_key(wire)), "converter": called}
             logger.error("conversion failed", extra=shown, exc_info=without_values(error))  # noqa: TRY400 - no values

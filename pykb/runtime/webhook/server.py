@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable
 from datetime import timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from prometheus_client import Counter
 
@@ -97,6 +97,8 @@ class WebhookServer:
         self._counts: dict[str, _Counts] = {}
         self._lane = Lane()
         self._spans: Spans | None = None
+        self.observer: Callable[[BaseException], None] | None = None
+        """Called with each error that leaves a webhook or a converter."""
 
     @property
     def paths(self) -> frozenset[str]:
@@ -120,7 +122,7 @@ class WebhookServer:
             from pykb.meta.webhook_paths import CONVERT
             from pykb.runtime.webhook.conversion import Conversions
 
-            self._conversions = Conversions(self._metrics)
+            self._conversions = Conversions(self._metrics, self._failed)
             self.mount(CONVERT, self._conversions)
         return self._conversions
 
@@ -167,7 +169,7 @@ class WebhookServer:
             EnvironmentProblem: The path is registered already.
             ValueError: The path is invalid.
         """
-        self.mount(path, AdmissionEndpoint(path, handler, self._metrics, self.steps(path)))
+        self.mount(path, AdmissionEndpoint(path, handler, self._metrics, self.steps(path), self._failed))
 
     def mount(self, path: str, endpoint: Endpoint) -> None:
         """Register a handler for all requests at a path.
@@ -191,6 +193,14 @@ class WebhookServer:
         needed, self._needed = self._needed, None
         if needed is not None:
             needed()
+
+    def author(self, path: str) -> Callable[..., Any] | None:
+        """The function that the author of the webhook at a path wrote."""
+        return getattr(self._endpoints.get(path), "author", None)
+
+    def _failed(self, error: BaseException) -> None:
+        if self.observer is not None:
+            self.observer(error)
 
     def steps(self, path: str) -> Steps:
         """Return the object that measures how long the webhook at a path blocks the event loop."""
@@ -277,6 +287,15 @@ class WebhookServer:
                 extra={"help": "leave out --webhook-client-ca-file"},
             )
         logger.info("serving webhooks", extra={"port": server.port, "paths": ", ".join(sorted(self.paths))})
+
+    async def ask(self, path: str, review: bytes) -> bytes:
+        """Answer a review without a connection, as to the API server.
+
+        Raises:
+            HttpError: There is no answer.
+        """
+        request = HttpRequest("POST", path, headers={"content-type": JSON}, content=review)
+        return (await self._answer(self._endpoints.get(path), request)).body
 
     async def _serve(self, request: HttpRequest) -> HttpResponse:
         path = request.path

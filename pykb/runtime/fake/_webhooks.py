@@ -1,0 +1,202 @@
+"""Calls admission webhooks as the API server does, without a network.
+
+Source: https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/. A webhook with
+``matchConditions`` is called as if they were met, and no webhook is called again because of a later one.
+"""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+
+from pykb.runtime.client.connection import Route
+from pykb.runtime.client.selectors import LabelSelector
+from pykb.runtime.errors import ApiError
+from pykb.runtime.fake._http import Parameters, refuse
+from pykb.runtime.fake._merge import json_patch
+from pykb.runtime.fake._resources import Resource, Resources
+from pykb.runtime.fake._storage import Storage
+from pykb.runtime.fake._versions import Versions
+
+Call = Callable[[str, bytes], Awaitable[bytes]]
+"""Posts a review to a path of the webhook server. An error means that the call has failed."""
+
+_MUTATING, _VALIDATING = "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"
+_USER = {"username": "kubernetes-admin", "groups": ["system:masters", "system:authenticated"]}
+_NAMESPACE = ("", "namespaces")
+_NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a client wants to do.
+
+    Attributes:
+        operation: CREATE, UPDATE or DELETE.
+        resource: The resource, in the version of the client.
+        route: The path.
+        parameters: The query.
+        new: The object to store; ``None`` for DELETE.
+        old: The stored object; ``None`` for CREATE.
+    """
+
+    operation: str
+    resource: Resource
+    route: Route
+    parameters: Parameters
+    new: dict[str, Any] | None
+    old: dict[str, Any] | None
+
+
+class Webhooks:
+    """The webhooks of a cluster. At first there are none."""
+
+    def __init__(self, resources: Resources, storage: Storage, versions: Versions) -> None:
+        self.warnings: list[str] = []
+        """The warnings of all webhooks so far."""
+        self._resources = resources
+        self._storage = storage
+        self._versions = versions
+        self._hooks: dict[str, list[Mapping[str, Any]]] = {}
+        self._call: Call | None = None
+
+    def use(self, configurations: Iterable[Mapping[str, Any]], call: Call) -> None:
+        """Call the webhooks of these configurations in place of all before."""
+        self._call = call
+        self._hooks = {_MUTATING: [], _VALIDATING: []}
+        for configuration in sorted(configurations, key=lambda each: str(each["metadata"]["name"])):
+            self._hooks[configuration["kind"]] += configuration.get("webhooks") or ()
+
+    def concern(self, asked: Asked) -> bool:
+        """Whether there are webhooks for a request."""
+        return any(True for kind in self._hooks for _ in self._matching(kind, asked))
+
+    async def mutate(self, asked: Asked) -> dict[str, Any] | None:
+        """The new object after all mutating webhooks.
+
+        Raises:
+            ApiError: A webhook refuses the request, or fails and must not.
+        """
+        for hook, resource in self._matching(_MUTATING, asked):
+            response = await self._ask(hook, resource, asked)
+            if asked.new is not None and response.get("patch"):
+                changes = orjson.loads(base64.b64decode(response["patch"]))
+                changed = json_patch(self._versions.read(resource, asked.new), changes)
+                asked = replace(asked, new=self._versions.read(asked.resource, changed))
+        return asked.new
+
+    async def validate(self, asked: Asked) -> None:
+        """Ask all validating webhooks.
+
+        Raises:
+            ApiError: A webhook refuses the request, or fails and must not.
+        """
+        for hook, resource in self._matching(_VALIDATING, asked):
+            await self._ask(hook, resource, asked)
+
+    def _matching(self, kind: str, asked: Asked) -> Iterator[tuple[Mapping[str, Any], Resource]]:
+        """The webhooks for a request, each with the resource in the version that it expects."""
+        for hook in self._hooks.get(kind, ()):
+            if "service" not in (hook.get("clientConfig") or {}):
+                continue  # a server that is not the project's
+            others = () if hook.get("matchPolicy") == "Exact" else self._resources.versions_of(asked.resource)
+            for resource in (asked.resource, *others):
+                rules = hook.get("rules") or ()
+                if any(_is_ruled(rule, asked, resource) for rule in rules) and self._is_selected(hook, asked):
+                    yield hook, resource
+                    break
+
+    def _is_selected(self, hook: Mapping[str, Any], asked: Asked) -> bool:
+        objects = [each for each in (asked.new, asked.old) if each is not None]
+        by_object = LabelSelector.from_wire(hook.get("objectSelector") or {})
+        if not any(by_object.matches(each["metadata"].get("labels")) for each in objects):
+            return False
+        name = asked.route.namespace
+        if not name:
+            return True
+        namespace = self._storage.get(_NAMESPACE, ("", name)) or {"metadata": {}}
+        labels = {_NAME_LABEL: name, **(namespace["metadata"].get("labels") or {})}
+        return LabelSelector.from_wire(hook.get("namespaceSelector") or {}).matches(labels)
+
+    async def _ask(self, hook: Mapping[str, Any], resource: Resource, asked: Asked) -> Mapping[str, Any]:
+        if self._call is None:
+            return {}
+        path = hook["clientConfig"]["service"].get("path") or "/"
+        try:
+            answer = await self._call(path, orjson.dumps(self._review(resource, asked)))
+            response: dict[str, Any] = orjson.loads(answer)["response"]
+        except ApiError:
+            raise
+        except Exception as error:
+            if hook.get("failurePolicy") == "Ignore":
+                return {}
+            message = f'Internal error occurred: failed calling webhook "{hook["name"]}": {error}'
+            raise refuse(500, "InternalError", message) from error
+        self.warnings += response.get("warnings") or ()
+        if not response.get("allowed"):
+            raise _denied(hook["name"], response.get("status") or {})
+        return response
+
+    def _review(self, resource: Resource, asked: Asked) -> dict[str, Any]:
+        def shown(obj: dict[str, Any] | None) -> dict[str, Any] | None:
+            return None if obj is None else self._versions.read(resource, obj)
+
+        kinds = {"kind": _kind(resource), "requestKind": _kind(asked.resource)}
+        resources = {"resource": _plural(resource), "requestResource": _plural(asked.resource)}
+        obj = asked.new or asked.old or {"metadata": {}}
+        request = {
+            "uid": str(uuid.uuid4()),
+            **kinds,
+            **resources,
+            "subResource": asked.route.subresource,
+            "requestSubResource": asked.route.subresource,
+            "name": asked.route.name or obj["metadata"].get("name", ""),
+            "namespace": asked.route.namespace,
+            "operation": asked.operation,
+            "userInfo": _USER,
+            "object": shown(asked.new),
+            "oldObject": shown(asked.old),
+            "dryRun": asked.parameters.dry_run,
+        }
+        return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def _is_ruled(rule: Mapping[str, Any], asked: Asked, resource: Resource) -> bool:
+    scope = rule.get("scope") or "*"
+    return (
+        _has(rule.get("operations"), asked.operation)
+        and _has(rule.get("apiGroups"), resource.gvk.group)
+        and _has(rule.get("apiVersions"), resource.gvk.version)
+        and scope in ("*", "Namespaced" if resource.namespaced else "Cluster")
+        and any(_is_named(name, resource.plural, asked.route.subresource) for name in rule.get("resources") or ())
+    )
+
+
+def _has(values: Iterable[str] | None, value: str) -> bool:
+    return any(each in ("*", value) for each in values or ())
+
+
+def _is_named(name: str, plural: str, subresource: str) -> bool:
+    resource, _, inner = name.partition("/")
+    return resource in ("*", plural) and inner in (subresource, "*")
+
+
+def _kind(resource: Resource) -> dict[str, str]:
+    return {"group": resource.gvk.group, "version": resource.gvk.version, "kind": resource.gvk.kind}
+
+
+def _plural(resource: Resource) -> dict[str, str]:
+    return {"group": resource.gvk.group, "version": resource.gvk.version, "resource": resource.plural}
+
+
+def _denied(name: str, status: Mapping[str, Any]) -> ApiError:
+    denied = f'admission webhook "{name}" denied the request'
+    why = status.get("message") or status.get("reason")
+    code = max(int(status.get("code") or 0), 400)
+    message = f"{denied}: {why}" if why else f"{denied} without explanation"
+    return refuse(code, status.get("reason") or "", message, status.get("details"))
