@@ -75,6 +75,22 @@ class Context:
         return self.run(History(steps))
 
     @property
+    def definition(self) -> Manifest:
+        """The CRD of the sample."""
+        group = self.sample["apiVersion"].rpartition("/")[0]
+        kinds = ((crd, crd["spec"]) for crd in self.subject.crds)
+        return next(
+            crd for crd, spec in kinds if (spec["group"], spec["names"]["kind"]) == (group, self.sample["kind"])
+        )
+
+    @property
+    def own(self) -> Identity:
+        """The sample's identity in the states: in the version in which it is stored."""
+        spec = self.definition["spec"]
+        stored = next(version["name"] for version in spec["versions"] if version.get("storage"))
+        return Identity.of(self.sample)._replace(api_version=f"{spec['group']}/{stored}")
+
+    @property
     def create(self) -> Step:
         """Creates the sample."""
         return Step(Verb.CREATE, self.sample)
@@ -99,7 +115,7 @@ class Context:
 
     def children(self) -> list[Identity]:
         """The objects that the operator made for the sample."""
-        return [each for each in self.base.states[0] if each != Identity.of(self.sample) and self.base.maker_of(each)]
+        return [each for each in self.base.states[0] if each != self.own and self.base.maker_of(each)]
 
     def created(self, identity: Identity) -> Manifest:
         """An object as the operator last wrote it."""

@@ -303,9 +303,11 @@ class Explorer:
         name = Identity.of(context.sample)
         base = context.base
         if base.refused:
-            return codes.NOT_EXPLORED.at(
-                None, f"the sample {name} is refused: {base.refused[0][1]}", help=("correct the sample",)
-            )
+            bug = next((failure for failure in base.failures if failure.is_bug), None)
+            span = bug.place.span if bug is not None and bug.place is not None else None
+            why = f": {bug.kind}: {bug.message}" if bug is not None else ""
+            helps = ("correct the sample",) if bug is None else ("correct the webhook or the converter",)
+            return codes.NOT_EXPLORED.at(span, f"the sample {name} is refused: {base.refused[0][1]}{why}", help=helps)
         if base.failures and not base.sent:
             failure = base.failures[-1]
             return codes.NOT_EXPLORED.at(None, f"the sample {name} fails: {failure.kind}: {failure.message}")

@@ -46,6 +46,8 @@ class Verb(StrEnum):
     REPLACE = "replace"
     """Replace everything but metadata and status; create it if it is missing."""
     PATCH = "patch"
+    REWRITE = "rewrite"
+    """Read the object in the manifest's version, and write it back."""
     DELETE = "delete"
 
 

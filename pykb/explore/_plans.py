@@ -15,6 +15,7 @@ from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest,
 from pykb.explore._sight import stale, unseen
 from pykb.explore._variants import leaves, patch_of, put, spell
 from pykb.explore._verdicts import cause_of, comes_back, place_among, place_of, restless, same_end, same_states
+from pykb.explore._versioned import converted, converted_edges, defaulted
 from pykb.explore._workloads import KINDS
 from pykb.explore._world import Outcome
 
@@ -79,6 +80,7 @@ def history(context: Context) -> Iterator[Case]:
 
         steps = (context.create, Step(Verb.REPLACE, other, note=path), Step(Verb.REPLACE, context.sample))
         yield Case(codes.HISTORY, History(steps), judge)
+    yield from converted(context)
 
 
 def drift(context: Context) -> Iterator[Case]:
@@ -97,7 +99,7 @@ def drift(context: Context) -> Iterator[Case]:
 
 def leak(context: Context) -> Iterator[Case]:
     """The object is deleted at any moment."""
-    own = Identity.of(context.sample)
+    own = context.own
 
     def judge(outcome: Outcome) -> Iterator[Violation]:
         if not outcome.at_rest:
@@ -194,6 +196,7 @@ def loop(context: Context) -> Iterator[Case]:
     yield Case(codes.LOOP, History((context.create,), idle=_HOURS), judge)
     if _workloads(context):
         yield Case(codes.LOOP, History((context.create,), Fault(FaultKind.FAIL, seconds=_LATE), _HOURS), judge)
+    yield from defaulted(context)
 
 
 def bug(context: Context) -> Iterator[Case]:
@@ -201,14 +204,14 @@ def bug(context: Context) -> Iterator[Case]:
     for path, other in context.changed(edges=True):
 
         def judge(outcome: Outcome, path: str = path) -> Iterator[Violation]:
-            if outcome.refused:
-                return
             for failure in outcome.failures:
                 if failure.is_bug:
                     message = f"{failure.kind}, though the schema accepts `{path}`: {failure.message}"
                     early = 1 if failure.at < outcome.began[-1] else None
                     yield Violation(message, failure.place, (), (failure.kind, failure.place), steps=early)
                     return
+            if outcome.refused:
+                return
             if outcome.at_rest and len(outcome.states) > 1:
                 unlike = context.compare(context.base.states[0], outcome.states[1])
                 if unlike:
@@ -218,6 +221,7 @@ def bug(context: Context) -> Iterator[Case]:
 
         steps = (Step(Verb.CREATE, other, note=path), Step(Verb.REPLACE, context.sample))
         yield Case(codes.BUG, History(steps), judge)
+    yield from converted_edges(context)
 
 
 PLANS: dict[str, Callable[[Context], Iterator[Case]]] = {
@@ -280,7 +284,7 @@ def _is_said(context: Context, outcome: Outcome) -> bool:
         is_event = change.by is not None and change.identity.kind == "Event"
         if is_event and change.after and orjson.loads(change.after).get("type") == "Warning":
             return True
-    own = Identity.of(context.sample)
+    own = context.own
     normal, found = context.base.states[0].get(own, {}), outcome.states[1].get(own, {})
     return normal.get("status") != found.get("status")
 

@@ -19,6 +19,7 @@ from pykb.runtime import Manager
 CRDS = "config/crd/bases"
 SAMPLES = "config/samples"
 ROLE = "config/rbac/role.yaml"
+WEBHOOKS = "config/webhook/manifests.yaml"
 _NAMESPACE = "default"
 
 
@@ -59,7 +60,9 @@ def subject_of(
     if not samples:
         raise EnvironmentProblem(_no_sample(kind, files))
     rules = [rule for role in _documents([root / ROLE]) for rule in role.get("rules") or ()]
-    return Subject(register or _register_of(root, package), crds, samples, rules or None, root.resolve(), actors)
+    webhooks = list(_documents([root / WEBHOOKS]))
+    called = register or _register_of(root, package)
+    return Subject(called, crds, samples, rules or None, root.resolve(), actors, webhooks)
 
 
 def _documents(files: list[Path]) -> Iterator[dict[str, Any]]:

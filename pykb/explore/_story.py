@@ -8,7 +8,13 @@ from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
 from pykb.explore._world import Change, Outcome
 
-_DONE = {Verb.CREATE: "creates", Verb.REPLACE: "changes", Verb.PATCH: "changes", Verb.DELETE: "deletes"}
+_DONE = {
+    Verb.CREATE: "creates",
+    Verb.REPLACE: "changes",
+    Verb.PATCH: "changes",
+    Verb.REWRITE: "reads and writes back",
+    Verb.DELETE: "deletes",
+}
 _HEALTH = {FaultKind.LATE: "Each workload becomes ready", FaultKind.FAIL: "Each workload fails"}
 
 

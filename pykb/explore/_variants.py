@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -107,6 +108,8 @@ def _others(schema: Mapping[str, Any], value: Any) -> Iterator[Any]:
     elif isinstance(value, int):
         yield value + 1 if value < schema.get("maximum", _INT32) else value - 1
     elif isinstance(value, str) and schema.get("format") not in _FORMATTED:
+        if re.match(r"\d+(?!.*-)", value):  # a number or a quantity as text
+            yield re.sub(r"\d+", lambda found: str(int(found[0]) + 1), value, count=1)
         yield f"{value}-b" if len(value) + 2 <= schema.get("maxLength", 253) else value[:-1]
 
 

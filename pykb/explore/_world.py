@@ -19,6 +19,7 @@ from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author, place_in
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._state import State, read, state_of
 from pykb.explore._time import LoopClock, VirtualLoop, real_day
+from pykb.explore._webhooks import Loss, Losses, defaulters
 from pykb.runtime import (
     ApiError,
     Client,
@@ -42,6 +43,7 @@ _LONGEST_RETRY = 1100.0
 _MOST_TIME = 6 * 3600.0
 _RESTART = 2.0
 _BLIND = 5.0
+_TRIES = 4
 _LONGEST_MESSAGE = 120
 _REAL_CLOCK = "writes the time of the real clock"
 _CLOCKS = (
@@ -63,6 +65,7 @@ class Subject:
         rules: The rules of the operator's roles. ``None`` allows everything.
         root: The folder of the user's code, to name its lines.
         actors: What other controllers and people do, beside Kubernetes' own.
+        webhooks: The webhook configurations.
     """
 
     register: Callable[[Manager], None]
@@ -71,11 +74,12 @@ class Subject:
     rules: Sequence[Mapping[str, Any]] | None = None
     root: Path | None = None
     actors: Sequence[Actor] = ()
+    webhooks: Sequence[Manifest] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The error of a reconcile.
+    """The error of a reconcile, of a webhook or of a converter.
 
     Attributes:
         kind: The class of the error.
@@ -120,6 +124,8 @@ class Outcome:
         refused: The steps that the API server did not accept, with its answer.
         struck: The request that met the fault.
         strays: What the operator did outside of the virtual world, with what its author can do, and the line.
+        lost: What conversions did not keep.
+        defaulters: The lines of the mutating webhooks, by path.
     """
 
     states: list[State] = field(default_factory=list)
@@ -133,6 +139,8 @@ class Outcome:
     refused: list[tuple[Step, str]] = field(default_factory=list)
     struck: Sent | None = None
     strays: list[tuple[str, str, Place]] = field(default_factory=list)
+    lost: list[Loss] = field(default_factory=list)
+    defaulters: dict[str, Place] = field(default_factory=dict)
 
     @property
     def writes(self) -> list[Sent]:
@@ -242,23 +250,38 @@ class _World(ReconcileListener):
         self.outcome.states[-1] = self._state()
 
     async def _perform(self, step: Step) -> None:
+        """Act. Act again when a webhook could not answer, as people do."""
+        for _ in range(_TRIES):
+            struck = self._tape.struck
+            try:
+                await self._act(step)
+            except ApiError as error:
+                refused = str(error)
+                if error.status < 500 and self._tape.struck is struck:
+                    break
+                await asyncio.sleep(_RESTART)
+            else:
+                return
+        self.outcome.refused.append((step, refused))
+
+    async def _act(self, step: Step) -> None:
         manifest, identity = dict(step.manifest), Identity.of(step.manifest)
-        try:
-            match step.verb:
-                case Verb.CREATE:
-                    await self._user.create(manifest)
-                case Verb.REPLACE:
-                    await self._replace(manifest)
-                case Verb.PATCH:
-                    patch = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind")}
-                    patch["metadata"] = {
-                        name: value for name, value in patch["metadata"].items() if name not in ("name", "namespace")
-                    }
-                    await self._user.patch(identity.manifest, MergePatch(patch))
-                case Verb.DELETE:
-                    await self._user.delete(identity.manifest)
-        except ApiError as error:
-            self.outcome.refused.append((step, str(error)))
+        match step.verb:
+            case Verb.CREATE:
+                await self._user.create(manifest)
+            case Verb.REPLACE:
+                await self._replace(manifest)
+            case Verb.PATCH:
+                patch = {name: value for name, value in manifest.items() if name not in ("apiVersion", "kind")}
+                patch["metadata"] = {
+                    name: value for name, value in patch["metadata"].items() if name not in ("name", "namespace")
+                }
+                await self._user.patch(identity.manifest, MergePatch(patch))
+            case Verb.DELETE:
+                await self._user.delete(identity.manifest)
+            case Verb.REWRITE:
+                gvk = gvk_of(manifest)
+                await self._user.update((await self._user.get(gvk, identity.name, namespace=identity.namespace)).data)
 
     async def _replace(self, manifest: Manifest) -> None:
         try:
@@ -288,6 +311,7 @@ class _World(ReconcileListener):
             options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
             manager = self._manager = Manager(options, client=client, clock=LoopClock(self._loop))
             self._register(manager)
+            self._call_webhooks(manager)
             self._failing.clear()
             manager.listen(self)
             running = asyncio.create_task(manager.start())
@@ -312,6 +336,16 @@ class _World(ReconcileListener):
             place = _place_of(error, self._subject.root)
             message = f"`register` fails: {type(error).__name__}: {error}"
             raise EnvironmentProblem(NOT_EXPLORED.at(place.span if place else None, message)) from error
+
+    def _call_webhooks(self, manager: Manager) -> None:
+        """Let the API server call those of this process. They answer even after its end, as other replicas do."""
+        server = manager.webhook_server
+        server.observer = self._failed
+        self._server.use_webhooks(server, self._subject.webhooks)
+        if server.converted:
+            check = Losses(server.conversions, self._subject.root, self.outcome.lost)
+            self._server.versions.convert = check.convert
+        self.outcome.defaulters = dict(defaulters(server, self._subject.webhooks, self._subject.root))
 
     # -- rest
 
@@ -368,12 +402,15 @@ class _World(ReconcileListener):
             self._failing.discard(key)
         else:
             self._failing.add(key)
-            place = _place_of(error, self._subject.root)
-            text = str(error).partition("\n")[0][:_LONGEST_MESSAGE]
-            is_bug = isinstance(error, BUGS) or type(error) in _BAD_VALUES
-            self.outcome.failures.append(Failure(type(error).__name__, text, place, self._loop.time(), is_bug))
+            self._failed(error)
         if error is not None or record.result is not None:
             self.outcome.reconciles.append(self._loop.time())
+
+    def _failed(self, error: BaseException) -> None:
+        place = _place_of(error, self._subject.root)
+        text = str(error).partition("\n")[0][:_LONGEST_MESSAGE]
+        is_bug = isinstance(error, BUGS) or type(error) in _BAD_VALUES
+        self.outcome.failures.append(Failure(type(error).__name__, text, place, self._loop.time(), is_bug))
 
 
 def _is_unseen(steps: Sequence[Step]) -> bool:

@@ -1,0 +1,100 @@
+"""The project's webhooks and converters in the world: where they are, and what conversions lose."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pykb.diagnostics import PykbError
+from pykb.explore._gate import Place, place_in
+from pykb.explore._history import Identity, Manifest
+from pykb.explore._variants import leaves, spell
+from pykb.runtime.webhook.conversion import Conversions
+from pykb.runtime.webhook.server import WebhookServer
+
+_CONTENT = ("spec", "status", "data")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT")
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A value that a conversion to another version and back does not keep.
+
+    Attributes:
+        identity: The object.
+        path: The field.
+        value: Its value.
+        version: The other version.
+        place: The function of the converter.
+    """
+
+    identity: Identity
+    path: str
+    value: Any
+    version: str
+    place: Place | None
+
+
+class Losses:
+    """Converts, and looks whether the way back leads to the same object.
+
+    Args:
+        conversions: The project's converters.
+        root: The folder of the user's code.
+        lost: Where to note what is lost.
+    """
+
+    def __init__(self, conversions: Conversions, root: Path | None, lost: list[Loss]) -> None:
+        self._conversions = conversions
+        self._root = root
+        self._lost = lost
+
+    def convert(self, obj: Manifest, desired: str) -> Manifest:
+        """Convert; see :meth:`~pykb.runtime.webhook.conversion.Conversions.convert`."""
+        made = self._conversions.convert(obj, desired)
+        try:
+            back = self._conversions.convert(made, obj["apiVersion"])
+        except PykbError:
+            return made  # it is noticed by whoever reads the object
+        kept = dict(leaves({name: back[name] for name in _CONTENT if name in back}))
+        for path, value in leaves({name: obj[name] for name in _CONTENT if name in obj}):
+            is_time = isinstance(value, str) and _TIME.match(value)  # it may be written in another way
+            if kept.get(path) != value and not (is_time and path in kept):
+                place = place_of(self._conversions.author(obj["apiVersion"], desired, obj["kind"]), self._root)
+                version = desired.rpartition("/")[2]
+                self._lost.append(Loss(Identity.of(obj), spell(path), value, version, place))
+        return made
+
+
+def defaulters(
+    server: WebhookServer, configurations: Iterable[Mapping[str, Any]], root: Path | None
+) -> Iterator[tuple[str, Place]]:
+    """The paths of mutating webhooks, each with the place of its function."""
+    for configuration in configurations:
+        if configuration["kind"] != "MutatingWebhookConfiguration":
+            continue
+        for hook in configuration.get("webhooks") or ():
+            path = ((hook.get("clientConfig") or {}).get("service") or {}).get("path") or ""
+            author = server.author(path)
+            if author is not None and (place := place_of(author, root)):
+                yield path, place
+
+
+def place_of(function: Callable[..., object], root: Path | None) -> Place | None:
+    """Where a function is defined."""
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    return place_in(root, [(code.co_filename, code.co_firstlineno)]) if code is not None else None
+
+
+def defaulting(configurations: Iterable[Mapping[str, Any]], group: str, plural: str) -> Iterator[str]:
+    """The paths of mutating webhooks that a change of a resource calls."""
+    for configuration in configurations:
+        for hook in configuration.get("webhooks") or ():
+            for rule in hook.get("rules") or ():
+                is_its = {group, "*"} & set(rule.get("apiGroups") or ())
+                if is_its and {plural, "*", "*/*"} & set(rule.get("resources") or ()):
+                    yield (hook["clientConfig"].get("service") or {}).get("path") or ""

@@ -1,0 +1,218 @@
+"""Webhooks and converters take part in histories: what they refuse is no fault, what they spoil is found."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pykb.api import Converter
+from pykb.explore import Explorer, Report, Subject
+from pykb.explore._history import Manifest
+from pykb.runtime import ControllerBuilder, Defaulter, FieldError, Invalid, Manager, Reconciler, Request, Validator
+from pykb.runtime import Warnings as Told
+from pykb.runtime import WebhookBuilder as Builder
+from tests.explorer.zoo.kinds import CRD, SAMPLE, Animal
+from tests.unit.runtime_fake.test_webhooks import CRD as BOX_CRD
+from tests.unit.runtime_fake.test_webhooks import GROUP as BOX_GROUP
+from tests.unit.runtime_fake.test_webhooks import Box, BoxV1
+from tests.unit.runtime_fake.test_webhooks import BoxConverter as LosesNote
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+
+
+class Picky(Reconciler):
+    """Divides by the count, which only the validator keeps above zero."""
+
+    async def reconcile(self, request: Request) -> None:
+        """Divide."""
+        animal = await self.client.find(Animal, request)
+        if animal is None or animal.status.count == (count := 100 // animal.spec.count):
+            return
+        animal.status.count = count
+        await self.client.status.update(animal)
+
+    def setup(self, manager: Manager) -> None:
+        """Register with the manager."""
+        ControllerBuilder(manager).for_(Animal).complete(self)
+
+
+class Counts(Validator[Animal]):
+    """Refuses animals that are not there."""
+
+    async def validate_create(self, obj: Animal) -> Told:
+        """Judge."""
+        return self.judge(obj)
+
+    def validate_update(self, old: Animal, new: Animal) -> Told:
+        """Judge, in a thread."""
+        return self.judge(new)
+
+    def judge(self, animal: Animal) -> Told:
+        """The same for both."""
+        if animal.spec.count < 1:
+            raise Invalid.of(animal, [FieldError("spec.count", "must be there", value=animal.spec.count)])
+        return None
+
+
+class Stumbles(Counts):
+    """Forgets that the house may be missing."""
+
+    def judge(self, animal: Animal) -> Told:
+        """Judge."""
+        assert len(animal.spec.house) < 100
+        return super().judge(animal)
+
+
+class Feeds(Defaulter[Animal]):
+    """Fills in a name."""
+
+    async def default(self, obj: Animal) -> None:
+        """Once."""
+        if not obj.spec.names:
+            obj.spec.names = ["nameless"]
+
+
+class Overfeeds(Feeds):
+    """Adds a name with each update."""
+
+    async def default(self, obj: Animal) -> None:
+        """Always."""
+        obj.spec.names.append(f"{len(obj.spec.names)}")
+
+
+def hooks(operations: Sequence[str] = ("CREATE", "UPDATE"), resource: str = "animals") -> list[Manifest]:
+    """The configurations."""
+    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": [resource], "operations": operations}
+
+    def one(kind: str) -> Manifest:
+        service = {"path": f"/{kind.lower()}"}
+        hook = {"name": f"{kind}.example.com", "clientConfig": {"service": service}, "rules": [rule]}
+        return {"kind": f"{kind}WebhookConfiguration", "metadata": {"name": kind}, "webhooks": [hook]}
+
+    return [one("Mutating"), one("Validating")]
+
+
+def explored(validator: Validator[Animal], defaulter: Defaulter[Animal], *only: str) -> Report:
+    """What the explorer says of webhooks."""
+
+    def register(manager: Manager) -> None:
+        Picky(manager.client).setup(manager)
+        builder = Builder(manager).for_(Animal).with_validator(validator, path="/validating")
+        builder.with_defaulter(defaulter, path="/mutating").complete()
+
+    sample = {**SAMPLE, "spec": {**SAMPLE["spec"], "names": ["a"]}}
+    return Explorer(Subject(register, [CRD], [sample], None, ROOT, webhooks=hooks()), only=only).run()
+
+
+def test_what_a_webhook_refuses_is_not_tried():
+    """The reconciler would divide by zero, and the defaulter fills in what the edges leave out."""
+    report = explored(Counts(), Feeds())
+    report.check()
+    assert report.histories["explore-bug"] > 5
+    assert not report.notes()
+
+
+def test_an_error_of_a_webhook_is_found_with_its_line():
+    """The spec is valid for the schema."""
+    report = explored(Stumbles(), Feeds(), "explore-bug")
+    [finding] = report.findings
+    assert finding.code.slug == "explore-bug"
+    assert finding.message.startswith("TypeError for a valid `no spec.house`")
+    assert line_of(finding) == "assert len(animal.spec.house) < 100"
+
+
+def test_a_webhook_that_changes_each_update_is_found():
+    """With the line of its function."""
+    report = explored(Counts(), Overfeeds(), "explore-loop")
+    [finding] = report.findings
+    assert "after an update without a change: the webhook is not idempotent" in finding.message
+    assert line_of(finding) == "async def default(self, obj: Animal) -> None:"
+    assert finding.span.line == Overfeeds.default.__code__.co_firstlineno
+
+
+def test_a_sample_that_a_webhook_cannot_judge_is_told_with_its_line():
+    """It is not the sample's fault."""
+
+    class Broken(Counts):
+        def judge(self, animal: Animal) -> Told:
+            raise KeyError(animal.spec.food)
+
+    report = explored(Broken(), Feeds())
+    [problem] = report.problems
+    assert "KeyError: 'hay'" in problem.message
+    assert problem.span.path == "explorer/test_webhooks.py"
+    assert problem.help == ("correct the webhook or the converter",)
+
+
+class KeepsNote(LosesNote):
+    """Without a loss."""
+
+    def to_hub(self, spoke: BoxV1) -> Box:
+        """The note comes back."""
+        hub = super().to_hub(spoke)
+        annotations = dict(spoke.metadata.annotations or {})
+        hub.spec.note = annotations.pop("note", None)
+        hub.metadata.annotations = annotations or None
+        return hub
+
+    def from_hub(self, hub: Box) -> BoxV1:
+        """The note is kept."""
+        spoke = super().from_hub(hub)
+        if hub.spec.note is not None:
+            spoke.metadata.annotations = {**(hub.metadata.annotations or {}), "note": hub.spec.note}
+        return spoke
+
+
+class Raises(KeepsNote):
+    """Not for all values."""
+
+    def from_hub(self, hub: Box) -> BoxV1:
+        """A table of widths."""
+        [None, "small"][min(hub.spec.width or 0, 2)]
+        return super().from_hub(hub)
+
+
+def converted(converter: Converter[Any, Any], version: str, spec: dict[str, Any], *only: str) -> Report:
+    """What the explorer says of a converter."""
+
+    def register(manager: Manager) -> None:
+        Builder(manager).for_(Box).with_converter(converter).complete()
+
+    sample = {"apiVersion": f"{BOX_GROUP}/{version}", "kind": "Box", "spec": spec}
+    sample["metadata"] = {"name": "box", "namespace": "default"}
+    return Explorer(Subject(register, [copy.deepcopy(BOX_CRD)], [sample], None, ROOT), only=only).run()
+
+
+@pytest.mark.parametrize(("version", "spec"), [("v2", {"width": 1, "note": "n"}), ("v1", {"size": "1"})])
+def test_a_sound_converter_is_not_accused(version, spec):
+    """In both versions."""
+    report = converted(KeepsNote(), version, spec, "explore-history", "explore-loop", "explore-leak")
+    report.check()
+    assert report.histories["explore-history"] > 1
+
+
+def test_a_converter_that_loses_a_field_is_found():
+    """By an update in the other version that changes nothing."""
+    report = converted(LosesNote(), "v2", {"width": 1, "note": "n"}, "explore-history")
+    [finding] = report.findings
+    assert finding.message == "Box box: `spec.note` is lost by the conversion to v1 and back"
+    assert "Somebody reads and writes back Box box (`in v1, unchanged`)" in finding.story
+    assert finding.span.path.endswith("runtime_fake/test_webhooks.py")
+
+
+def test_a_converter_that_fails_is_found():
+    """With its line."""
+    report = converted(Raises(), "v2", {"width": 1}, "explore-bug")
+    [finding] = report.findings
+    assert finding.message.startswith("IndexError for a valid `spec.width")
+    assert line_of(finding) == '[None, "small"][min(hub.spec.width or 0, 2)]'
+
+
+def line_of(finding: Any) -> str:
+    """The line that a finding names."""
+    return (ROOT / finding.span.path).read_text(encoding="utf-8").splitlines()[finding.span.line - 1].strip()
