@@ -19,6 +19,9 @@ from pykb.cli.errors import EXIT_FINDINGS, EXIT_INTERRUPTED, EXIT_USAGE, finish,
 if TYPE_CHECKING:
     from pykb.explore import Explorer, Progress, Report, Subject
 
+_LARGEST = 10_000_000
+"""The most bytes of a saved history. An object of etcd has at most 1.5 MB."""
+
 
 def explore(
     kind: Annotated[
@@ -152,8 +155,8 @@ def _tell(result: Report, root: Path, seed: int) -> None:
         what = "it" if len(saved) == 1 else f"the first of the {len(saved)} histories"
         console.say(f"to run {what} again: `pykb explore --replay {saved[0].relative_to(root)}`")
     histories = ", ".join(f"{slug.removeprefix('explore-')} {count}" for slug, count in result.histories.items())
-    total = result.histories.total()
-    console.say(f"{total} histor{'y' if total == 1 else 'ies'} ({histories})")
+    if total := result.histories.total():
+        console.say(f"{total} histor{'y' if total == 1 else 'ies'} ({histories})")
     if result.left_out:
         console.say(
             f"{result.left_out} other specs of the samples were not tried: those tried are spread over the fields"
@@ -186,6 +189,10 @@ def _replay(subject: Subject, path: Path) -> None:
     from pykb.reading import read_json
 
     try:
+        if not path.is_file():
+            raise ValueError("it is not a file")  # noqa: TRY301 - told as the others
+        if path.stat().st_size > _LARGEST:
+            raise ValueError(f"it is larger than {_LARGEST:,} bytes")  # noqa: TRY301
         saved = read_json(path.read_bytes())
         history, seed = History.from_json(saved["history"]), int(saved["seed"])
     except (OSError, ValueError, KeyError, TypeError) as error:

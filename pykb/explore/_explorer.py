@@ -270,10 +270,7 @@ class Explorer:
             self._progress(Progress(case.code.slug, self._report.histories.total(), len(self._found)))
 
     def _note_strays(self, outcome: Outcome) -> None:
-        for what, remedy, place in outcome.strays:
-            stray = codes.REAL_WORLD.at(place.span, f"this {what}", help=(remedy,))
-            if stray not in self._report.strays:
-                self._report.strays.append(stray)
+        self._report.strays += [stray for stray in dict.fromkeys(outcome.strays) if stray not in self._report.strays]
 
     def _note(self, code: Code, history: History, outcome: Outcome, violation: Violation) -> None:
         key = (code.slug, *violation.cause)
@@ -304,13 +301,14 @@ class Explorer:
         base = context.base
         if base.refused:
             bug = next((failure for failure in base.failures if failure.is_bug), None)
-            span = bug.place.span if bug is not None and bug.place is not None else None
+            span = bug.place.span if bug is not None and bug.place is not None else self._subject.places.get(name)
             why = f": {bug.kind}: {bug.message}" if bug is not None else ""
             helps = ("correct the sample",) if bug is None else ("correct the webhook or the converter",)
             return codes.NOT_EXPLORED.at(span, f"the sample {name} is refused: {base.refused[0][1]}{why}", help=helps)
         if base.failures and not base.sent:
             failure = base.failures[-1]
-            return codes.NOT_EXPLORED.at(None, f"the sample {name} fails: {failure.kind}: {failure.message}")
+            span = failure.place.span if failure.place is not None else self._subject.places.get(name)
+            return codes.NOT_EXPLORED.at(span, f"the sample {name} fails: {failure.kind}: {failure.message}")
         return None
 
 

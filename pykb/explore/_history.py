@@ -138,10 +138,26 @@ class History:
         try:
             steps = tuple(Step(**{**step, "verb": Verb(step["verb"])}) for step in values["steps"])
             fault = values.get("fault")
-            return cls(
+            read = cls(
                 steps,
                 Fault(**{**fault, "kind": FaultKind(fault["kind"])}) if fault else None,
                 float(values.get("idle", 0.0)),
             )
+            _check(read)
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a history: {error}") from error
+        return read
+
+
+def _check(history: History) -> None:
+    """Check the types of what comes from a file.
+
+    Raises:
+        TypeError: A value has another type than its field.
+    """
+    fault = history.fault or Fault(FaultKind.LAG)
+    numbers = [fault.request, fault.status, fault.seconds, fault.version, *(s.after_write or 0 for s in history.steps)]
+    texts = [fault.resource, *(step.note for step in history.steps)]
+    texts += [part for step in history.steps for part in Identity.of(step.manifest)]
+    if not all(isinstance(each, (int, float)) for each in numbers) or not all(isinstance(each, str) for each in texts):
+        raise TypeError("a value has another type than its field")

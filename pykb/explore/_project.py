@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from pykb.diagnostics import EnvironmentProblem
+import yaml
+
+from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
+from pykb.diagnostics.suggest import closest
+from pykb.envtest.crds import read_crds
+from pykb.envtest.webhooks import WebhookManifest
 from pykb.explore._actors import Actor
-from pykb.explore._history import Manifest
+from pykb.explore._gate import place_in
+from pykb.explore._history import Identity, Manifest
 from pykb.explore._world import Subject
 from pykb.reading import yaml_text
 from pykb.runtime import Manager
@@ -45,37 +55,90 @@ def subject_of(
     Raises:
         EnvironmentProblem: There is no CRD or no sample, or the manager cannot be imported.
     """
-    crds = list(_documents(sorted((root / CRDS).glob("*.yaml"))))
+    crds = _definitions(root)
     files = [root / sample] if sample else sorted((root / SAMPLES).glob("*.yaml"))
-    if not crds:
-        helps = ("run `pykb generate`",)
-        raise EnvironmentProblem(NOT_EXPLORED.at(None, f"`{CRDS}` has no CustomResourceDefinition", help=helps))
+    written = [each for each in _documents(root, files) if each.is_manifest]
     own = {(crd["spec"]["group"], crd["spec"]["names"]["kind"]): crd for crd in crds}
-    samples = []
-    for manifest in _documents(files):
-        group = manifest["apiVersion"].rpartition("/")[0]
-        crd = own.get((group, manifest["kind"]))
-        if crd is not None and (not kind or manifest["kind"].lower() == kind.lower()):
-            samples.append(_placed(manifest, crd))
+    samples: dict[Identity, Manifest] = {}
+    places: dict[Identity, Span] = {}
+    for each in written:
+        crd = own.get((each.content["apiVersion"].rpartition("/")[0], each.content["kind"]))
+        if crd is not None and (not kind or each.content["kind"].lower() == kind.lower()):
+            manifest = _placed(each, crd)
+            identity = Identity.of(manifest)
+            samples[identity], places[identity] = manifest, each.span
     if not samples:
-        raise EnvironmentProblem(_no_sample(kind, files))
-    rules = [rule for role in _documents([root / ROLE]) for rule in role.get("rules") or ()]
-    webhooks = list(_documents([root / WEBHOOKS]))
+        raise EnvironmentProblem(_no_sample(kind, sample or SAMPLES, own, [each.content["kind"] for each in written]))
+    roles = (each.content for each in _documents(root, [root / ROLE]))
+    rules = [rule for role in roles for rule in role.get("rules") or ()]
+    entries = WebhookManifest.read(root / WEBHOOKS).entries
+    webhooks = {id(entry.configuration): entry.configuration for entry in entries}
     called = register or _register_of(root, package)
-    return Subject(called, crds, samples, rules or None, root.resolve(), actors, webhooks)
+    return Subject(
+        called,
+        crds,
+        list(samples.values()),
+        rules or None,
+        root.resolve(),
+        actors=actors,
+        webhooks=list(webhooks.values()),
+        places=places,
+    )
 
 
-def _documents(files: list[Path]) -> Iterator[dict[str, Any]]:
+def _definitions(root: Path) -> list[Manifest]:
+    folder = root / CRDS
+    crds = read_crds([folder]) if folder.is_dir() else []
+    for file, crd in crds:
+        try:
+            fine = crd["spec"]["group"] and crd["spec"]["names"]["kind"] and crd["spec"]["names"]["plural"]
+            fine = fine and any(version["storage"] for version in crd["spec"]["versions"])
+        except (KeyError, TypeError):
+            fine = False
+        if not fine:
+            span = Span(str(file.relative_to(root)), 1, 1)
+            message = "this CustomResourceDefinition lacks a group, names or a stored version"
+            raise EnvironmentProblem(NOT_EXPLORED.at(span, message, help=("pykb generate",)))
+    return [crd for _, crd in crds]
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """A document of a file, with its place."""
+
+    content: Manifest
+    span: Span
+
+    @property
+    def is_manifest(self) -> bool:
+        """Whether it says its kind."""
+        return all(isinstance(self.content.get(name), str) for name in ("apiVersion", "kind"))
+
+
+def _documents(root: Path, files: list[Path]) -> Iterator[_Document]:
     for path in files:
-        if path.is_file() and path.name != "kustomization.yaml":
-            yield from (each for each in yaml_text.load_all(path.read_bytes()) if isinstance(each, dict))
+        if not path.is_file() or path.name == "kustomization.yaml":
+            continue
+        name = os.path.relpath(path, root)
+        try:
+            for document in yaml_text.documents(path.read_bytes()):
+                if isinstance(document.content, dict):
+                    start = document.node.start_mark
+                    yield _Document(document.content, Span(name, start.line + 1, start.column + 1))
+        except yaml.MarkedYAMLError as error:
+            message = f"`{name}` {yaml_text.verdict(error)}: {error.problem}"
+            raise EnvironmentProblem(NOT_EXPLORED.at(yaml_text.place(error, name), message)) from error
 
 
-def _placed(manifest: Manifest, crd: dict[str, Any]) -> Manifest:
-    metadata = dict(manifest["metadata"])
+def _placed(sample: _Document, crd: dict[str, Any]) -> Manifest:
+    found = sample.content.get("metadata")
+    if not isinstance(found, dict) or not isinstance(found.get("name"), str):
+        message = f"the sample of {sample.content['kind']} has no `metadata.name`"
+        raise EnvironmentProblem(NOT_EXPLORED.at(sample.span, message, help=("give it a name",)))
+    metadata = dict(found)
     if crd["spec"].get("scope") == "Namespaced":
         metadata["namespace"] = _NAMESPACE
-    return {**manifest, "metadata": metadata}
+    return {**sample.content, "metadata": metadata}
 
 
 def _register_of(root: Path, package: str) -> Callable[[Manager], None]:
@@ -84,20 +147,39 @@ def _register_of(root: Path, package: str) -> Callable[[Manager], None]:
     module = f"{package}.__main__"
 
     def register(manager: Manager) -> None:
-        try:
-            found: Callable[[Manager], None] = importlib.import_module(module).register
-        except (ImportError, AttributeError) as error:
-            message = f"`{module}` has no `register` that can be used: {error}"
+        found = _imported(root, module)
+        if not hasattr(found, "register"):
             helps = ("the explorer calls `register(manager)`, as `pykb init` scaffolds it",)
-            raise EnvironmentProblem(NOT_EXPLORED.at(None, message, help=helps)) from error
-        found(manager)
+            raise EnvironmentProblem(NOT_EXPLORED.at(None, f"`{module}` has no `register`", help=helps))
+        found.register(manager)
 
     return register  # imports on the first call: each worker does it, and may have threads then
 
 
-def _no_sample(kind: str, files: list[Path]) -> Any:
-    what = f"of the kind `{kind}`" if kind else "of a kind of this project"
-    where = f"`{files[0]}`" if len(files) == 1 else f"`{SAMPLES}`"
-    return NOT_EXPLORED.at(
-        None, f"there is no sample {what} in {where}", help=("write one: the explorer begins with its creation",)
-    )
+def _imported(root: Path, module: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except (Exception, SystemExit) as error:
+        frames = [(frame.filename, frame.lineno or 0) for frame in traceback.extract_tb(error.__traceback__)]
+        if isinstance(error, SyntaxError) and error.filename:
+            frames.append((error.filename, error.lineno or 0))
+        place = place_in(root, reversed(frames))
+        message = f"`{module}` cannot be imported: {type(error).__name__}: {error}"
+        raise EnvironmentProblem(NOT_EXPLORED.at(place.span if place else None, message)) from error
+
+
+def _no_sample(kind: str, where: str, own: Iterable[tuple[str, str]], written: list[str]) -> Diagnostic:
+    """Why there is nothing to explore: no kind, no CRD, or no sample."""
+    kinds = sorted({name for _, name in own})
+    asked = [name for name in written if not kind or name.lower() == kind.lower()]
+    if kind and not asked and (near := closest(kind, [*kinds, *written])):
+        return NOT_EXPLORED.at(None, f"there is no sample of the kind `{kind}`", help=(f"did you mean `{near}`?",))
+    if asked:
+        message = f"there is no CustomResourceDefinition of {asked[0]} in `{CRDS}`"
+        return NOT_EXPLORED.at(None, message, help=("pykb generate",))
+    if not kinds:
+        first = ("for the first kind: `pykb create api --help`", "for the CRDs of present kinds: `pykb generate`")
+        return NOT_EXPLORED.at(None, "this project has no kind of its own to explore", help=first)
+    what = f"of the kind `{kind}`" if kind else f"of {', '.join(kinds)}"
+    helps = ("write one: the explorer begins with its creation",)
+    return NOT_EXPLORED.at(None, f"there is no sample {what} in `{where}`", help=helps)

@@ -46,6 +46,8 @@ def transcript(outcome: Outcome) -> Iterator[str]:
     lines += [(each.at, 2, f"    the reconcile fails: {each.kind}: {each.message}") for each in outcome.failures]
     for at, _, text in sorted(lines, key=lambda line: line[:2]):
         yield f"{at:10.3f}  {text}"
+    for step, why in outcome.refused:
+        yield f"refused: {_step(step, outcome)}: {why}"
 
 
 def _after(version: int, outcome: Outcome) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
+from pykb.explore._variants import shorten
 from pykb.explore._webhooks import defaulting
 from pykb.explore._world import Outcome
 
@@ -57,8 +58,8 @@ def _without_bugs(steps: tuple[Step, ...]) -> Callable[[Outcome], Iterator[Viola
     def judge(outcome: Outcome) -> Iterator[Violation]:
         for failure in outcome.failures:
             if failure.is_bug:
-                what = f"a valid `{steps[0].note}`" if steps[0].note else "the sample"
-                message = f"{failure.kind} for {what}: {failure.message}"
+                what = f"`{steps[0].note}`" if steps[0].note else "the sample"
+                message = f"{failure.kind}, though the schema accepts {what}: {failure.message}"
                 yield Violation(message, failure.place, (), (failure.kind, failure.place))
                 return
 
@@ -72,7 +73,7 @@ def _rewritten(context: Context, others: Iterable[tuple[str, Manifest]]) -> Iter
     for path, other in chain([("", context.sample)], others):
         for version in versions:
             manifest = {**Identity.of(other).manifest, "apiVersion": version}
-            note = f"in {version.rpartition('/')[2]}, unchanged"
+            note = f"apiVersion = {shorten(version)}"
             yield (Step(Verb.CREATE, other, note=path), Step(Verb.REWRITE, manifest, note=note))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from pykb.diagnostics import PykbError
 from pykb.explore._gate import Place, place_in
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._variants import leaves, spell
+from pykb.runtime.fake import FakeApiServer
 from pykb.runtime.webhook.conversion import Conversions
 from pykb.runtime.webhook.server import WebhookServer
 
@@ -70,7 +71,29 @@ class Losses:
         return made
 
 
-def defaulters(
+def use_webhooks(
+    cluster: FakeApiServer,
+    server: WebhookServer,
+    configurations: Sequence[Mapping[str, Any]],
+    root: Path | None,
+    lost: list[Loss],
+) -> dict[str, Place]:
+    """Let an API server call webhooks and converters. Gives the paths of mutating ones with their places.
+
+    Args:
+        cluster: The API server.
+        server: The webhook server.
+        configurations: The webhook configurations.
+        root: The folder of the user's code.
+        lost: Where to note what conversions lose.
+    """
+    cluster.use_webhooks(server, configurations)
+    if server.converted:
+        cluster.versions.convert = Losses(server.conversions, root, lost).convert
+    return dict(_defaulters(server, configurations, root))
+
+
+def _defaulters(
     server: WebhookServer, configurations: Iterable[Mapping[str, Any]], root: Path | None
 ) -> Iterator[tuple[str, Place]]:
     """The paths of mutating webhooks, each with the place of its function."""

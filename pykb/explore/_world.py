@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import copy
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from pykb.diagnostics import EnvironmentProblem
+from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._actors import Actor, Actors
-from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author, place_in
+from pykb.explore._failure import Failure, failure_of, place_of_error
+from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
+from pykb.explore._kopf import ExploredManager
 from pykb.explore._state import State, read, state_of
-from pykb.explore._time import LoopClock, VirtualLoop, real_day
-from pykb.explore._webhooks import Loss, Losses, defaulters
+from pykb.explore._strays import strays_of
+from pykb.explore._time import LoopClock
+from pykb.explore._webhooks import Loss, use_webhooks
 from pykb.runtime import (
     ApiError,
     Client,
@@ -27,13 +27,13 @@ from pykb.runtime import (
     Manager,
     ManagerOptions,
     MergePatch,
+    NoKindMatch,
     NotFound,
     ReconcileListener,
     ReconcileRecord,
 )
 from pykb.runtime.client.codec import gvk_of
 from pykb.runtime.client.mapper import ResourceMapper
-from pykb.runtime.controller.controller import BUGS
 from pykb.runtime.fake import FakeApiServer
 
 QUIET = 90.0
@@ -44,14 +44,6 @@ _MOST_TIME = 6 * 3600.0
 _RESTART = 2.0
 _BLIND = 5.0
 _TRIES = 4
-_LONGEST_MESSAGE = 120
-_REAL_CLOCK = "writes the time of the real clock"
-_CLOCKS = (
-    "call `datetime.now(UTC)` or `time.time()` where you need the time: a default, a closure or a class keeps the "
-    "function that was there before the explorer replaced it"
-)
-_BAD_VALUES = (ValueError, ValidationError)
-"""Errors for values that a schema should have refused. Their subclasses may be a user's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +58,7 @@ class Subject:
         root: The folder of the user's code, to name its lines.
         actors: What other controllers and people do, beside Kubernetes' own.
         webhooks: The webhook configurations.
+        places: Where the samples are written.
     """
 
     register: Callable[[Manager], None]
@@ -75,25 +68,7 @@ class Subject:
     root: Path | None = None
     actors: Sequence[Actor] = ()
     webhooks: Sequence[Manifest] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """The error of a reconcile, of a webhook or of a converter.
-
-    Attributes:
-        kind: The class of the error.
-        message: The beginning of its text.
-        place: The last line of the user's code in its traceback.
-        at: The virtual time.
-        is_bug: Whether it is an error of programming.
-    """
-
-    kind: str
-    message: str
-    place: Place | None
-    at: float
-    is_bug: bool
+    places: Mapping[Identity, Span] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +98,7 @@ class Outcome:
         rested_at: When it last came to rest.
         refused: The steps that the API server did not accept, with its answer.
         struck: The request that met the fault.
-        strays: What the operator did outside of the virtual world, with what its author can do, and the line.
+        strays: What the operator did outside of the virtual world.
         lost: What conversions did not keep.
         defaulters: The lines of the mutating webhooks, by path.
     """
@@ -138,7 +113,7 @@ class Outcome:
     rested_at: float = 0.0
     refused: list[tuple[Step, str]] = field(default_factory=list)
     struck: Sent | None = None
-    strays: list[tuple[str, str, Place]] = field(default_factory=list)
+    strays: list[Diagnostic] = field(default_factory=list)
     lost: list[Loss] = field(default_factory=list)
     defaulters: dict[str, Place] = field(default_factory=dict)
 
@@ -184,7 +159,7 @@ class _World(ReconcileListener):
         self._tape = Tape(subject.root, history.fault, self._after_write)
         self._gate: Gate | None = None
         self._behind = Behind()
-        self._manager: Manager | None = None
+        self._manager: ExploredManager | None = None
         self._failing: set[tuple[str, Any]] = set()
         self._changes = 0
         self._actors = Actors(self._server, self._user, subject.actors, history.fault)
@@ -201,7 +176,9 @@ class _World(ReconcileListener):
                 actors.result()  # an actor of the user raised
             self.outcome.sent = self._tape.sent
             self.outcome.struck = self._tape.struck
-            self.outcome.strays = list(self._strays())
+            root = self._subject.root
+            unexplored = self._manager.unexplored(root) if self._manager is not None else ()
+            self.outcome.strays = [*unexplored, *strays_of(root, self._history, self.outcome.changes)]
             if operator.done():
                 await operator  # it ends only by an error
         finally:
@@ -255,9 +232,9 @@ class _World(ReconcileListener):
             struck = self._tape.struck
             try:
                 await self._act(step)
-            except ApiError as error:
+            except (ApiError, NoKindMatch) as error:
                 refused = str(error)
-                if error.status < 500 and self._tape.struck is struck:
+                if getattr(error, "status", 0) < 500 and self._tape.struck is struck:
                     break
                 await asyncio.sleep(_RESTART)
             else:
@@ -309,7 +286,7 @@ class _World(ReconcileListener):
             gate = self._gate = Gate(self._server, self._tape, self._behind)
             client = Client(gate, mapper=self._mapper)
             options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
-            manager = self._manager = Manager(options, client=client, clock=LoopClock(self._loop))
+            manager = self._manager = ExploredManager(options, client=client, clock=LoopClock(self._loop))
             self._register(manager)
             self._call_webhooks(manager)
             self._failing.clear()
@@ -333,19 +310,15 @@ class _World(ReconcileListener):
         except EnvironmentProblem:
             raise
         except Exception as error:
-            place = _place_of(error, self._subject.root)
+            place = place_of_error(error, self._subject.root)
             message = f"`register` fails: {type(error).__name__}: {error}"
             raise EnvironmentProblem(NOT_EXPLORED.at(place.span if place else None, message)) from error
 
     def _call_webhooks(self, manager: Manager) -> None:
         """Let the API server call those of this process. They answer even after its end, as other replicas do."""
-        server = manager.webhook_server
+        server, subject, outcome = manager.webhook_server, self._subject, self.outcome
         server.observer = self._failed
-        self._server.use_webhooks(server, self._subject.webhooks)
-        if server.converted:
-            check = Losses(server.conversions, self._subject.root, self.outcome.lost)
-            self._server.versions.convert = check.convert
-        self.outcome.defaulters = dict(defaulters(server, self._subject.webhooks, self._subject.root))
+        outcome.defaulters = use_webhooks(self._server, server, subject.webhooks, subject.root, outcome.lost)
 
     # -- rest
 
@@ -383,18 +356,6 @@ class _World(ReconcileListener):
             Change(identity, change.before, change.after, author.get(), self._loop.time(), change.version)
         )
 
-    def _strays(self) -> Iterator[tuple[str, str, Place]]:
-        if isinstance(self._loop, VirtualLoop):
-            for stray in self._loop.threads.strays:
-                if place := place_in(self._subject.root, stray.stack):
-                    yield stray.what, stray.remedy, place
-        given = repr([step.manifest for step in self._history.steps])
-        day = real_day()
-        for change in self.outcome.changes:
-            place = change.by.place if change.by is not None else None
-            if place is not None and change.after and day in change.after.decode() and day not in given:
-                yield _REAL_CLOCK, _CLOCKS, place
-
     def ended(self, record: ReconcileRecord) -> None:
         """Note the end of a reconcile."""
         key, error = (record.id.controller, record.id.request), record.error
@@ -407,17 +368,9 @@ class _World(ReconcileListener):
             self.outcome.reconciles.append(self._loop.time())
 
     def _failed(self, error: BaseException) -> None:
-        place = _place_of(error, self._subject.root)
-        text = str(error).partition("\n")[0][:_LONGEST_MESSAGE]
-        is_bug = isinstance(error, BUGS) or type(error) in _BAD_VALUES
-        self.outcome.failures.append(Failure(type(error).__name__, text, place, self._loop.time(), is_bug))
+        self.outcome.failures.append(failure_of(error, self._subject.root, self._loop.time()))
 
 
 def _is_unseen(steps: Sequence[Step]) -> bool:
     """Whether the first of the steps is not seen."""
     return bool(steps) and steps[0].unseen
-
-
-def _place_of(error: BaseException, root: Path | None) -> Place | None:
-    frames = reversed(traceback.extract_tb(error.__traceback__))
-    return place_in(root, ((frame.filename, frame.lineno or 0) for frame in frames))

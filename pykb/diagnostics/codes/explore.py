@@ -122,6 +122,15 @@ REAL_WORLD = Code(
     Severity.WARNING,
 )
 
+KOPF_HANDLERS = Code(
+    "explore-kopf-handlers",
+    "kopf's handlers are not explored",
+    "kopf runs its handlers with a connection and a clock of its own, which the explorer does not replace. "
+    "Reconcilers, webhooks and converters of the same project are explored. What a handler does not do in the "
+    "explorer is not missed either: samples of its kind come to rest at once.",
+    Severity.NOTE,
+)
+
 NOT_EXPLORED = Code(
     "explore-not-explored",
     "a sample cannot be explored",

@@ -8,7 +8,7 @@ for every supported minor version.
 from kopf import OperatorRegistry
 
 from pykb.runtime._kopf.calling import call
-from pykb.runtime._kopf.handlers import HandlerOperator, Part, operators
+from pykb.runtime._kopf.handlers import HandlerOperator, Part, handled, operators
 from pykb.runtime._kopf.internals import INTERNALS
 
-__all__ = ["INTERNALS", "HandlerOperator", "OperatorRegistry", "Part", "call", "operators"]
+__all__ = ["INTERNALS", "HandlerOperator", "OperatorRegistry", "Part", "call", "handled", "operators"]

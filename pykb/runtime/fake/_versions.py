@@ -44,5 +44,4 @@ class Versions:
         except PykbError as error:
             source = GroupVersion.parse(obj["apiVersion"])
             what = f"{source.group}/{source.version}, Kind={obj['kind']}"
-            message = f"conversion webhook for {what} failed: {error}"
-            raise refuse(500, "InternalError", f"Internal error occurred: {message}") from error
+            raise refuse(500, "", f"conversion webhook for {what} failed: {error}") from error

@@ -1,0 +1,208 @@
+"""A project that cannot be explored: one message with what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from pykb.diagnostics import Diagnostic, EnvironmentProblem
+from pykb.explore import Explorer, Fault, FaultKind, History, Step, Verb, subject_of
+from pykb.runtime import Manager
+from pykb.runtime.fake import fake_client
+
+APP = Path(__file__).parents[2] / "testdata" / "app"
+PACKAGE = "app_operator"
+SAMPLE = "config/samples/appcontroller_v1_app.yaml"
+DEFINITION = "config/crd/bases/appcontroller.k8s.io_apps.yaml"
+CONTROLLER = f"{PACKAGE}/controllers/app_controller.py"
+
+
+@pytest.fixture
+def root(tmp_path, monkeypatch) -> Path:
+    """A copy of the sample App, whose modules are imported anew."""
+    folder = tmp_path / "app"
+    shutil.copytree(APP, folder, ignore=shutil.ignore_patterns(".venv", ".pykb", "__pycache__"))
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        monkeypatch.delitem(sys.modules, name)
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+
+
+def problem(root: Path, kind: str = "") -> Diagnostic:
+    """Why a project cannot be explored."""
+    with pytest.raises(EnvironmentProblem) as caught:
+        subject_of(root, package=PACKAGE, kind=kind).register(Manager(client=fake_client()))
+    assert caught.value.diagnostic.code.slug == "explore-not-explored"
+    return caught.value.diagnostic
+
+
+def change(root: Path, file: str, old: str, new: str) -> None:
+    """Replace a text in a file."""
+    text = (root / file).read_text(encoding="utf-8")
+    assert old in text
+    (root / file).write_text(text.replace(old, new, 1), encoding="utf-8")
+
+
+def test_before_there_is_a_kind(root):
+    """As after `pykb init`."""
+    for file in (SAMPLE, DEFINITION):
+        (root / file).unlink()
+    found = problem(root)
+    assert found.message == "this project has no kind of its own to explore"
+    assert "pykb create api" in found.help[0]
+
+
+def test_before_the_definition_is_generated(root):
+    """The sample is there."""
+    (root / DEFINITION).unlink()
+    found = problem(root)
+    assert found.message == "there is no CustomResourceDefinition of App in `config/crd/bases`"
+    assert found.help == ("pykb generate",)
+
+
+def test_without_samples(root):
+    """Names the kinds that need one."""
+    (root / SAMPLE).unlink()
+    found = problem(root)
+    assert found.message == "there is no sample of App in `config/samples`"
+    assert "write one" in found.help[0]
+
+
+def test_a_kind_that_is_misspelt(root):
+    """The nearest is named."""
+    found = problem(root, "Ap")
+    assert found.message == "there is no sample of the kind `Ap`"
+    assert found.help == ("did you mean `App`?",)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "line", "said"),
+    [
+        (CONTROLLER, "from pykb.runtime import", "from pykb.runtimee import", None, "No module named 'pykb.runtimee'"),
+        (CONTROLLER, "class AppReconciler", "def x(:\n\nclass AppReconciler", None, "SyntaxError"),
+        (CONTROLLER, "class AppReconciler", "raise SystemExit(3)\n\nclass AppReconciler", None, "SystemExit: 3"),
+        (f"{PACKAGE}/__main__.py", "def register", "def enlist", 0, "has no `register`"),
+        (SAMPLE, "kind: App", "kind: [App", 3, "is not YAML"),
+        (SAMPLE, "  name: app-sample", "  nam: app-sample", 1, "has no `metadata.name`"),
+        (DEFINITION, "  group:", "  grop:", 1, "lacks a group"),
+        ("config/rbac/role.yaml", "rules:", "rules: [", None, "is not YAML"),
+    ],
+)
+def test_a_mistake_in_a_file_is_told_with_its_place(root, file, old, new, line, said):
+    """Its line, where it has one."""
+    change(root, file, old, new)
+    found = problem(root)
+    assert said in found.message
+    if line == 0:
+        assert found.help
+        return
+    assert found.span is not None
+    assert found.span.path == file
+    assert line is None or found.span.line == line
+
+
+def test_other_documents_are_left_out(root):
+    """A file with notes is not a sample."""
+    (root / "config" / "samples" / "notes.yaml").write_text("a: b\n--- \n- 1\n", encoding="utf-8")
+    assert [sample["kind"] for sample in subject_of(root, package=PACKAGE).samples] == ["App"]
+
+
+def test_a_sample_that_the_schema_refuses_is_told_with_its_file(root):
+    """And nothing else is said."""
+    change(root, SAMPLE, "replicas: 2", "replicas: many")
+    report = Explorer(subject_of(root, package=PACKAGE)).run()
+    [found] = report.diagnostics()
+    assert "spec.deployment.replicas" in found.message
+    assert found.span.path == SAMPLE
+    assert not report.notes()
+
+
+HISTORY = History(
+    (Step(Verb.CREATE, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}, after_write=1),),
+    Fault(FaultKind.REFUSE, 1, 500),
+    1.5,
+)
+
+
+def test_a_history_is_read_as_it_was_written():
+    """From JSON."""
+    assert History.from_json(json.loads(json.dumps(HISTORY.to_json()))) == HISTORY
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("steps", 0, "manifest"), {}),
+        (("steps", 0, "manifest"), []),
+        (("steps", 0, "manifest", "metadata"), 3),
+        (("steps", 0, "manifest", "metadata", "name"), {}),
+        (("steps", 0, "after_write"), "first"),
+        (("steps", 0, "note"), []),
+        (("steps", 0, "verb"), "steal"),
+        (("steps", 0), None),
+        (("steps",), {"a": 1}),
+        (("fault", "request"), []),
+        (("fault", "kind"), "flood"),
+        (("idle",), "long"),
+    ],
+)
+def test_what_is_no_history_is_refused(place, value):
+    """Before anything runs."""
+    values = json.loads(json.dumps(HISTORY.to_json()))
+    target = values
+    for step in place[:-1]:
+        target = target[step]
+    target[place[-1]] = value
+    with pytest.raises(ValueError, match=r".+"):
+        History.from_json(values)
+
+
+def test_a_history_of_another_project_says_what_is_refused(root):
+    """Instead of an error."""
+    stranger = {
+        "apiVersion": "other.example.com/v1",
+        "kind": "Other",
+        "metadata": {"name": "a", "namespace": "default"},
+    }
+    lines = list(Explorer(subject_of(root, package=PACKAGE)).replay(History((Step(Verb.CREATE, stranger),))))
+    assert any(line.startswith("refused: Somebody creates Other a: ") for line in lines)
+
+
+MULTIGROUP = Path(__file__).parents[2] / "testdata" / "multigroup"
+
+
+def test_handlers_of_kopf_are_named_and_the_rest_is_explored(monkeypatch):
+    """With the line of the first handler of each kind."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    subject = subject_of(MULTIGROUP, package="fleet", kind="Frigate")
+    assert [sample["apiVersion"] for sample in subject.samples] == ["ship.example.com/v1", "ship.example.com/v1beta1"]
+    report = Explorer(subject, only=("explore-history", "explore-loop")).run()
+    report.check()
+    assert report.histories["explore-history"] > 5
+    [note] = report.notes()
+    file = "fleet/controllers/sea_creatures/kraken_handlers.py"
+    assert note.message == (
+        "kopf's handlers of kraken.sea-creatures.example.com are not explored: update, create, resume, delete"
+    )
+    assert note.span.path == file
+    lines = (MULTIGROUP / file).read_text(encoding="utf-8").splitlines()
+    assert lines[note.span.line - 1] == "@kopf.on.resume(*RESOURCE)"
+
+
+def test_a_registry_of_handlers_does_not_stop_the_exploration(root):
+    """The manager accepts it, and does not run it."""
+    main = f"{PACKAGE}/__main__.py"
+    change(root, main, "    # +pykb:scaffold:builder", "    manager.add_kopf_handlers(HANDLERS)")
+    registry = "import kopf\n\nHANDLERS = kopf.OperatorRegistry()\n\n\n@kopf.timer('apps', registry=HANDLERS)\n"
+    change(root, main, "def register", f"{registry}def tick(**_: object) -> None:\n    pass\n\n\ndef register")
+    report = Explorer(subject_of(root, package=PACKAGE), only=("explore-loop",)).run()
+    report.check()
+    [note] = report.notes()
+    assert note.message == "kopf's handlers of apps are not explored: timer or daemon"
+    assert note.span.path == main
