@@ -59,9 +59,8 @@ async def _changes(
     if call.method not in ("PUT", "PATCH"):
         return ()
     if before is None and cache is not None and cache.has(gvk, namespace):
+        # A reconcile does not wait for its record, if the first list is not here yet.
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(
-                0
-            ):  # a reconcile does not wait for its record, if the first list is not here yet
+            async with asyncio.timeout(0):
                 before = await cache.get(gvk, namespace, name)
     return changes_between(before, answer) if before is not None else ()
