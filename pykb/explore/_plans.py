@@ -63,7 +63,7 @@ def history(context: Context) -> Iterator[Case]:
         yield Case(codes.HISTORY, History((context.create,), Fault(FaultKind.LATE, seconds=_LATE)), judge)
     for path, other in context.changed(edges=False):
         fresh = context.undisturbed(Step(Verb.CREATE, other, note=path))
-        if fresh.refused or not fresh.at_rest:
+        if fresh.refused or fresh.fails or not fresh.at_rest:
             continue
 
         def judge(outcome: Outcome, fresh: Outcome = fresh, path: str = path) -> Iterator[Violation]:
@@ -242,6 +242,7 @@ CODES = (*PLANS, codes.RBAC.slug)
 """All codes. Access control is checked in the histories of all plans."""
 
 
+_KEYS = ("name", "key", "type", "ip", "port", "containerPort", "protocol", "mountPath", "devicePath", "topologyKey")
 _CONTENT = ("spec", "data", "binaryData", "rules", "subjects", "webhooks")
 
 
@@ -250,9 +251,15 @@ def _owned(made: Manifest) -> list[tuple[tuple[str | int, ...], Any]]:
     content = {name: made[name] for name in _CONTENT if name in made}
     # Without an owner reference, labels may be how the operator knows its objects.
     labels = made["metadata"].get("labels") if made["metadata"].get("ownerReferences") else None
-    every = [*leaves(content), *(leaves({"metadata": {"labels": labels}}) if labels else ())]
+    contents = [leaf for leaf in leaves(content) if not _is_key(leaf[0])]
+    every = [*contents, *(leaves({"metadata": {"labels": labels}}) if labels else ())]
     step = max(1, -(-len(every) // _MOST_LEAVES))
     return every[::step]
+
+
+def _is_key(path: tuple[str | int, ...]) -> bool:
+    """Whether the API server tells elements of a list apart by this value. With another one, it is another element."""
+    return len(path) > 1 and isinstance(path[-2], int) and path[-1] in _KEYS
 
 
 def _workloads(context: Context) -> list[Identity]:

@@ -89,6 +89,12 @@ def state_of(objects: Iterable[Mapping[str, Any]]) -> State:
     return state
 
 
+def is_generated(written: bytes | None, name: str) -> bool:
+    """Whether a state calls an object so, by the prefix of its name and a number."""
+    prefix: str = (read(written)["metadata"].get("generateName") if written else None) or name + "?"
+    return name.startswith(prefix)
+
+
 def differences(expected: State, found: State, ignore: Iterable[str] = ()) -> tuple[Difference, ...]:
     """The fields in which a state is not the expected one, in order.
 

@@ -16,7 +16,7 @@ from pykb.explore._failure import Failure, failure_of, place_of_error
 from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._kopf import ExploredManager
-from pykb.explore._state import State, read, state_of
+from pykb.explore._state import State, is_generated, read, state_of
 from pykb.explore._strays import strays_of
 from pykb.explore._time import LoopClock
 from pykb.explore._webhooks import Loss, use_webhooks
@@ -98,6 +98,8 @@ class Outcome:
         rested_at: When it last came to rest.
         refused: The steps that the API server did not accept, with its answer.
         struck: The request that met the fault.
+        broken: The error that ended the manager, if one did.
+        fails: Whether the last reconcile of an object failed.
         strays: What the operator did outside of the virtual world.
         lost: What conversions did not keep.
         defaulters: The lines of the mutating webhooks, by path.
@@ -113,6 +115,8 @@ class Outcome:
     rested_at: float = 0.0
     refused: list[tuple[Step, str]] = field(default_factory=list)
     struck: Sent | None = None
+    broken: str = ""
+    fails: bool = False
     strays: list[Diagnostic] = field(default_factory=list)
     lost: list[Loss] = field(default_factory=list)
     defaulters: dict[str, Place] = field(default_factory=dict)
@@ -123,8 +127,12 @@ class Outcome:
         return [sent for sent in self.sent if sent.write]
 
     def maker_of(self, identity: Identity) -> Sent | None:
-        """The request of the operator that wrote an object last."""
-        return next((each.by for each in reversed(self.changes) if each.by and each.identity == identity), None)
+        """The request of the operator that wrote an object last, or one of a generated name like it."""
+        own = [each for each in reversed(self.changes) if each.by and each.identity[:3] == identity[:3]]
+        found = next((each for each in own if each.identity == identity), None)
+        if found is None and not any(each.identity == identity for each in self.changes):
+            found = next((each for each in own if is_generated(each.after, identity.name)), None)
+        return found.by if found is not None else None
 
 
 async def cluster_of(subject: Subject) -> FakeApiServer:
@@ -176,6 +184,7 @@ class _World(ReconcileListener):
                 actors.result()  # an actor of the user raised
             self.outcome.sent = self._tape.sent
             self.outcome.struck = self._tape.struck
+            self.outcome.fails = bool(self._failing)
             root = self._subject.root
             unexplored = self._manager.unexplored(root) if self._manager is not None else ()
             self.outcome.strays = [*unexplored, *strays_of(root, self._history, self.outcome.changes)]
@@ -194,7 +203,8 @@ class _World(ReconcileListener):
                 self._due.setdefault(step.after_write, []).append(step)
         waited = [step for step in self._history.steps if step.after_write is None]
         for number, step in enumerate(waited):
-            await self._perform_and_settle(step, is_last=not step.unseen or not _is_unseen(waited[number + 1 :]))
+            goes_on = step.unseen and any(following.unseen for following in waited[number + 1 : number + 2])
+            await self._perform_and_settle(step, is_last=not goes_on)
             if not self.outcome.at_rest:
                 return
         fault = self._history.fault
@@ -210,6 +220,7 @@ class _World(ReconcileListener):
             await asyncio.sleep(_BLIND)
             if not is_last:
                 return
+            self._server.storage.compact()  # or the watches would go on where they broke off, and miss nothing
             if self._gate is not None:
                 self._gate.see()
         await self._settle()
@@ -295,6 +306,8 @@ class _World(ReconcileListener):
             died = asyncio.create_task(gate.died.wait())
             try:
                 await asyncio.wait({running, died}, return_when=asyncio.FIRST_COMPLETED)
+                if not died.done() and (error := running.exception()):
+                    self.outcome.broken = f"{type(error).__name__}: {error}"
                 gate.die()
                 if self._tape.overrun:
                     await self._loop.create_future()
@@ -369,8 +382,3 @@ class _World(ReconcileListener):
 
     def _failed(self, error: BaseException) -> None:
         self.outcome.failures.append(failure_of(error, self._subject.root, self._loop.time()))
-
-
-def _is_unseen(steps: Sequence[Step]) -> bool:
-    """Whether the first of the steps is not seen."""
-    return bool(steps) and steps[0].unseen

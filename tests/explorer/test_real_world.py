@@ -29,7 +29,7 @@ from pykb.explore._gate import Place, Sent, place_in
 from pykb.explore._runner import Runner
 from pykb.explore._world import Outcome
 from pykb.runtime import AlreadyExists, ControllerBuilder, Manager, NotFound, Reconciler, Request
-from tests.explorer.zoo.kinds import CRD, SAMPLE, Animal
+from tests.explorer.zoo.kinds import CRDS, SAMPLE, Animal
 
 HERE = Path(__file__).parent
 WORK = [sys.executable, "-c", "import time; time.sleep(0.2)"]
@@ -131,7 +131,7 @@ def explored(operator: type[Reconciler], code: str = "explore-crash", **options:
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)  # type: ignore[attr-defined]
 
-    return Explorer(Subject(register, [CRD], [SAMPLE], None, HERE), only=(code,), **options).run()
+    return Explorer(Subject(register, CRDS, [SAMPLE], None, HERE), only=(code,), **options).run()
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def played(operator: type[Reconciler], seed: int = 0) -> Outcome:
     def register(manager: Manager) -> None:
         operator(manager.client).setup(manager)  # type: ignore[attr-defined]
 
-    subject = Subject(register, [CRD], [SAMPLE], None, HERE)
+    subject = Subject(register, CRDS, [SAMPLE], None, HERE)
     with Runner(subject, seed) as runner:
         return runner.run(History((Step(Verb.CREATE, SAMPLE),)))
 

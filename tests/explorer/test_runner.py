@@ -8,7 +8,7 @@ import tracemalloc
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._runner import Runner
 from pykb.runtime import Manager
-from tests.explorer.zoo import operators
+from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import SAMPLE, subject_of
 
 
@@ -16,7 +16,7 @@ def test_memory_does_not_grow_with_the_number_of_histories():
     """Neither objects nor bytes are left of a history, with and without a crash."""
 
     def register(manager: Manager) -> None:
-        operators.Keeper(manager.client).setup(manager)
+        Keeper(manager.client).setup(manager)
 
     steps = (Step(Verb.CREATE, SAMPLE), Step(Verb.DELETE, SAMPLE))
     histories = (History(steps), History(steps, Fault(FaultKind.CRASH_AFTER, 1)))

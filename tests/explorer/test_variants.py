@@ -92,7 +92,7 @@ def test_an_object_of_somebody_else_is_whole_and_differs_in_one_value():
 def test_the_specs_of_a_large_schema_are_spread_over_its_fields():
     """The others are counted."""
     names = [f"field{number}" for number in range(100)]
-    crd = copy.deepcopy(kinds.CRD)
+    crd = copy.deepcopy(kinds.CRDS[0])
     [version] = crd["spec"]["versions"]
     version["schema"]["openAPIV3Schema"]["properties"]["spec"] = {
         "type": "object",

@@ -12,6 +12,7 @@ from pykb.explore._world import Subject
 GROUP_VERSION = GroupVersion("zoo.example.com", "v1")
 FINALIZER = "zoo.example.com/cleanup"
 HERE = Path(__file__).parent
+Manifest = dict[str, Any]
 
 
 class AnimalSpec(Struct):
@@ -35,6 +36,13 @@ class AnimalStatus(Struct):
 
 class Animal(CustomResource, group_version=GROUP_VERSION):
     """Something with children."""
+
+    spec: AnimalSpec = Field(default_factory=AnimalSpec)
+    status: AnimalStatus = Field(default_factory=AnimalStatus)
+
+
+class Park(CustomResource, group_version=GROUP_VERSION):
+    """The same for a whole cluster."""
 
     spec: AnimalSpec = Field(default_factory=AnimalSpec)
     status: AnimalStatus = Field(default_factory=AnimalStatus)
@@ -67,25 +75,30 @@ _SCHEMA = {
         },
     },
 }
-CRD: dict[str, Any] = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "animals.zoo.example.com"},
-    "spec": {
-        "group": GROUP_VERSION.group,
-        "scope": "Namespaced",
-        "names": {"kind": "Animal", "plural": "animals", "singular": "animal", "listKind": "AnimalList"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "schema": {"openAPIV3Schema": _SCHEMA},
-                "subresources": {"status": {}},
-            }
-        ],
-    },
-}
+
+
+def _crd(kind: str, plural: str, scope: str) -> Manifest:
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": _SCHEMA},
+        "subresources": {"status": {}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.zoo.example.com"},
+        "spec": {
+            "group": GROUP_VERSION.group,
+            "scope": scope,
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "versions": [version],
+        },
+    }
+
+
+CRDS = [_crd("Animal", "animals", "Namespaced"), _crd("Park", "parks", "Cluster")]
 SAMPLE: dict[str, Any] = {
     "apiVersion": "zoo.example.com/v1",
     "kind": "Animal",
@@ -94,6 +107,10 @@ SAMPLE: dict[str, Any] = {
 }
 
 
-def subject_of(register: Any, *, rules: Any = None) -> Subject:
+PARK: dict[str, Any] = {"apiVersion": "zoo.example.com/v1", "kind": "Park", "metadata": {"name": "west"}}
+PARK["spec"] = SAMPLE["spec"]
+
+
+def subject_of(register: Any, *, rules: Any = None, sample: Manifest = SAMPLE) -> Subject:
     """An operator of the zoo, as the explorer takes it."""
-    return Subject(register, [CRD], [SAMPLE], rules, HERE)
+    return Subject(register, CRDS, [sample], rules, HERE)

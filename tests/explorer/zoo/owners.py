@@ -1,0 +1,399 @@
+"""Faults about children: not watched, not collected, taken from somebody else, or shared."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+
+from pykb.api.core.v1 import ConfigMap, Secret
+from pykb.runtime import (
+    AlreadyExists,
+    ControllerBuilder,
+    GenerationChanged,
+    Manager,
+    NotControlled,
+    Reconciler,
+    Request,
+    create_or_update,
+    ensure_applied,
+    ensure_finalizer,
+    set_controller_reference,
+)
+from tests.explorer.keeper import Guard, Keeper
+from tests.explorer.zoo.kinds import FINALIZER, PARK, Animal, Park
+
+# -- drift
+
+
+class DoesNotWatch(Keeper):
+    """Nobody wakes it when a child goes (Sieve, 4.3; the kubebuilder book on watching owned resources)."""
+
+    fault = "explore-drift"
+    owned = ()
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)  # fault: not in `owned`
+
+
+class DoesNotWatchMended(DoesNotWatch):
+    """Owns the child."""
+
+    fault = ""
+    owned = Keeper.owned
+
+
+class FiltersByGeneration(Keeper):
+    """Drops events of ConfigMaps, which have no generation (red-hat-storage/ocs-operator #2621)."""
+
+    fault = "explore-drift"
+    predicates: tuple[GenerationChanged, ...] = (GenerationChanged(),)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)  # fault: its changes are filtered
+
+    def setup(self, manager: Manager) -> None:
+        """Watch what changes the generation."""
+        builder = ControllerBuilder(manager).for_(Animal)
+        builder.owns(ConfigMap, predicates=self.predicates).complete(self)
+
+
+class FiltersByGenerationMended(FiltersByGeneration):
+    """Watches all."""
+
+    fault = ""
+    predicates = ()
+
+
+class TrustsHash(Keeper):
+    """Compares a hash that it wrote itself, not the child (ClickHouse/clickhouse-operator #132 hashes what it wants)."""
+
+    fault = "explore-drift"
+
+    async def keep(self, animal: Animal) -> None:
+        """Write the child if its annotation is another one."""
+        wanted = self.child(animal)
+        digest = hashlib.sha256(repr(sorted((wanted.data or {}).items())).encode()).hexdigest()
+        wanted.metadata.annotations = {"zoo.example.com/hash": digest}
+        found = await self.client.find(ConfigMap, wanted)
+        if found is None or not self.is_same(found, digest):
+            await ensure_applied(self.client, wanted, owner=animal)  # fault
+
+    def is_same(self, found: ConfigMap, digest: str) -> bool:
+        """Whether the child is as wanted, if its annotation is right."""
+        return (found.metadata.annotations or {}).get("zoo.example.com/hash") == digest
+
+
+class TrustsHashMended(TrustsHash):
+    """Compares the child."""
+
+    fault = ""
+
+    def is_same(self, found: ConfigMap, digest: str) -> bool:
+        """Leave it to the apply."""
+        return False
+
+
+class WrongParent(Reconciler):
+    """Looks for the parent of a child by a wrong name (the kubebuilder book on map functions)."""
+
+    fault = "explore-drift"
+    sample = PARK
+    rules = None
+
+    async def reconcile(self, request: Request) -> None:
+        """Keep one child in `default`."""
+        park = await self.client.find(Park, request)
+        if park is None or park.metadata.deletion_timestamp is not None:
+            return
+        child = ConfigMap.model_validate(
+            {"metadata": {"name": f"{request.name}-map", "namespace": "default"}, "data": {"food": park.spec.food}}
+        )
+        try:
+            await ensure_applied(self.client, child, owner=park)  # fault: see `parent`
+        except NotControlled as error:
+            self.recorder.event(park, "Warning", "Taken", str(error))
+            raise
+
+    def parent(self, child: ConfigMap) -> Request:
+        """The park of a child."""
+        return Request("", child.metadata.name or "")
+
+    def setup(self, manager: Manager) -> None:
+        """Watch the children by name."""
+        builder = ControllerBuilder(manager).for_(Park)
+        builder.watches(ConfigMap, lambda child: [self.parent(child)]).complete(self)
+
+
+class WrongParentMended(WrongParent):
+    """Looks by the name of the parent."""
+
+    fault = ""
+
+    def parent(self, child: ConfigMap) -> Request:
+        """The park of a child."""
+        return Request("", (child.metadata.name or "").removesuffix("-map"))
+
+
+# -- leak
+
+
+class NoOwner(Keeper):
+    """Children without an owner reference stay for ever (pravega/zookeeper-operator #537)."""
+
+    fault = "explore-leak"
+
+    async def keep(self, animal: Animal) -> None:
+        """Create the child, or bring it back."""
+        wanted = self.child(animal)
+        self.own(animal, wanted)
+        found = await self.client.find(ConfigMap, wanted)
+        if found is None:
+            await self.client.create(wanted)  # fault
+        elif (found.metadata.labels or {}) != (wanted.metadata.labels or {}) or self.is_foreign(found):
+            self.recorder.event(animal, "Warning", "Taken", "the child is somebody else's")
+        elif found.data != wanted.data:
+            found.data = wanted.data
+            await self.client.update(found)  # fault
+
+    def own(self, animal: Animal, child: ConfigMap) -> None:
+        """Mark the child by a label."""
+        child.metadata.labels = {"animal": animal.metadata.uid or ""}
+
+    def is_foreign(self, child: ConfigMap) -> bool:
+        """Whether somebody else made it: the label says it."""
+        return False
+
+    def setup(self, manager: Manager) -> None:
+        """Watch children by name."""
+
+        def owner(child: ConfigMap) -> list[Request]:
+            name = (child.metadata.name or "").removesuffix("-menu")
+            return [Request(child.metadata.namespace or "", name)]
+
+        ControllerBuilder(manager).for_(Animal).watches(ConfigMap, owner).complete(self)
+
+
+class NoOwnerMended(NoOwner):
+    """An owner reference, by which it is recognized and collected."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)
+
+
+class FinalizerTooLate(Guard):
+    """Sets the finalizer after the first child abroad: a deletion in between leaves it behind (Acto, 6)."""
+
+    fault = "explore-leak"
+
+    async def begin(self, animal: Animal) -> None:
+        """The wrong order."""
+        await self.client.find(Secret, self.secret(animal))
+        if await self.client.find(Secret, self.secret(animal)) is None:
+            await self.client.create(self.secret(animal))  # fault
+        await ensure_finalizer(self.client, animal, FINALIZER)
+
+
+class FinalizerTooLateMended(FinalizerTooLate):
+    """The finalizer first."""
+
+    fault = ""
+
+    async def begin(self, animal: Animal) -> None:
+        """The right order."""
+        await ensure_finalizer(self.client, animal, FINALIZER)
+        await self.make(animal)
+
+
+class NoFinalizer(Guard):
+    """Cleans up when it sees the deletion, but has no finalizer: it may never see it (Sieve, 4.3)."""
+
+    fault = "explore-leak"
+
+    async def begin(self, animal: Animal) -> None:
+        """Make the secret."""
+        await self.protect(animal)
+        if await self.client.find(Secret, self.secret(animal)) is None:
+            await self.client.create(self.secret(animal))  # fault
+        else:
+            await self.make(animal)
+
+    async def protect(self, animal: Animal) -> None:
+        """Nothing holds the animal."""
+
+
+class NoFinalizerMended(NoFinalizer):
+    """A finalizer."""
+
+    fault = ""
+
+    async def protect(self, animal: Animal) -> None:
+        """Hold the animal."""
+        await ensure_finalizer(self.client, animal, FINALIZER)
+
+
+class FinalizerStays(Guard):
+    """Fails in the clean-up if there is nothing to clean up, for ever (kubernetes.io: finalizers)."""
+
+    fault = "explore-leak"
+    missing_ok = False
+
+    async def begin(self, animal: Animal) -> None:
+        """The finalizer; the event of its write leads to the secret."""
+        if not await ensure_finalizer(self.client, animal, FINALIZER):
+            await self.make(animal)
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Delete the secret if nobody else has it."""
+        found = await self.client.find(Secret, self.secret(animal))
+        if found is not None and not self.is_own(animal, found):
+            return
+        uid = found.metadata.uid if found is not None else None
+        await self.client.delete(self.secret(animal), uid=uid, missing_ok=self.missing_ok)  # fault
+
+
+class FinalizerStaysMended(FinalizerStays):
+    """What is gone is gone."""
+
+    fault = ""
+    missing_ok = True
+
+
+# -- theft
+
+
+class TakesOver(Keeper):
+    """Overwrites an object of somebody else that has the name of its child (kubernetes.io: owners and dependents)."""
+
+    fault = "explore-theft"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply by force, without a look at the owner."""
+        wanted = self.child(animal)
+        found = await self.client.find(ConfigMap, wanted)
+        if found is not None and found.data == wanted.data:
+            return
+        set_controller_reference(animal, wanted)
+        await self.client.apply(wanted, force=True)  # fault
+
+
+class TakesOverMended(TakesOver):
+    """Refuses, and says so."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Warn when the name is taken."""
+        try:
+            await ensure_applied(self.client, self.child(animal), owner=animal)
+        except NotControlled as error:
+            self.recorder.event(animal, "Warning", "Taken", str(error))
+            raise
+
+
+class DeletesForeign(Guard):
+    """Deletes by name what it did not make (Orange-OpenSource/casskop #316: names instead of uids)."""
+
+    fault = "explore-theft"
+
+    async def make(self, animal: Animal) -> None:
+        """Create the secret; if there is one, it will do."""
+        with contextlib.suppress(AlreadyExists):
+            await self.client.create(self.secret(animal))  # fault: it may be another's
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Delete the secret of that name."""
+        await self.client.delete(self.secret(animal), missing_ok=True)  # fault
+
+
+class DeletesForeignMended(DeletesForeign):
+    """Looks whose it is, and says so."""
+
+    fault = ""
+
+    async def make(self, animal: Animal) -> None:
+        """Create the secret, unless it is there."""
+        await Guard.make(self, animal)
+
+    async def clean_up(self, animal: Animal) -> None:
+        """Delete the secret, if it is this animal's."""
+        await Guard.clean_up(self, animal)
+
+
+class SharesChild(Keeper):
+    """Two animals of one house have one child, and the first that goes takes it along (kubernetes.io: one controller for each object)."""
+
+    fault = "explore-theft"
+
+    def name(self, animal: Animal) -> str:
+        """Named after the house alone."""
+        return f"{animal.spec.house or 'no'}-house"
+
+    async def keep(self, animal: Animal) -> None:
+        """Become the owner of the child, whoever had it."""
+        child = self.child(animal)
+        found = await self.client.find(ConfigMap, child)
+        if found is not None and not found.metadata.owner_references:
+            self.recorder.event(animal, "Warning", "Taken", "the child is somebody else's")
+        elif found is None or found.data != child.data or not self.owns(animal, found):
+            set_controller_reference(animal, child)
+            await self.client.apply(child, force=True)  # fault
+
+    def owns(self, animal: Animal, found: ConfigMap) -> bool:
+        """Whether the animal is an owner."""
+        return any(each.uid == animal.metadata.uid for each in found.metadata.owner_references or ())
+
+
+class SharesChildMended(SharesChild):
+    """A child for each."""
+
+    fault = ""
+
+    def name(self, animal: Animal) -> str:
+        """Named after the animal."""
+        return f"{animal.metadata.name}-house"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply, unless another has it."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)
+
+
+class ErasesNotes(Keeper):
+    """Replaces the whole child, with the annotations of others (kubernetes.io: PUT replaces the object)."""
+
+    fault = "explore-theft"
+
+    async def keep(self, animal: Animal) -> None:
+        """Write the child as it is wanted, and nothing else."""
+        wanted = self.child(animal)
+        set_controller_reference(animal, wanted)
+        found = await self.client.find(ConfigMap, wanted)
+        if found is None:
+            await self.client.create(wanted)
+        elif not found.metadata.owner_references:
+            self.recorder.event(animal, "Warning", "Taken", "the child is somebody else's")
+        elif found.data != wanted.data or found.metadata.labels:
+            wanted.metadata.resource_version = found.metadata.resource_version
+            await self.update(found, wanted)
+
+    async def update(self, found: ConfigMap, wanted: ConfigMap) -> None:
+        """Replace it."""
+        await self.client.update(wanted)  # fault
+
+
+class ErasesNotesMended(ErasesNotes):
+    """Changes its own fields only."""
+
+    fault = ""
+
+    async def update(self, found: ConfigMap, wanted: ConfigMap) -> None:
+        """Change the data."""
+
+        def change() -> None:
+            found.data, found.metadata.labels = wanted.data, None
+
+        await create_or_update(self.client, found, change)

@@ -1,0 +1,370 @@
+"""Faults that show when the spec changes, when children are late, or at the edges of the schema (Acto, SOSP 2023)."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from pykb.api.apps.v1 import Deployment, DeploymentSpec, StatefulSet, StatefulSetSpec
+from pykb.api.batch.v1 import Job, JobSpec
+from pykb.api.core.v1 import ConfigMap, Container, PodSpec, PodTemplateSpec, Service, ServicePort, ServiceSpec
+from pykb.api.meta.v1 import LabelSelector, ObjectMeta
+from pykb.runtime import (
+    AlreadyExists,
+    Conflict,
+    Invalid,
+    Result,
+    create_or_update,
+    ensure_applied,
+    ensure_deleted,
+    patch_status,
+    prune,
+    set_controller_reference,
+)
+from tests.explorer.keeper import Keeper
+from tests.explorer.zoo.kinds import Animal, AnimalStatus
+
+
+def template(animal: Animal, restart: str | None = None) -> PodTemplateSpec:
+    """Pods with the food as their image."""
+    spec = PodSpec(containers=[Container(name="eat", image=f"example.com/{animal.spec.food}")], restart_policy=restart)
+    return PodTemplateSpec(metadata=ObjectMeta(labels=labels(animal)), spec=spec)
+
+
+def labels(animal: Animal) -> dict[str, str]:
+    """Labels of pods."""
+    return {"animal": animal.metadata.name or ""}
+
+
+def deployment(animal: Animal, metadata: ObjectMeta) -> Deployment:
+    """A Deployment that follows the spec."""
+    selector = LabelSelector(match_labels=labels(animal))
+    spec = DeploymentSpec(replicas=animal.spec.count, selector=selector, template=template(animal))
+    return Deployment(metadata=metadata, spec=spec)
+
+
+class LeavesOldName(Keeper):
+    """The name of the child follows the spec, and the old child stays (found in a sample of pykb's own)."""
+
+    fault = "explore-history"
+
+    def name(self, animal: Animal) -> str:
+        """Named after the house."""
+        return f"{animal.spec.house or 'no'}-menu"
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the child of the present name."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)  # fault
+
+
+class LeavesOldNameMended(LeavesOldName):
+    """Deletes children of former names."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply, then delete the rest."""
+        await super().keep(animal)
+        await prune(self.client, ConfigMap, owner=animal, keep=[self.name(animal)])
+
+
+class UpdatesOnlyNew(Keeper):
+    """Writes the child only when it is created (Acto, 6.1: operations that never reach the system)."""
+
+    fault = "explore-history"
+
+    async def keep(self, animal: Animal) -> None:
+        """Create once."""
+        wanted = self.child(animal)
+        set_controller_reference(animal, wanted)
+        with contextlib.suppress(AlreadyExists):
+            await self.client.create(wanted)  # fault
+
+
+class UpdatesOnlyNewMended(UpdatesOnlyNew):
+    """Applies each time."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)
+
+
+class KeepsRemovedKeys(Keeper):
+    """Adds keys for names, and never removes those of names that were taken out (Acto, 6.1: cass-operator)."""
+
+    fault = "explore-history"
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """One key a name."""
+        child = super().child(animal)
+        child.data = {**(child.data or {}), **dict.fromkeys(animal.spec.names, "x")}
+        return child
+
+    async def keep(self, animal: Animal) -> None:
+        """Add keys to those that are there."""
+        wanted = self.child(animal)
+        child = ConfigMap(metadata=self.metadata(animal))
+
+        def change() -> None:
+            set_controller_reference(animal, child)
+            child.data = {**(child.data or {}), **(wanted.data or {})}
+
+        await create_or_update(self.client, child, change)  # fault
+
+
+class KeepsRemovedKeysMended(KeepsRemovedKeys):
+    """Applies exactly the wanted keys."""
+
+    fault = ""
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply."""
+        await ensure_applied(self.client, self.child(animal), owner=animal)
+
+
+class LeavesService(Keeper):
+    """Makes a Service only for several names, and leaves it when they become one (Acto, 6.1: features switched off)."""
+
+    fault = "explore-history"
+    owned = (ConfigMap, Service)
+
+    async def keep(self, animal: Animal) -> None:
+        """The child, and perhaps the Service."""
+        await super().keep(animal)
+        if len(animal.spec.names) > 1:
+            spec = ServiceSpec(selector=labels(animal), ports=[ServicePort(port=80)])
+            service = Service(metadata=self.metadata(animal), spec=spec)
+            await ensure_applied(self.client, service, owner=animal)  # fault
+        else:
+            await self.without(animal)
+
+    async def without(self, animal: Animal) -> None:
+        """No Service is wanted."""
+
+
+class LeavesServiceMended(LeavesService):
+    """Deletes it."""
+
+    fault = ""
+
+    async def without(self, animal: Animal) -> None:
+        """Delete the Service."""
+        await ensure_deleted(self.client, Service, f"{animal.metadata.namespace}/{self.name(animal)}", owner=animal)
+
+
+class CannotChangeJob(Keeper):
+    """Applies a changed template to a Job, whose template is immutable (kubernetes.io: Jobs)."""
+
+    fault = "explore-history"
+    owned = (Job,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the Job."""
+        job = Job(metadata=self.metadata(animal), spec=JobSpec(template=template(animal, "Never")))
+        try:
+            await ensure_applied(self.client, job, owner=animal)  # fault
+        except Invalid:
+            await self.refused(animal)
+
+    async def refused(self, animal: Animal) -> None:
+        """What to do with a Job that cannot be changed."""
+        raise  # noqa: PLE0704 - called in the handler
+
+
+class CannotChangeJobMended(CannotChangeJob):
+    """Deletes the old Job. The event of its deletion leads to the new one."""
+
+    fault = ""
+
+    async def refused(self, animal: Animal) -> None:
+        """Delete it, if this is the spec that counts."""
+        await prune(self.client, Job, owner=animal)
+
+
+class CannotChangeSet(Keeper):
+    """Changes the service of a StatefulSet, which is immutable (rabbitmq/cluster-operator #653)."""
+
+    fault = "explore-history"
+    owned = (StatefulSet,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply the StatefulSet."""
+        spec = StatefulSetSpec(
+            replicas=animal.spec.count,
+            selector=LabelSelector(match_labels=labels(animal)),
+            service_name=animal.spec.house or "none",
+            template=template(animal),
+        )
+        wanted = StatefulSet(metadata=self.metadata(animal), spec=spec)
+        try:
+            await ensure_applied(self.client, wanted, owner=animal)  # fault
+        except Invalid:
+            await self.refused(animal)
+
+    async def refused(self, animal: Animal) -> None:
+        """Wait for somebody to help."""
+        raise  # noqa: PLE0704 - called in the handler
+
+
+class CannotChangeSetMended(CannotChangeSet):
+    """Deletes the old one and leaves its pods."""
+
+    fault = ""
+
+    async def refused(self, animal: Animal) -> None:
+        """Delete it, if this is the spec that counts."""
+        key = f"{animal.metadata.namespace}/{self.name(animal)}"
+        fresh = await self.client.live.get(Animal, animal)
+        if fresh.metadata.generation != animal.metadata.generation:
+            raise Conflict(409, {"message": "the animal has changed since it was read"})
+        await ensure_deleted(self.client, StatefulSet, key, owner=animal, propagation="Orphan")
+
+
+class WrongGeneration(Keeper):
+    """Compares the observed generation of a child with its own (Acto, 6: wrong readiness)."""
+
+    fault = "explore-history"
+    owned = (Deployment,)
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply a Deployment, and note whether it is ready."""
+        found, _ = await ensure_applied(self.client, deployment(animal, self.metadata(animal)), owner=animal)
+        status = found.status
+        is_seen = status is not None and status.observed_generation == self.generation(animal, found)
+        is_ready = status is not None and (status.ready_replicas or 0) == animal.spec.count
+        animal.status.phase = "Ready" if is_seen and is_ready else "Waiting"
+
+    def generation(self, animal: Animal, found: Deployment) -> int | None:
+        """The generation that the status must be of."""
+        return animal.metadata.generation
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Report."""
+        await patch_status(self.client, animal, before)  # fault
+        return None
+
+
+class WrongGenerationMended(WrongGeneration):
+    """Compares with the child's."""
+
+    fault = ""
+
+    def generation(self, animal: Animal, found: Deployment) -> int | None:
+        """The generation of the Deployment."""
+        return found.metadata.generation
+
+
+class WaitsOnce(Keeper):
+    """Waits a while for its Deployment, then takes it for broken and never looks again (Acto, 6: liveness)."""
+
+    fault = "explore-history"
+    owned = ()
+
+    async def keep(self, animal: Animal) -> None:
+        """Apply a Deployment, wait, and look once."""
+        found, _ = await ensure_applied(self.client, deployment(animal, self.metadata(animal)), owner=animal)
+        await asyncio.sleep(self.patience)
+        found = await self.client.live.get(Deployment, found)
+        is_ready = found.status is not None and (found.status.ready_replicas or 0) == animal.spec.count
+        animal.status.phase = "Ready" if is_ready else "Broken"
+
+    patience = 10.0
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Report."""
+        await patch_status(self.client, animal, before)  # fault
+        return None
+
+
+class WaitsOnceMended(WaitsOnce):
+    """Is woken by its Deployment."""
+
+    fault = ""
+    owned = (Deployment,)
+    patience = 0.0
+
+
+class BadEdge(Keeper):
+    """Divides by a count that may be 0, which the schema allows (Acto, 6: values that crash the operator)."""
+
+    fault = "explore-bug"
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """A share for each."""
+        child = super().child(animal)
+        child.data = {**(child.data or {}), "share": self.share(animal)}
+        return child
+
+    def share(self, animal: Animal) -> str:
+        """The share of each."""
+        return str(100 // animal.spec.count)  # fault
+
+
+class BadEdgeMended(BadEdge):
+    """Handles 0."""
+
+    fault = ""
+
+    def share(self, animal: Animal) -> str:
+        """The share of each, if there are any."""
+        return str(100 // animal.spec.count) if animal.spec.count else "0"
+
+
+class MissingField(Keeper):
+    """Takes an optional field for present (Acto, 6: nil pointers)."""
+
+    fault = "explore-bug"
+
+    def child(self, animal: Animal) -> ConfigMap:
+        """The house in capitals."""
+        child = super().child(animal)
+        child.data = {**(child.data or {}), "house": self.house(animal)}
+        return child
+
+    def house(self, animal: Animal) -> str:
+        """The house in capitals."""
+        return animal.spec.house.upper()  # type: ignore[union-attr] # fault
+
+
+class MissingFieldMended(MissingField):
+    """Has a value for it."""
+
+    fault = ""
+
+    def house(self, animal: Animal) -> str:
+        """The house in capitals, or none."""
+        return (animal.spec.house or "none").upper()
+
+
+class NoWayBack(Keeper):
+    """Ends in a state of failure for a bad spec, and stays in it for a good one (Acto, 6: error states)."""
+
+    fault = "explore-bug"
+
+    async def keep(self, animal: Animal) -> None:
+        """Refuse large counts."""
+        if self.has_failed(animal):
+            return
+        animal.status.phase = "Failed" if animal.spec.count > 50 else "Ready"
+        await ensure_applied(self.client, self.child(animal), owner=animal)  # fault
+
+    def has_failed(self, animal: Animal) -> bool:
+        """Whether it has failed before."""
+        return animal.status.phase == "Failed"
+
+    async def report(self, animal: Animal, before: AnimalStatus) -> Result | None:
+        """Report."""
+        await patch_status(self.client, animal, before)  # fault
+        return None
+
+
+class NoWayBackMended(NoWayBack):
+    """Looks at the spec each time."""
+
+    fault = ""
+
+    def has_failed(self, animal: Animal) -> bool:
+        """Never for good."""
+        return False
