@@ -15,7 +15,7 @@ from pykb.explore._history import Manifest
 from pykb.runtime import ControllerBuilder, Defaulter, FieldError, Invalid, Manager, Reconciler, Request, Validator
 from pykb.runtime import Warnings as Told
 from pykb.runtime import WebhookBuilder as Builder
-from tests.explorer.zoo.kinds import CRD, SAMPLE, Animal
+from tests.explorer.zoo.kinds import CRDS, SAMPLE, Animal
 from tests.unit.runtime_fake.test_webhooks import CRD as BOX_CRD
 from tests.unit.runtime_fake.test_webhooks import GROUP as BOX_GROUP
 from tests.unit.runtime_fake.test_webhooks import Box, BoxV1
@@ -106,7 +106,7 @@ def explored(validator: Validator[Animal], defaulter: Defaulter[Animal], *only: 
         builder.with_defaulter(defaulter, path="/mutating").complete()
 
     sample = {**SAMPLE, "spec": {**SAMPLE["spec"], "names": ["a"]}}
-    return Explorer(Subject(register, [CRD], [sample], None, ROOT, webhooks=hooks()), only=only).run()
+    return Explorer(Subject(register, CRDS, [sample], None, ROOT, webhooks=hooks()), only=only).run()
 
 
 def test_what_a_webhook_refuses_is_not_tried():
