@@ -74,8 +74,12 @@ async def change(client: Client, request: Request, edit: Callable[[App], None]) 
 
 
 async def reasons(client: Client, namespace: str) -> list[str]:
-    """The reasons of the events in the namespace, sorted; what happens again is counted in its first event."""
-    return sorted(event.reason or "" for event in await client.list(Event, namespace=namespace))
+    """The reasons of the events about Apps, sorted; what happens again is counted in its first event.
+
+    The API server reports on Services by events as well.
+    """
+    events = await client.list(Event, namespace=namespace)
+    return sorted(event.reason or "" for event in events if event.regarding and event.regarding.kind == "App")
 
 
 async def test_makes_both_objects(client: Client, namespace: str, app: App) -> None:
