@@ -16,6 +16,7 @@ from pykb.explore._failure import Failure, failure_of, place_of_error
 from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._kopf import ExploredManager
+from pykb.explore._rules import Rules
 from pykb.explore._state import State, is_generated, read, state_of
 from pykb.explore._strays import strays_of
 from pykb.explore._time import LoopClock
@@ -137,7 +138,9 @@ class Outcome:
 
 async def cluster_of(subject: Subject) -> FakeApiServer:
     """The API server with which all histories begin."""
-    return await FakeApiServer(crds=copy.deepcopy(list(subject.crds))).copy()
+    server = FakeApiServer(crds=copy.deepcopy(list(subject.crds)))
+    server.use_rules(Rules(subject.crds).broken)
+    return await server.copy()
 
 
 async def play(subject: Subject, cluster: FakeApiServer, history: History) -> Outcome:

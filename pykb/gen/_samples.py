@@ -54,7 +54,7 @@ def _refusals(data: Mapping[str, Any], version: CrdVersion) -> list[str]:
     metadata = data.get("metadata")
     if isinstance(metadata, dict) and isinstance(value, dict):
         value["metadata"] = {key: metadata[key] for key in _SEEN if isinstance(metadata.get(key), str)}
-    return refusals or list(broken_rules(value, version.schema))
+    return refusals or [str(each) for each in broken_rules(value, version.schema)]
 
 
 def _span(name: str, node: yaml.Node, reason: str) -> Span:

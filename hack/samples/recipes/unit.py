@@ -42,10 +42,12 @@ class UnitSpec(Struct):
     replicas: Annotated[Int32, Field(ge=0)] = 1
     """How many Pods run."""
 
-    selector: LabelSelector
+    selector: Annotated[LabelSelector, CEL("self == oldSelf", message="it cannot be changed, as that of a Deployment")]
     """Which Pods are the Unit's; its labels are given to them."""
 
-    template: PodTemplateSpec
+    template: Annotated[
+        PodTemplateSpec, CEL("has(self.spec) && self.spec.containers.size() > 0", message="it needs a container")
+    ]
     """What each Pod is."""
 
     relation_resource: RelationResource = Field(default_factory=RelationResource)
@@ -75,7 +77,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pykb.api import CustomResource, Field, Int32, Struct
+from pykb.api import CEL, CustomResource, Field, Int32, Struct
 from pykb.api.apps.v1 import DeploymentStatus, StatefulSetStatus
 from pykb.api.core.v1 import (
     PersistentVolumeClaimSpec,
@@ -88,15 +90,6 @@ from pykb.api.meta.v1 import Condition, LabelSelector
 from pykb.api.networking.v1 import IngressSpec, IngressStatus
 """
 
-EXPLORED = """
-    explorer.run(register, sample=SAMPLE).check()
-"""
-WITHOUT_RULES = """
-    # Users may write a template without containers, or another selector, which no Deployment accepts. To refuse them
-    # takes CEL rules, which the explorer does not evaluate.
-    explorer.run(register, sample=SAMPLE, ignore=["explore-history", "explore-bug"]).check()
-"""
-
 STEPS = [
     init("--domain", "example.com", "--project-name", "unit-operator"),
     create_api("custom", "v1", "Unit", "--resource", "--controller"),
@@ -106,7 +99,6 @@ STEPS = [
         (UNIT_EXAMPLE, UNIT),
         (CONDITIONS, UNIT_STATUS + CONDITIONS),
     ),
-    replace("tests/controllers/test_unit_faults.py", (EXPLORED, WITHOUT_RULES)),
     own(
         "config/samples/custom_v1_unit.yaml",
         "unit_operator/controllers/unit_controller.py",

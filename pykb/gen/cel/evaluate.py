@@ -1,4 +1,4 @@
-"""Evaluates a rule on a default, a value that is known when a CRD is generated.
+"""Evaluates a rule on a value: a default when a CRD is generated, or an object in the explorer.
 
 Only certain results count. Times, quantities and the functions of Kubernetes are not known here: they make the result
 unknown, and an unknown result is not a finding. The API server validates a default as it is written, without the
@@ -8,9 +8,10 @@ defaults of its inner fields.
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from pykb.gen.cel.syntax import Call, CelSyntaxError, Expression, Index, Literal, Name, Select, Sequence, parse
@@ -38,8 +39,12 @@ class _Nothing:
     """An empty optional: the result of `?.` on a value without fields."""
 
 
+NO_VALUE = object()
+"""Stands for an old value that there is not."""
+
+
 def verdict(
-    rule: str, value: object, schema: SchemaNode, *, matches: Callable[[str, str], bool], has_old: bool = True
+    rule: str, value: object, schema: SchemaNode, *, matches: Callable[[str, str], bool], old: object = NO_VALUE
 ) -> str | None:
     """Judge whether a value certainly violates a rule of its schema.
 
@@ -48,15 +53,16 @@ def verdict(
         value: Plain JSON data that fits the rest of the schema.
         schema: The schema with the rule, without references.
         matches: Searches a text for a pattern, with RE2's syntax.
-        has_old: Whether ``oldSelf`` has a value. The API server then uses the default for the old value as well.
+        old: The value of ``oldSelf``. Without it, a rule that reads it may hold.
 
     Returns:
         Why the evaluation fails; empty when the rule is false; ``None`` when it may hold.
     """
     try:
-        seen = _seen(value, schema)
-        names = {"self": seen, "oldSelf": seen} if has_old else {"self": seen}
-        found = _Evaluation(matches).value(parse(rule), names)
+        names = {"self": _seen(value, schema)}
+        if old is not NO_VALUE:
+            names["oldSelf"] = _seen(old, schema)
+        found = _Evaluation(matches).value(_parsed(rule), names)
     except (Unknown, CelSyntaxError, RecursionError):
         return None
     except Failed as error:
@@ -64,6 +70,7 @@ def verdict(
     return "" if found is False else None
 
 
+_parsed = functools.cache(parse)
 _OPAQUE = _Opaque()
 _NOTHING = _Nothing()
 
@@ -347,11 +354,29 @@ def _equal(left: object, right: object) -> bool:
     numbers = [isinstance(value, int | float) and not isinstance(value, bool) for value in (left, right)]
     if all(numbers) or (type(left) is type(right) and not isinstance(left, list | dict)):
         return left == right
-    if type(left) is type(right) and left == right:
-        return True
-    if _kind(left) != _kind(right) or not (left and right):
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and _all_equal(left.values(), (right[name] for name in left))
+    if _kind(left) != _kind(right) or not isinstance(left, list) or not isinstance(right, list):
         return False
-    raise Unknown  # lists may be sets
+    if len(left) != len(right):
+        return False
+    if _all_equal(left, right):
+        return True
+    raise Unknown  # they may be sets
+
+
+def _all_equal(left: Iterable[object], right: Iterable[object]) -> bool:
+    """Whether all pairs are equal. One that is not decides, even when others are unknown."""
+    unknown = False
+    for pair in zip(left, right, strict=True):
+        try:
+            if not _equal(*pair):
+                return False
+        except Unknown:
+            unknown = True
+    if unknown:
+        raise Unknown
+    return True
 
 
 def _truth(value: object) -> bool:

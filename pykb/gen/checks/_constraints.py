@@ -133,7 +133,7 @@ def _enum(values: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
 
 
 def _default(value: object, node: SchemaNode, what: str) -> Iterator[_Problem]:
-    for reason in list(misfits(value, node)) or broken_rules(value, node):
+    for reason in list(misfits(value, node)) or broken_rules(value, node, old=value):
         yield DEFAULT_VALUE, f"the default of {what} does not fit its schema: {reason}"
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from pykb.api.formats import checker
-from pykb.gen.cel.evaluate import verdict
+from pykb.gen.cel.evaluate import NO_VALUE, verdict
 from pykb.gen.draft import patched, with_article
-from pykb.gen.ir import SchemaNode
+from pykb.gen.ir import Rule, SchemaNode
 from pykb.meta.names import is_rfc_1035_label
 
 # Python's compiler is enough where its syntax agrees with RE2's. A pattern with one of these goes to RE2.
@@ -97,28 +98,68 @@ def _content(value: object, schema: SchemaNode, path: str, where: str) -> Iterat
         yield from _object(value, schema, path, where)
 
 
-def broken_rules(value: object, schema: SchemaNode, path: str = "") -> Iterator[str]:
-    """Which rules a value certainly violates, in words. The API server checks a default in the same way.
+@dataclass(frozen=True, slots=True)
+class BrokenRule:
+    """A rule that a value violates.
+
+    Attributes:
+        rule: The rule.
+        path: Where the value is in the outermost one.
+        value: The value.
+        reason: Why the evaluation fails. Empty if the rule is false.
+    """
+
+    rule: Rule
+    path: str
+    value: object
+    reason: str
+
+    def __str__(self) -> str:
+        where = f" at `{self.path}`" if self.path else ""
+        return f"{_shown(self.value)}{where} breaks the rule `{self.rule.rule}`" + (
+            f": {self.reason}" * bool(self.reason)
+        )
+
+
+def broken_rules(value: object, schema: SchemaNode, path: str = "", *, old: object = NO_VALUE) -> Iterator[BrokenRule]:
+    """The rules that a value certainly violates.
 
     Args:
         value: Plain JSON data.
         schema: Without references.
         path: Where in the outermost value this one is.
+        old: The value before an update. The API server tolerates what an update leaves as it was
+            (https://kep.k8s.io/4008). For a default, the server takes the default itself.
     """
+    if old is not value and old == value:
+        return
     for rule in schema.rules:
-        reason = verdict(rule.rule, value, schema, matches=is_match, has_old=rule.optional_old_self is not True)
+        # With `optionalOldSelf`, the old value is an optional, which is not known here.
+        before = NO_VALUE if rule.optional_old_self else old
+        reason = verdict(rule.rule, value, schema, matches=is_match, old=before)
         if reason is not None:
-            where = f" at `{path}`" if path else ""
-            yield f"{_shown(value)}{where} breaks the rule `{rule.rule}`" + (f": {reason}" if reason else "")
+            yield BrokenRule(rule, path, value, reason)
     if isinstance(value, list) and schema.items is not None:
         for index, item in enumerate(value):
-            yield from broken_rules(item, schema.items, f"{path}[{index}]")
+            yield from broken_rules(item, schema.items, f"{path}[{index}]", old=_old_item(item, value, old, schema))
     elif isinstance(value, Mapping):
         properties = schema.properties or {}
         for name, item in value.items():
             inner = properties[name].schema if name in properties else schema.values
             if inner is not None:
-                yield from broken_rules(item, inner, f"{path}.{name}".lstrip("."))
+                before = old.get(name, NO_VALUE) if isinstance(old, Mapping) else NO_VALUE
+                yield from broken_rules(item, inner, f"{path}.{name}".lstrip("."), old=before)
+
+
+def _old_item(item: object, items: list[object], old: object, schema: SchemaNode) -> object:
+    """The old element for an element of a list. Only lists with keys tell which it is."""
+    if old is items:
+        return item
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if not isinstance(old, list) or not isinstance(item, Mapping) or not isinstance(keys, list):
+        return NO_VALUE
+    same = (each for each in old if isinstance(each, Mapping) and all(each.get(key) == item.get(key) for key in keys))
+    return next(same, NO_VALUE)
 
 
 def _junctors(value: object, schema: SchemaNode, path: str, where: str) -> Iterator[str]:

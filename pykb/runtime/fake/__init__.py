@@ -9,8 +9,8 @@
 
 Like the real one, it supports versions and conflicts, finalizers, generations, subresources,
 selectors, pages, server-side apply with owners, watches and dry runs. It calls webhooks and converters
-that ``FakeApiServer.use_webhooks`` gives it. It does not have controllers, access control or CEL
-rules. For those, and to confirm any behavior, use ``pykb.envtest``.
+that ``FakeApiServer.use_webhooks`` gives it, and asks for CEL rules what ``use_rules`` gives it. It
+does not have controllers or access control. For those, and to confirm any behavior, use ``pykb.envtest``.
 """
 
 from pykb.runtime.fake._server import FakeApiServer, fake_client

@@ -39,7 +39,7 @@ from pykb.runtime.fake._resources import CRD, Resource, Resources
 from pykb.runtime.fake._storage import Listing, Storage
 from pykb.runtime.fake._versions import Versions
 from pykb.runtime.fake._webhooks import Webhooks
-from pykb.runtime.fake._writing import Writing
+from pykb.runtime.fake._writing import RuleCheck, Writing
 
 if TYPE_CHECKING:
     from pykb.runtime.webhook.server import WebhookServer
@@ -95,6 +95,7 @@ class FakeApiServer:
         await self._sow()
         other = FakeApiServer()
         other._hold(self.resources.copy(), self.storage.copy())
+        other._writing.rules = self._writing.rules
         other._seeds.clear()
         return other
 
@@ -110,6 +111,15 @@ class FakeApiServer:
             if self.resources.of_kind(gvk_of(obj)) is None and isinstance(obj, Object):
                 self.resources.add_class(type(obj))
             self._seeds.append(wire)
+
+    def use_rules(self, rules: RuleCheck) -> None:
+        """Refuse custom objects that break rules.
+
+        Args:
+            rules: Gets the kind of a new or changed object, the object, and what it was before. It returns, for each
+                rule that the object breaks, the path and what is wrong there: ``"object": it cannot be changed``.
+        """
+        self._writing.rules = rules
 
     def use_webhooks(self, server: WebhookServer, configurations: Iterable[Mapping[str, Any]] = ()) -> None:
         """Call a manager's webhooks and converters, without a network. Those of another manager are no longer called.

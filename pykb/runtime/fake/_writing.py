@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from pykb.meta.gvk import GroupVersionKind
 from pykb.runtime.client.connection import Route
 from pykb.runtime.client.writer import APPLY_CONTENT_TYPE
 from pykb.runtime.fake import _builtin as builtin
@@ -35,6 +36,8 @@ _MERGE = "application/merge-patch+json"
 _JSON = "application/json-patch+json"
 _STRATEGIC = "application/strategic-merge-patch+json"
 _NAMESPACE = ("", "namespaces")
+RuleCheck = Callable[[GroupVersionKind, Mapping[str, Any], Mapping[str, Any] | None], Iterable[tuple[str, str]]]
+"""Returns the path and the mistake of each rule that an object breaks. The last argument is what it was before."""
 # The finalizer that each policy of a deletion adds.
 _POLICIES = {"Foreground": "foregroundDeletion", "Background": None, "Orphan": "orphan"}
 
@@ -51,6 +54,7 @@ class Writing:
         self._storage = storage
         self._versions = versions
         self._webhooks = webhooks
+        self.rules: RuleCheck | None = None
 
     async def seed(self, wire: dict[str, Any]) -> None:
         """Store an object as given, including its status. Missing metadata is added."""
@@ -178,6 +182,7 @@ class Writing:
             obj = await self._webhooks.mutate(asked) or obj
         start_life(resource, obj)
         admit(resource, obj, strict=strict and not called)
+        self._check_rules(resource, obj, None)
         if called:
             await self._webhooks.validate(replace(asked, new=copy.deepcopy(obj)))
         return obj
@@ -210,6 +215,7 @@ class Writing:
             changed = await self._webhooks.mutate(asked) or new
             new = carry_over(resource, old, changed, route.subresource)
         admit(resource, new, strict=strict and not called)
+        self._check_rules(resource, new, old)
         if error := refuse_new_finalizers(resource, old, new):
             raise error
         if causes := builtin.forbidden_changes(resource, old, new):
@@ -224,6 +230,14 @@ class Writing:
         if _same(old, new, resource):
             return old
         return await self._store(resource, new, parameters, old=old)
+
+    def _check_rules(self, resource: Resource, new: dict[str, Any], old: dict[str, Any] | None) -> None:
+        if self.rules is None or not resource.custom:
+            return
+        broken = self.rules(resource.gvk, new, old)
+        causes = [refusal.cause(path, "FieldValueInvalid", f"Invalid value: {message}") for path, message in broken]
+        if causes:
+            raise refusal.invalid(resource.gvk.kind, resource.gvk.group, new["metadata"].get("name", ""), causes)
 
     async def delete(self, resource: Resource, route: Route, options: Mapping[str, Any]) -> dict[str, Any]:
         """Delete an object, or mark it as deleted if it has finalizers."""

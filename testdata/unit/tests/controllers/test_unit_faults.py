@@ -23,6 +23,4 @@ SAMPLE = "config/samples/custom_v1_unit.yaml"
 
 def test_holds_under_faults(explorer: ProjectExplorer) -> None:
     """The explorer finds nothing wrong in its first seconds. It needs no cluster. `make explore` tries everything."""
-    # Users may write a template without containers, or another selector, which no Deployment accepts. To refuse them
-    # takes CEL rules, which the explorer does not evaluate.
-    explorer.run(register, sample=SAMPLE, ignore=["explore-history", "explore-bug"]).check()
+    explorer.run(register, sample=SAMPLE).check()

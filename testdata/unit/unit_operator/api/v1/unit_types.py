@@ -18,7 +18,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
-from pykb.api import CustomResource, Field, Int32, Struct
+from pykb.api import CEL, CustomResource, Field, Int32, Struct
 from pykb.api.apps.v1 import DeploymentStatus, StatefulSetStatus
 from pykb.api.core.v1 import (
     PersistentVolumeClaimSpec,
@@ -62,10 +62,12 @@ class UnitSpec(Struct):
     replicas: Annotated[Int32, Field(ge=0)] = 1
     """How many Pods run."""
 
-    selector: LabelSelector
+    selector: Annotated[LabelSelector, CEL("self == oldSelf", message="it cannot be changed, as that of a Deployment")]
     """Which Pods are the Unit's; its labels are given to them."""
 
-    template: PodTemplateSpec
+    template: Annotated[
+        PodTemplateSpec, CEL("has(self.spec) && self.spec.containers.size() > 0", message="it needs a container")
+    ]
     """What each Pod is."""
 
     relation_resource: RelationResource = Field(default_factory=RelationResource)
