@@ -292,9 +292,8 @@ class Informer(Generic[T]):
 
     async def _notice_silence(self) -> None:
         while True:
-            await self._clock.sleep(SILENT / 6)
-            for reflector in self._reflectors:
-                reflector.notice_silence()
+            pauses = [reflector.notice_silence() for reflector in self._reflectors]
+            await self._clock.sleep(min(pauses, default=SILENT))
 
     async def _resync(self, period: timedelta) -> None:
         while True:

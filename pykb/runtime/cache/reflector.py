@@ -164,16 +164,22 @@ class Reflector:
                 self._sink.failed(self._target, f"{type(error).__name__}: {error}")
             await self._clock.sleep(self._next_pause())
 
-    def notice_silence(self) -> None:
-        """Report once that a watch has become silent, and once that it is heard again."""
-        silent = self.silent_for >= SILENT
-        if silent != self._is_silent:
-            self._is_silent = silent
-            shown = {"resource": str(self._target)}
-            if silent:
-                logger.warning("watch is silent", extra=shown | {"seconds": round(self.silent_for.total_seconds())})
-            else:
-                logger.info("watch is no longer silent", extra=shown)
+    def notice_silence(self) -> timedelta:
+        """Report once that the watch has become silent. Returns when to look again."""
+        silent_for = self.silent_for
+        if silent_for < SILENT:
+            return SILENT - silent_for
+        if not self._is_silent:
+            self._is_silent = True
+            shown = {"resource": str(self._target), "seconds": round(silent_for.total_seconds())}
+            logger.warning("watch is silent", extra=shown)
+        return SILENT
+
+    def _heard(self) -> None:
+        self._last_event = self._clock.now()
+        if self._is_silent:
+            self._is_silent = False
+            logger.info("watch is no longer silent", extra={"resource": str(self._target)})
 
     def _failed(self, error: WatchFailed) -> None:
         # Logged at once and then rarely: the first pauses are so short that they would fill the
@@ -196,7 +202,7 @@ class Reflector:
                 if isinstance(item, WatchFailed):
                     self._failed(item)
                     continue
-                self._last_event = self._clock.now()
+                self._heard()
                 count += 1
                 if count % TURN == 0:
                     await asyncio.sleep(0)
