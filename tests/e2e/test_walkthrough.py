@@ -55,9 +55,9 @@ RECONCILE = """        if resource.metadata.deletion_timestamp is not None:
             return Result()
         await ensure_finalizer(self.client, resource, FINALIZER)
         print(f"cpu {resource.spec.cpu}, memory {resource.spec.memory}", flush=True)
-        if int(resource.spec.cpu) == 0:
+        if resource.spec.cpu in ("", "0"):
             print("a machine needs a CPU", flush=True)
-            raise ValueError("a machine needs a CPU")
+            raise RuntimeError("a machine needs a CPU")
         resource.status.status = "Running"
         await self.client.status.update(resource)
 """

@@ -205,13 +205,21 @@ def changes_between(before: Mapping[str, Any], after: Mapping[str, Any]) -> tupl
 def field_manager_of(managed: Sequence[Mapping[str, Any]], changes: Sequence[FieldChange]) -> str:
     """The manager that wrote last, by ``managedFields``. Their times have whole seconds, so changed fields come first.
 
+    The closest owner of a field counts. Who once made a mapping keeps owning it, but not what others changed in it.
+
     Source: https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
     """
     if not managed:
         return ""
-    owners = [entry for entry in managed if any(_owns(entry.get("fieldsV1") or {}, each.path) for each in changes)]
+    owners = [owner for each in changes for owner in _closest(managed, each.path)]
     last = max(owners or managed, key=lambda entry: str(entry.get("time") or ""))
     return str(last.get("manager") or "")
+
+
+def _closest(managed: Sequence[Mapping[str, Any]], path: str) -> list[Mapping[str, Any]]:
+    steps = [_steps_owned(entry.get("fieldsV1") or {}, path) for entry in managed]
+    most = max(steps, default=0)
+    return [entry for entry, owned in zip(managed, steps, strict=True) if owned == most > 0]
 
 
 def _content(raw: Mapping[str, Any]) -> dict[str, Any]:
@@ -270,11 +278,12 @@ def _is_secret(name: str) -> bool:
     return any(word.replace("_", "") in plain for word in SECRET_WORDS)
 
 
-def _owns(fields: Mapping[str, Any], path: str) -> bool:
-    """Whether a set of fields has a path, up to the first list in it."""
-    for name in path.partition("[")[0].split("."):
+def _steps_owned(fields: Mapping[str, Any], path: str) -> int:
+    """How many steps of a path a set of fields has, up to the first list; 0 if it does not own the field."""
+    steps = path.partition("[")[0].split(".")
+    for number, name in enumerate(steps):
         found = fields.get(f"f:{name}")
         if not found:  # a leaf, which may be a whole mapping
-            return found is not None
+            return 0 if found is None else number + 1
         fields = found
-    return True
+    return len(steps)

@@ -86,6 +86,16 @@ def test_the_writer_is_the_manager_of_the_changed_field():
     assert field_manager_of([], [size]) == ""
 
 
+def test_who_once_made_a_mapping_did_not_write_what_others_changed_in_it():
+    """It keeps owning the mapping. Both wrote in the same second, as operators that fight do."""
+    phase = FieldChange("status.phase", "one", "two")
+    first = managed("first", "2030-01-01T00:00:01Z", **{"f:status": {}})
+    second = managed("second", "2030-01-01T00:00:01Z", **{"f:status": {"f:phase": {}}})
+    assert field_manager_of([first, second], [phase]) == "second"
+    assert field_manager_of([second, first], [phase]) == "second"
+    assert field_manager_of([first], [phase]) == "first"
+
+
 def test_causes_and_requests_read_as_sentences():
     """For logs and for people."""
     target = ObjectId("v1", "ConfigMap", "default", "a")
