@@ -302,6 +302,7 @@ class _World(ReconcileListener):
             options = ManagerOptions(health_probe_bind_address="0", metrics_bind_address="0", webhooks=False)
             manager = self._manager = ExploredManager(options, client=client, clock=LoopClock(self._loop))
             self._register(manager)
+            self._serve_kinds_of_others(manager)
             self._call_webhooks(manager)
             self._failing.clear()
             manager.listen(self)
@@ -329,6 +330,13 @@ class _World(ReconcileListener):
             place = place_of_error(error, self._subject.root)
             message = f"`register` fails: {type(error).__name__}: {error}"
             raise EnvironmentProblem(NOT_EXPLORED.at(place.span if place else None, message)) from error
+
+    def _serve_kinds_of_others(self, manager: Manager) -> None:
+        """Serve what the operator watches of other projects. Their definitions are not in this one."""
+        resources = self._server.resources
+        for informer in manager.cache.informers:
+            if resources.of_kind(informer.gvk) is None:
+                resources.add_unknown(informer.gvk)
 
     def _call_webhooks(self, manager: Manager) -> None:
         """Let the API server call those of this process. They answer even after its end, as other replicas do."""

@@ -7,9 +7,29 @@ import tracemalloc
 
 from pykb.explore._history import Fault, FaultKind, History, Step, Verb
 from pykb.explore._runner import Runner
-from pykb.runtime import Manager
+from pykb.meta.gvk import GroupVersionKind
+from pykb.runtime import ControllerBuilder, Manager, Reconciler, Request, Result
 from tests.explorer.keeper import Keeper
 from tests.explorer.zoo.kinds import SAMPLE, subject_of
+
+
+def test_kinds_of_other_projects_are_served():
+    """Their definitions are not in this project. Without them, the manager would end after two minutes."""
+
+    class Nothing(Reconciler):
+        async def reconcile(self, request: Request) -> Result:
+            return Result()
+
+    def register(manager: Manager) -> None:
+        Keeper(manager.client).setup(manager)
+        ControllerBuilder(manager).for_(GroupVersionKind("certs.example.org", "v1", "Issuer")).complete(
+            Nothing(manager.client)
+        )
+
+    with Runner(subject_of(register), 0) as runner:
+        outcome = runner.run(History((Step(Verb.CREATE, SAMPLE),), idle=600))
+    assert outcome.broken == ""
+    assert outcome.reconciles
 
 
 def test_memory_does_not_grow_with_the_number_of_histories():

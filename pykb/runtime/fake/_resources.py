@@ -148,6 +148,11 @@ class Resources:
             )
         )
 
+    def add_unknown(self, gvk: GroupVersionKind) -> None:
+        """Serve a kind of which only the name is known. It has a status, and its objects may have any fields."""
+        plural = pluralize(gvk.kind)
+        self.add(Resource(gvk, plural, namespaced=True, subresources=("status",), custom=True, counted=True))
+
     def add_definition(self, crd: Mapping[str, Any]) -> None:
         """Serve the kind of a CRD."""
         spec = crd["spec"]
