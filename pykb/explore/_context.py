@@ -12,7 +12,7 @@ from pykb.diagnostics import Code
 from pykb.explore._gate import Place
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._state import Difference, State, differences
-from pykb.explore._variants import schema_of, variants
+from pykb.explore._variants import schema_of, spread, variants
 from pykb.explore._world import Outcome, Subject
 
 _MOST_VARIANTS = 40
@@ -102,16 +102,19 @@ class Context:
 
     def life(self) -> tuple[Step, ...]:
         """The sample is created, changed and deleted."""
+        return (self.create, *self.replaced(), self.delete)
+
+    def replaced(self) -> tuple[Step, ...]:
+        """The sample gets another spec, if there is one."""
         change = next(self.changed(edges=False), None)
-        replaced = () if change is None else (Step(Verb.REPLACE, change[1], note=change[0]),)
-        return (self.create, *replaced, self.delete)
+        return () if change is None else (Step(Verb.REPLACE, change[1], note=change[0]),)
 
     def changed(self, *, edges: bool) -> Iterator[tuple[str, Manifest]]:
         """Other specs of the sample, spread over its fields, each with a text about it."""
         every = list(variants(schema_of(self.subject.crds, self.sample), self.sample, edges=edges))
-        step = max(1, -(-len(every) // _MOST_VARIANTS))
-        self.left_out[edges] = len(every) - len(every[::step])
-        yield from every[::step]
+        chosen = spread(every, _MOST_VARIANTS)
+        self.left_out[edges] = len(every) - len(chosen)
+        yield from chosen
 
     def children(self) -> list[Identity]:
         """The objects that the operator made for the sample."""

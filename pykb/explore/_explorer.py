@@ -12,12 +12,13 @@ from pykb.diagnostics.codes import explore as codes
 from pykb.diagnostics.render import render
 from pykb.explore._access import Grant, allows, unused
 from pykb.explore._context import Case, Context, Violation
-from pykb.explore._gate import Sent
+from pykb.explore._gate import Sent, span_of
 from pykb.explore._history import History, Identity, Manifest
 from pykb.explore._plans import CODES, PLANS
 from pykb.explore._runner import Runner, Runs, Stopped
 from pykb.explore._state import Difference
 from pykb.explore._story import story, transcript
+from pykb.explore._verdicts import first_bug
 from pykb.explore._workers import Workers
 from pykb.explore._world import Outcome, Subject
 from pykb.runtime.errors import rule_marker
@@ -279,7 +280,7 @@ class Explorer:
         known = self._found.get(key)
         if known is not None and len(known.story) <= len(steps):
             return
-        span = violation.place.span if violation.place is not None else None
+        span = span_of(violation.place)
         self._found[key] = Finding(code, violation.message, steps, violation.found, span, history)
 
     def _check_access(self, history: History, outcome: Outcome) -> None:
@@ -300,8 +301,8 @@ class Explorer:
         name = Identity.of(context.sample)
         base = context.base
         if base.refused:
-            bug = next((failure for failure in base.failures if failure.is_bug), None)
-            span = bug.place.span if bug is not None and bug.place is not None else self._subject.places.get(name)
+            bug = first_bug(base)
+            span = span_of(bug.place if bug is not None else None) or self._subject.places.get(name)
             why = f": {bug.kind}: {bug.message}" if bug is not None else ""
             helps = ("correct the sample",) if bug is None else ("correct the webhook or the converter",)
             return codes.NOT_EXPLORED.at(span, f"the sample {name} is refused: {base.refused[0][1]}{why}", help=helps)
@@ -309,13 +310,12 @@ class Explorer:
             return codes.NOT_EXPLORED.at(None, f"the manager ends with an error: {base.broken}")
         if base.failures and not base.sent:
             failure = base.failures[-1]
-            span = failure.place.span if failure.place is not None else self._subject.places.get(name)
+            span = span_of(failure.place) or self._subject.places.get(name)
             return codes.NOT_EXPLORED.at(span, f"the sample {name} fails: {failure.kind}: {failure.message}")
         return None
 
 
 def _forbidden(sent: Sent, history: History, outcome: Outcome) -> Finding:
     marker = rule_marker(sent.verb, sent.group, sent.resource)
-    span = sent.place.span if sent.place is not None else None
     message = f"no rule allows to {sent.verb} {sent.resource}: add `{marker}`"
-    return Finding(codes.RBAC, message, tuple(story(history, outcome)), (), span, history)
+    return Finding(codes.RBAC, message, tuple(story(history, outcome)), (), span_of(sent.place), history)

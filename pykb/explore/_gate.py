@@ -46,6 +46,11 @@ class Place:
         return Span(self.path, self.line, 1)
 
 
+def span_of(place: Place | None) -> Span | None:
+    """The line, for a message, if it is known."""
+    return place.span if place is not None else None
+
+
 def place_in(root: Path | None, stack: Iterable[tuple[str, int]]) -> Place | None:
     """The first line of a stack that is in a folder of the user's code. Either may be behind a symbolic link."""
     if root is None:

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
-
-import orjson
 
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._sight import stale, unseen
-from pykb.explore._variants import leaves, patch_of, put, spell
-from pykb.explore._verdicts import cause_of, comes_back, place_among, place_of, restless, same_end, same_states
+from pykb.explore._state import read
+from pykb.explore._variants import leaves, patch_of, put, spell, spread
+from pykb.explore._verdicts import (
+    bug_of,
+    cause_of,
+    comes_back,
+    first_bug,
+    place_among,
+    place_of,
+    restless,
+    same_end,
+    same_states,
+)
 from pykb.explore._versioned import converted, converted_edges, defaulted
 from pykb.explore._workloads import KINDS
 from pykb.explore._world import Outcome
@@ -158,8 +167,7 @@ def _beside_another(context: Context) -> Iterator[Case]:
 
 def _noted(context: Context) -> Iterator[Case]:
     """Somebody annotates a child."""
-    change = next(context.changed(edges=False), None)
-    replaced = () if change is None else (Step(Verb.REPLACE, change[1], note=change[0]),)
+    replaced = context.replaced()
     for identity in context.children()[:_MOST_NOTED]:
 
         def judge(outcome: Outcome, identity: Identity = identity) -> Iterator[Violation]:
@@ -204,12 +212,9 @@ def bug(context: Context) -> Iterator[Case]:
     for path, other in context.changed(edges=True):
 
         def judge(outcome: Outcome, path: str = path) -> Iterator[Violation]:
-            for failure in outcome.failures:
-                if failure.is_bug:
-                    message = f"{failure.kind}, though the schema accepts `{path}`: {failure.message}"
-                    early = 1 if failure.at < outcome.began[-1] else None
-                    yield Violation(message, failure.place, (), (failure.kind, failure.place), steps=early)
-                    return
+            if failure := first_bug(outcome):
+                yield bug_of(failure, f"`{path}`", steps=1 if failure.at < outcome.began[-1] else None)
+                return
             if outcome.refused:
                 return
             if outcome.at_rest and len(outcome.states) > 1:
@@ -246,15 +251,14 @@ _KEYS = ("name", "key", "type", "ip", "port", "containerPort", "protocol", "moun
 _CONTENT = ("spec", "data", "binaryData", "rules", "subjects", "webhooks")
 
 
-def _owned(made: Manifest) -> list[tuple[tuple[str | int, ...], Any]]:
+def _owned(made: Manifest) -> Sequence[tuple[tuple[str | int, ...], Any]]:
     """Some values that the operator has set, spread over the object."""
     content = {name: made[name] for name in _CONTENT if name in made}
     # Without an owner reference, labels may be how the operator knows its objects.
     labels = made["metadata"].get("labels") if made["metadata"].get("ownerReferences") else None
     contents = [leaf for leaf in leaves(content) if not _is_key(leaf[0])]
     every = [*contents, *(leaves({"metadata": {"labels": labels}}) if labels else ())]
-    step = max(1, -(-len(every) // _MOST_LEAVES))
-    return every[::step]
+    return spread(every, _MOST_LEAVES)
 
 
 def _is_key(path: tuple[str | int, ...]) -> bool:
@@ -289,7 +293,7 @@ def _is_said(context: Context, outcome: Outcome) -> bool:
     """Whether an event warns, or the status is not that of success."""
     for change in outcome.changes:
         is_event = change.by is not None and change.identity.kind == "Event"
-        if is_event and change.after and orjson.loads(change.after).get("type") == "Warning":
+        if is_event and change.after and read(change.after).get("type") == "Warning":
             return True
     own = context.own
     normal, found = context.base.states[0].get(own, {}), outcome.states[1].get(own, {})

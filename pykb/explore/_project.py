@@ -20,7 +20,7 @@ from pykb.diagnostics.suggest import closest
 from pykb.envtest.crds import read_crds
 from pykb.envtest.webhooks import WebhookManifest
 from pykb.explore._actors import Actor
-from pykb.explore._gate import place_in
+from pykb.explore._gate import place_in, span_of
 from pykb.explore._history import Identity, Manifest
 from pykb.explore._world import Subject
 from pykb.reading import yaml_text
@@ -165,7 +165,7 @@ def _imported(root: Path, module: str) -> ModuleType:
             frames.append((error.filename, error.lineno or 0))
         place = place_in(root, reversed(frames))
         message = f"`{module}` cannot be imported: {type(error).__name__}: {error}"
-        raise EnvironmentProblem(NOT_EXPLORED.at(place.span if place else None, message)) from error
+        raise EnvironmentProblem(NOT_EXPLORED.at(span_of(place), message)) from error
 
 
 def _no_sample(kind: str, where: str, own: Iterable[tuple[str, str]], written: list[str]) -> Diagnostic:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
-
-import orjson
+from collections.abc import Callable, Iterator
 
 from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._gate import Sent
 from pykb.explore._history import Fault, FaultKind, History, Identity, Step, Verb
+from pykb.explore._state import read
+from pykb.explore._variants import spread
 from pykb.explore._verdicts import comes_back, place_of, same_end, same_states
 from pykb.explore._world import Change, Outcome
-
-T = TypeVar("T")
 
 _LAGS = (3.0, 30.0)
 _CATCH_UP = 30.0
@@ -65,7 +62,7 @@ def _behind(context: Context, steps: tuple[Step, ...]) -> Iterator[Case]:
         yield from same(outcome)
 
     views = [change for change in expected.changes[:-1] if not change.identity.is_record]
-    for view in _spread(views, _MOST_VIEWS):
+    for view in spread(views, _MOST_VIEWS):
         fault = Fault(FaultKind.BACK, seconds=_CATCH_UP, version=view.version)
         yield Case(codes.STALE, History(steps, fault), judge)
 
@@ -112,10 +109,6 @@ def _out_of_order(context: Context) -> Iterator[Case]:
         yield Case(codes.UNSEEN, History(steps, fault), judge)
 
 
-def _spread(every: Sequence[T], most: int) -> Sequence[T]:
-    return every[:: max(1, -(-len(every) // most))]
-
-
 def _made(outcome: Outcome) -> Counter[tuple[str, Identity]]:
     every: Counter[tuple[str, Identity]] = Counter()
     for change in outcome.changes:
@@ -134,7 +127,7 @@ def _last(outcome: Outcome, identity: Identity, what: str) -> Sent | None:
 
 def _named(change: Change) -> Identity:
     """The identity of an object, with the prefix of a name that the API server generated."""
-    metadata = orjson.loads(change.after or change.before or b"{}")["metadata"]
+    metadata = read(change.after or change.before or b"{}")["metadata"]
     return change.identity._replace(name=metadata.get("generateName") or change.identity.name)
 
 

@@ -6,7 +6,7 @@ import copy
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pykb.explore._history import Manifest
 
@@ -14,6 +14,7 @@ _DEPTH = 8
 _INT32 = 2**31 - 1
 _FORMATTED = frozenset({"date-time", "duration", "byte", "uri", "email", "ipv4", "ipv6", "quantity"})
 
+T = TypeVar("T")
 Path = tuple[str | int, ...]
 
 
@@ -28,6 +29,11 @@ def schema_of(crds: Sequence[Mapping[str, Any]], manifest: Mapping[str, Any]) ->
                     schema = (each.get("schema") or {}).get("openAPIV3Schema") or {}
                     return (schema.get("properties") or {}).get("spec") or {}
     return {}
+
+
+def spread(every: Sequence[T], most: int) -> Sequence[T]:
+    """At most so many, at equal distances."""
+    return every[:: max(1, -(-len(every) // most))]
 
 
 def variants(schema: Mapping[str, Any], manifest: Manifest, *, edges: bool) -> Iterator[tuple[str, Manifest]]:

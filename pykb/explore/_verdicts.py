@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pykb.explore._context import Context, Violation
+from pykb.explore._failure import Failure
 from pykb.explore._gate import Place, Sent
 from pykb.explore._history import Identity
 from pykb.explore._state import Difference
@@ -63,6 +64,17 @@ def comes_back(
             yield Violation(message, place_of(maker), unlike, cause or cause_of(unlike))
 
     return judge
+
+
+def first_bug(outcome: Outcome) -> Failure | None:
+    """The first error of programming."""
+    return next((failure for failure in outcome.failures if failure.is_bug), None)
+
+
+def bug_of(failure: Failure, accepted: str, *, steps: int | None = None) -> Violation:
+    """The operator, a webhook or a converter fails for what the schema accepts."""
+    message = f"{failure.kind}, though the schema accepts {accepted}: {failure.message}"
+    return Violation(message, failure.place, (), (failure.kind, failure.place), steps)
 
 
 def _is_extended(difference: Difference) -> bool:

@@ -10,6 +10,7 @@ from pykb.diagnostics.codes import explore as codes
 from pykb.explore._context import Case, Context, Violation
 from pykb.explore._history import History, Identity, Manifest, Step, Verb
 from pykb.explore._variants import shorten
+from pykb.explore._verdicts import bug_of, first_bug
 from pykb.explore._webhooks import defaulting
 from pykb.explore._world import Outcome
 
@@ -56,12 +57,8 @@ def converted_edges(context: Context) -> Iterator[Case]:
 
 def _without_bugs(steps: tuple[Step, ...]) -> Callable[[Outcome], Iterator[Violation]]:
     def judge(outcome: Outcome) -> Iterator[Violation]:
-        for failure in outcome.failures:
-            if failure.is_bug:
-                what = f"`{steps[0].note}`" if steps[0].note else "the sample"
-                message = f"{failure.kind}, though the schema accepts {what}: {failure.message}"
-                yield Violation(message, failure.place, (), (failure.kind, failure.place))
-                return
+        if failure := first_bug(outcome):
+            yield bug_of(failure, f"`{steps[0].note}`" if steps[0].note else "the sample")
 
     return judge
 

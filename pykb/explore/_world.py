@@ -13,7 +13,7 @@ from pykb.diagnostics import Diagnostic, EnvironmentProblem, Span
 from pykb.diagnostics.codes.explore import NOT_EXPLORED
 from pykb.explore._actors import Actor, Actors
 from pykb.explore._failure import Failure, failure_of, place_of_error
-from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author
+from pykb.explore._gate import Behind, Gate, Place, Sent, Tape, author, span_of
 from pykb.explore._history import Fault, FaultKind, History, Identity, Manifest, Step, Verb
 from pykb.explore._kopf import ExploredManager
 from pykb.explore._rules import Rules
@@ -329,7 +329,7 @@ class _World(ReconcileListener):
         except Exception as error:
             place = place_of_error(error, self._subject.root)
             message = f"`register` fails: {type(error).__name__}: {error}"
-            raise EnvironmentProblem(NOT_EXPLORED.at(place.span if place else None, message)) from error
+            raise EnvironmentProblem(NOT_EXPLORED.at(span_of(place), message)) from error
 
     def _serve_kinds_of_others(self, manager: Manager) -> None:
         """Serve what the operator watches of other projects. Their definitions are not in this one."""

@@ -50,8 +50,8 @@ class ProjectExplorer:
             actors: What other controllers and people do. Each is called with a client a moment after each change.
             seed: Selects the random values of the worlds.
             limit: The longest time. Then the rest is left out. ``None`` runs everything.
-            workers: How many processes run histories. More than 1 are forked: the test should have no threads.
                 ``PYKB_EXPLORE_SECONDS`` in the environment can only lower it.
+            workers: How many processes run histories. More than 1 are forked: the test should have no threads.
 
         Raises:
             EnvironmentProblem: There is no sample of a kind of this project, or the time in the

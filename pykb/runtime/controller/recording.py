@@ -157,24 +157,26 @@ class Recorder:
         if event.unchanged:
             return causes.ReconcileCause(causes.CauseKind.RESYNC, event.type, target)
         changes = causes.changes_between(event.raw_old, event.raw)
-        writer = self._writer_of(event)
+        manager = causes.field_manager_of(event.managed_fields, changes)
+        writer = self._writer_of(event, manager)
         return causes.ReconcileCause(
             causes.CauseKind.EVENT,
             event.type,
             target,
             changes,
-            causes.field_manager_of(event.managed_fields, changes),
+            manager,
             None if writer is None else causes.ReconcileId(writer.controller, writer.request, writer.reconcile_id),
         )
 
-    def _writer_of(self, event: Event[Any]) -> ReconcileContext | None:
-        """The reconcile of this process that made an event."""
+    def _writer_of(self, event: Event[Any], manager: str | None = None) -> ReconcileContext | None:
+        """The reconcile of this process that made an event. ``manager`` is its field manager, if it is known."""
         write = self.ledger.find(event.raw, deleted=event.type is EventType.DELETE)
         if write is None:
             return None
-        from pykb.runtime.controller.causes import changes_between, field_manager_of
+        if manager is None:
+            from pykb.runtime.controller.causes import changes_between, field_manager_of
 
-        manager = field_manager_of(event.managed_fields, changes_between(event.raw_old, event.raw))
+            manager = field_manager_of(event.managed_fields, changes_between(event.raw_old, event.raw))
         return write.by if not manager or manager == write.field_manager else None
 
     def _tell(self, what: str, record: ReconcileRecord | None) -> None:
